@@ -1,0 +1,362 @@
+"""Open a model file once: in goes a path, out come its bytes, hashed, unpacked and within limits."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import io
+import lzma
+import os
+import stat
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError
+
+_MiB = 2**20
+_GiB = 2**30
+_CHUNK = 4 * _MiB
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What reading one file may cost. Honest forests stay far below each of these.
+
+    Attributes
+    ----------
+    file_bytes : int
+        Size of the file.
+    unpacked_bytes : int
+        Size after decompression, in any case.
+    unpacked_ratio, unpacked_floor : int
+        Above `unpacked_floor` bytes, a file may unpack to at most `unpacked_ratio` times its size
+        (honest forests reach 53 times).
+    lzma_memory : int
+        Memory for an LZMA dictionary, in bytes.
+    opcodes : int
+        Pickle instructions; each adds at most one object, so this bounds the stack and the memo too.
+        A tree takes about 200.
+    integer_bits : int
+        Length of one integer (a generator's state has integers of 128 bits).
+    line_bytes : int
+        Length of one text argument (a module's or a class's name).
+    """
+
+    file_bytes: int = 2 * _GiB
+    unpacked_bytes: int = 4 * _GiB
+    unpacked_ratio: int = 200
+    unpacked_floor: int = 64 * _MiB
+    lzma_memory: int = 256 * _MiB
+    opcodes: int = 4_000_000
+    integer_bits: int = 1024
+    line_bytes: int = 4096
+
+    def unpacked(self, packed: int) -> int:
+        """Return how many bytes a compressed file of `packed` bytes may unpack to."""
+        return min(self.unpacked_bytes, max(self.unpacked_floor, self.unpacked_ratio * packed))
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class Budget:
+    """What is left of the limits while one file is read.
+
+    Parameters
+    ----------
+    limits : Limits
+    size : int
+        Unpacked size of the file. Honest files hold each thing once, so that all copies together
+        (decoded trees, re-encoded texts) are about as large as the file; a file that refers to one large
+        object many times would make them much larger.
+    """
+
+    def __init__(self, limits: Limits, size: int) -> None:
+        self.limits = limits
+        self._opcodes = limits.opcodes
+        self._copies = 4 * size + _MiB
+
+    def spend_opcode(self) -> None:
+        """Count one pickle instruction."""
+        self._opcodes -= 1
+        if self._opcodes < 0:
+            raise ArtifactTooBigError(f"it has more than {self.limits.opcodes} instructions")
+
+    def spend_copy(self, size: int) -> None:
+        """Count `size` bytes that are about to be copied out of the file."""
+        self._copies -= size
+        if self._copies < 0:
+            raise ArtifactTooBigError(
+                "it refers to the same data again and again, to many times its own size"
+            )
+
+
+class Stream(io.BytesIO):
+    """The unpacked bytes, read once from front to back.
+
+    Large arrays are handed out as views (`take`), everything else through the file interface that
+    `pickletools` reads from.
+    """
+
+    def __init__(self, data: bytes, *, line_bytes: int, unpacked: bool) -> None:
+        super().__init__(data)
+        self._view = memoryview(data)
+        self._line_bytes = line_bytes
+        self._unpacked = unpacked
+
+    @property
+    def size(self) -> int:
+        """Number of bytes in all."""
+        return len(self._view)
+
+    @property
+    def remaining(self) -> int:
+        """Number of bytes that are still to be read."""
+        return len(self._view) - self.tell()
+
+    def where(self, position: int | None = None) -> str:
+        """Return a position, or the current one, as words for a message."""
+        at = self.tell() if position is None else position
+        return f"byte {at} of {self.size}{' unpacked' if self._unpacked else ''}"
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """Read one line; a line that is too long is refused before it is interpreted."""
+        line = super().readline(self._line_bytes)
+        if len(line) >= self._line_bytes:
+            raise ArtifactTooBigError(
+                f"a text of more than {self._line_bytes} bytes in one line ({self.where()})"
+            )
+        return line
+
+    def take(self, size: int, what: str) -> memoryview:
+        """Return the next `size` bytes without copying them."""
+        start = self.tell()
+        if size > self.remaining:
+            raise CorruptArtifactError(
+                f"the file ends inside {what} ({self.where()}): copy or train it again"
+            )
+        self.seek(start + size)
+        return self._view[start : start + size]
+
+
+def load(path: str | bytes | os.PathLike[str], limits: Limits) -> bytes:
+    """Read a regular file through one descriptor, without ever blocking on a FIFO or a device.
+
+    Parameters
+    ----------
+    path : path-like
+    limits : Limits
+
+    Returns
+    -------
+    bytes
+        All of the file.
+
+    Raises
+    ------
+    UnsupportedArtifactError
+        If it does not exist, cannot be opened or is not a regular file.
+    ArtifactTooBigError, CorruptArtifactError
+        If it is above `limits.file_bytes`; if reading fails half-way.
+    """
+    descriptor = _open(path)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise UnsupportedArtifactError(
+                f"it is {_file_kind(status.st_mode)}: give the path of a model file"
+            )
+        return _read_all(descriptor, limits.file_bytes)
+    finally:
+        os.close(descriptor)
+
+
+def _open(path: str | bytes | os.PathLike[str]) -> int:
+    flags = os.O_RDONLY
+    for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY", "O_NOCTTY"):
+        flags |= getattr(os, name, 0)
+    try:
+        return os.open(path, flags)
+    except FileNotFoundError:
+        raise UnsupportedArtifactError("no such file: check the path, or build the model first") from None
+    except IsADirectoryError:
+        raise UnsupportedArtifactError("it is a directory: give the path of a model file") from None
+    except PermissionError:
+        raise UnsupportedArtifactError("no permission to read it") from None
+    except ValueError:
+        raise UnsupportedArtifactError("this is not a path") from None
+    except OSError as error:
+        raise UnsupportedArtifactError(f"it cannot be opened ({_errno(error)})") from None
+
+
+def _read_all(descriptor: int, limit: int) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        try:
+            chunk = os.read(descriptor, _CHUNK)
+        except OSError as error:
+            raise CorruptArtifactError(f"reading it failed at byte {size} ({_errno(error)})") from None
+        if not chunk:
+            return b"".join(chunks)
+        size += len(chunk)
+        if size > limit:
+            raise ArtifactTooBigError(
+                f"the file has more than {limit} bytes: raise the limit if you trust it"
+            )
+        chunks.append(chunk)
+
+
+def _errno(error: OSError) -> str:
+    return errno.errorcode.get(error.errno or 0, "unknown error")
+
+
+def _file_kind(mode: int) -> str:
+    kinds = (
+        (stat.S_ISDIR, "a directory"),
+        (stat.S_ISFIFO, "a FIFO"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+    )
+    return next((name for test, name in kinds if test(mode)), "not a regular file")
+
+
+class _Decompressor(Protocol):
+    """What the decompressors of `bz2` and `lzma` share, and `_Zlib` imitates."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def needs_input(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, max_length: int = ...) -> bytes: ...
+
+
+class _Zlib:
+    """`zlib.decompressobj` behind the interface of the decompressors of `bz2` and `lzma`."""
+
+    def __init__(self, window_bits: int) -> None:
+        self._inner = zlib.decompressobj(window_bits)
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._inner.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def decompress(self, data: bytes, max_length: int = 0) -> bytes:
+        return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+
+
+def _lzma(limits: Limits) -> _Decompressor:
+    return lzma.LZMADecompressor(lzma.FORMAT_AUTO, memlimit=limits.lzma_memory)
+
+
+# By first bytes, as joblib tells them apart; the file's name says nothing.
+_COMPRESSED: tuple[tuple[bytes, str, Callable[[Limits], _Decompressor]], ...] = (
+    (b"\x1f\x8b", "gzip", lambda limits: _Zlib(31)),
+    (b"x", "zlib", lambda limits: _Zlib(15)),
+    (b"BZh", "bz2", lambda limits: bz2.BZ2Decompressor()),
+    (b"\xfd7zXZ", "xz", _lzma),
+    (b"]\x00", "lzma", _lzma),
+)
+
+_UNSUPPORTED: tuple[tuple[bytes, str], ...] = (
+    (
+        b"PK",
+        "zip archives, such as .skops files, are not supported yet: use joblib.dump",
+    ),
+    (b"\x04\x22\x4d\x18", "lz4 compression is not supported: save it with compress=3 instead"),
+    (b"ZF", "joblib before 0.10 wrote it: load it with that version and save it with a current one"),
+    (b"version https://git-lfs", "it is a Git LFS pointer, not the model: run git lfs pull"),
+    (b"\x89HDF", "it is an HDF5 file, not a scikit-learn model"),
+    (b"<", "it is a web page or XML, not a model: check how it was downloaded"),
+)
+
+
+def unpack(packed: bytes, limits: Limits) -> Stream:
+    """Recognise a model file by its first bytes and unpack it.
+
+    Parameters
+    ----------
+    packed : bytes
+        All of the file.
+    limits : Limits
+
+    Returns
+    -------
+    Stream
+        The pickle, from its first byte.
+
+    Raises
+    ------
+    UnsupportedArtifactError
+        If it is not a pickle, or packed in a way that is not supported.
+    CorruptArtifactError, ArtifactTooBigError
+        If the packed data is damaged, or unpacks to more than the limits allow.
+    """
+    if not packed:
+        raise CorruptArtifactError("the file is empty: copy or train it again")
+    for magic, message in _UNSUPPORTED:
+        if packed.startswith(magic):
+            raise UnsupportedArtifactError(message)
+    for magic, name, decompressor in _COMPRESSED:
+        if packed.startswith(magic):
+            data = _decompress(packed, name, decompressor(limits), limits)
+            return Stream(_checked_pickle(data), line_bytes=limits.line_bytes, unpacked=True)
+    return Stream(_checked_pickle(packed), line_bytes=limits.line_bytes, unpacked=False)
+
+
+def _checked_pickle(data: bytes) -> bytes:
+    if data[:1] != b"\x80":
+        raise UnsupportedArtifactError(
+            "it does not begin like a model saved by joblib or pickle (protocol 2 to 5)"
+        )
+    return data
+
+
+def _decompress(packed: bytes, name: str, decompressor: _Decompressor, limits: Limits) -> bytes:
+    limit = limits.unpacked(len(packed))
+    chunks: list[bytes] = []
+    size = consumed = 0
+    while not decompressor.eof:
+        piece = b""
+        if decompressor.needs_input:
+            piece = packed[consumed : consumed + _CHUNK]
+            consumed += len(piece)
+            if not piece:
+                raise CorruptArtifactError(f"its {name} data ends too early: copy or train it again")
+        chunk = _next_chunk(decompressor, piece, name, limits)
+        size += len(chunk)
+        if size > limit:
+            raise ArtifactTooBigError(
+                f"its {len(packed)} bytes of {name} data unpack to more than {limit} bytes"
+            )
+        chunks.append(chunk)
+    trailing = len(decompressor.unused_data) + len(packed) - consumed
+    if trailing:
+        raise CorruptArtifactError(f"{trailing} bytes follow the end of its {name} data")
+    return b"".join(chunks)
+
+
+def _next_chunk(decompressor: _Decompressor, piece: bytes, name: str, limits: Limits) -> bytes:
+    try:
+        return decompressor.decompress(piece, _CHUNK)
+    except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as error:
+        if isinstance(error, lzma.LZMAError) and "limit" in str(error).lower():
+            limit = limits.lzma_memory
+            raise ArtifactTooBigError(f"its {name} data asks for more than {limit} bytes of memory") from None
+        raise CorruptArtifactError(f"its {name} data is damaged: copy or train it again") from None

@@ -1,0 +1,86 @@
+"""Read a model file: in goes a path, out comes an `Artifact`. Nothing that the file says is run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from pytest_draft.artifact.container import DEFAULT_LIMITS, Budget, Limits, load, unpack
+from pytest_draft.artifact.forest import Artifact
+from pytest_draft.artifact.interpreter import interpret
+from pytest_draft.artifact.view import view
+from pytest_draft.errors import ArtifactError, ArtifactTooBigError, CorruptArtifactError, one_line
+
+
+def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Artifact:
+    """Read a tree ensemble that joblib or pickle saved, without unpickling it.
+
+    Parameters
+    ----------
+    path : path-like
+        A ``.joblib`` or ``.pkl`` file: plain, or packed with zlib, gzip, bz2, xz or lzma. The format is
+        recognised by the file's first bytes.
+    limits : Limits
+        What reading may cost.
+
+    Returns
+    -------
+    Artifact
+        With a forest whose structure and sums have been checked.
+
+    Raises
+    ------
+    UnsupportedArtifactError
+        If there is no such file, or it holds something that is not supported.
+    CorruptArtifactError
+        If the file is damaged or contradicts itself.
+    ArtifactTooBigError
+        If reading it would cross a limit.
+    ArtifactNotAllowedError
+        If it asks for a call that a forest does not need. The call is not made.
+    """
+    given = os.fsdecode(path)
+    with _refusals(given) as source, warnings.catch_warnings(), np.errstate(all="ignore"):
+        # pytest may turn warnings into errors; a file must not be able to use that.
+        warnings.simplefilter("ignore")
+        packed = load(given, limits)
+        source.sha256 = hashlib.sha256(packed).hexdigest()
+        size = len(packed)
+        stream = unpack(packed, limits)
+        del packed
+        budget = Budget(limits, stream.size)
+        found = view(interpret(stream, budget), budget)
+        return Artifact(given, source.sha256, size, found.holds, found.forest, found.not_read)
+
+
+@dataclass
+class _Source:
+    """What is known of the file while it is read."""
+
+    sha256: str | None = None
+
+
+@contextmanager
+def _refusals(path: str) -> Iterator[_Source]:
+    """Turn whatever goes wrong into one of the four kinds, in one line that begins with the file's name."""
+    source = _Source()
+    try:
+        yield source
+    except ArtifactError as error:
+        refusal = error
+    except (MemoryError, RecursionError):
+        refusal = ArtifactTooBigError("reading it takes more memory than there is")
+    except Exception as error:  # noqa: BLE001
+        # The last net: a file must never end the program in another way. The error's text can quote
+        # the file, so only its type is shown.
+        refusal = CorruptArtifactError(f"its content makes no sense ({type(error).__name__})")
+    else:
+        return
+    name = one_line(os.path.basename(path) or path, 120)
+    raise type(refusal)(f"{name}: {refusal.kind}: {refusal}", sha256=source.sha256) from None

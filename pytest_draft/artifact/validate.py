@@ -1,0 +1,237 @@
+"""The checks on a decoded tree: in go the file's two arrays, out comes a `Tree` to be relied on.
+
+Whatever contradicts itself, in structure, numbers or sums, is corrupt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from pytest_draft.artifact.forest import BoolArray, FloatArray, IntArray, Tree
+from pytest_draft.artifact.records import AnyArray
+from pytest_draft.errors import CorruptArtifactError
+
+Values = Literal["fractions", "totals", "means"]
+
+_TOLERANCE = 1e-6
+
+_FIELDS = {
+    "left_child": "i",
+    "right_child": "i",
+    "feature": "i",
+    "threshold": "f",
+    "impurity": "f",
+    "n_node_samples": "i",
+    "weighted_n_node_samples": "f",
+}
+_OPTIONAL_FIELDS = {"missing_go_to_left": "u"}
+
+
+@dataclass(frozen=True)
+class RawTree:
+    """A tree as its file describes it, before any check.
+
+    Attributes
+    ----------
+    index : int
+        Its place in the forest, for messages.
+    nodes : ndarray of records, shape (n_nodes,)
+    values : ndarray of float64, shape (n_nodes, 1, n_values)
+    node_count, max_depth : int
+        As stored.
+    features : ndarray of int64, shape (n_tree_features,), or None
+        The forest's column of each of the tree's columns, where they differ.
+    n_features : int
+        Number of columns that the tree was trained on.
+    n_values : int
+        Number of classes; 1 for regressors.
+    seed : int or None
+    """
+
+    index: int
+    nodes: AnyArray
+    values: AnyArray
+    node_count: int
+    max_depth: int
+    features: IntArray | None
+    n_features: int
+    n_values: int
+    seed: int | None
+
+
+def checked_tree(raw: RawTree, *, classifier: bool) -> tuple[Tree, frozenset[Values]]:
+    """Check a tree and bring it into its final form.
+
+    Parameters
+    ----------
+    raw : RawTree
+    classifier : bool
+
+    Returns
+    -------
+    tree : Tree
+    meanings : frozenset of {"fractions", "totals", "means"}
+        What its values can be; both fractions and totals where every node has weight 1.
+
+    Raises
+    ------
+    CorruptArtifactError
+        Naming the tree and the node.
+    """
+    columns = _columns(raw)
+    left, right = columns["left_child"].astype(np.int64), columns["right_child"].astype(np.int64)
+    _check_structure(raw, left, right)
+    inner = left >= 0
+    _check_depth(raw, left, right)
+    feature = _checked_feature(raw, columns["feature"].astype(np.int64), inner)
+    threshold = columns["threshold"].astype(np.float64)
+    missing_left = _checked_missing(raw, columns.get("missing_go_to_left"), threshold, inner)
+    weight = columns["weighted_n_node_samples"].astype(np.float64)
+    n_distinct = columns["n_node_samples"].astype(np.int64)
+    _check_sums(raw, left, right, weight, n_distinct)
+    _check_impurity(raw, columns["impurity"].astype(np.float64), classifier=classifier)
+    value = raw.values[:, 0, :].astype(np.float64)
+    meanings = _checked_meanings(raw, value, weight, classifier=classifier)
+    tree = Tree(left, right, feature, threshold, missing_left, value, weight, n_distinct, raw.seed)
+    for array in (left, right, feature, threshold, missing_left, value, weight, n_distinct):
+        array.setflags(write=False)
+    return tree, meanings
+
+
+def _corrupt(raw: RawTree, what: str) -> CorruptArtifactError:
+    return CorruptArtifactError(f"tree {raw.index}: {what}")
+
+
+def _require(raw: RawTree, good: BoolArray, what: str) -> None:
+    """Raise, naming the first node that is not good."""
+    if not good.all():
+        raise CorruptArtifactError(f"tree {raw.index}, node {int(np.argmin(good))}: {what}")
+
+
+def _columns(raw: RawTree) -> Mapping[str, AnyArray]:
+    """Return the fields of the nodes by name, after checking the shapes and kinds of both arrays."""
+    nodes, values = raw.nodes, raw.values
+    names = nodes.dtype.names or ()
+    if nodes.ndim != 1 or not set(_FIELDS) <= set(names) <= set(_FIELDS) | set(_OPTIONAL_FIELDS):
+        raise _corrupt(raw, "its nodes do not have the fields of scikit-learn's")
+    for name in names:
+        kind = (_FIELDS | _OPTIONAL_FIELDS)[name]
+        size = nodes.dtype[name].itemsize
+        if nodes.dtype[name].kind != kind or size not in {"i": (4, 8), "f": (8,), "u": (1,)}[kind]:
+            raise _corrupt(raw, f"the field {name} of its nodes is not of scikit-learn's type")
+    if len(nodes) < 1:
+        raise _corrupt(raw, "it has no nodes")
+    if raw.node_count != len(nodes):
+        raise _corrupt(raw, f"it says that it has {raw.node_count} nodes, and has {len(nodes)}")
+    if (
+        values.dtype.kind != "f"
+        or values.dtype.itemsize != 8
+        or values.shape != (len(nodes), 1, raw.n_values)
+    ):
+        raise _corrupt(raw, "its values do not have a number for each node and class")
+    return {name: nodes[name] for name in names}
+
+
+def _check_structure(raw: RawTree, left: IntArray, right: IntArray) -> None:
+    """Check that the nodes are one binary tree, each above its children."""
+    n = len(left)
+    index = np.arange(n)
+    _require(raw, (left == -1) == (right == -1), "it has one child only")
+    inner = left != -1
+    for child in (left, right):
+        _require(raw, ~inner | ((child > index) & (child < n)), "a child's index is out of order or range")
+    parents = np.bincount(np.concatenate((left[inner], right[inner])), minlength=n)
+    _require(
+        raw, parents[1:] <= 1 if n > 1 else np.ones(1, np.bool_), "it, or the node after it, has two parents"
+    )
+    # Every child comes after its parent and has one: n - 1 children make one tree without cycles.
+    if int(parents.sum()) != n - 1:
+        raise _corrupt(raw, "it has nodes that are not below its root")
+
+
+def _check_depth(raw: RawTree, left: IntArray, right: IntArray) -> None:
+    level = np.zeros(1, np.int64)
+    depth = 0
+    while True:
+        level = level[left[level] >= 0]
+        if not len(level):
+            break
+        level = np.concatenate((left[level], right[level]))
+        depth += 1
+        if depth > raw.max_depth:
+            break
+    if depth != raw.max_depth:
+        raise _corrupt(raw, f"it says that its depth is {raw.max_depth}, which it is not")
+
+
+def _checked_feature(raw: RawTree, feature: IntArray, inner: BoolArray) -> IntArray:
+    _require(
+        raw,
+        ~inner | ((feature >= 0) & (feature < raw.n_features)),
+        f"it tests none of the {raw.n_features} columns",
+    )
+    feature = np.where(inner, feature, -1)
+    if raw.features is not None:
+        feature = np.where(inner, raw.features[feature], -1)
+    return feature
+
+
+def _checked_missing(
+    raw: RawTree, missing_left: AnyArray | None, threshold: FloatArray, inner: BoolArray
+) -> BoolArray:
+    good = ~np.isnan(threshold) & (threshold != -np.inf)
+    if missing_left is None:
+        good &= threshold != np.inf
+        missing_left = np.zeros(len(inner), np.uint8)
+    _require(raw, ~inner | good, "its threshold is not a number")
+    # At leaves the field is whatever was in memory.
+    _require(raw, ~inner | (missing_left <= 1), "where it sends missing values is not yes or no")
+    return np.asarray(inner & (missing_left == 1))
+
+
+def _check_sums(
+    raw: RawTree, left: IntArray, right: IntArray, weight: FloatArray, n_distinct: IntArray
+) -> None:
+    _require(raw, n_distinct >= 0, "it has a negative number of rows")
+    _require(raw, np.isfinite(weight), "its weight is not a number")
+    if weight[0] <= 0 or n_distinct[0] < 1:
+        raise _corrupt(raw, "no rows reach its root")
+    inner = np.flatnonzero(left >= 0)
+    below = left[inner], right[inner]
+    good = np.ones(len(left), np.bool_)
+    good[inner] = n_distinct[inner] == n_distinct[below[0]] + n_distinct[below[1]]
+    _require(raw, good, "its rows are not its children's together")
+    difference = np.abs(weight[inner] - weight[below[0]] - weight[below[1]])
+    good[inner] = difference <= _TOLERANCE * np.maximum(1.0, np.abs(weight[inner]))
+    _require(raw, good, "its weight is not its children's together")
+
+
+def _check_impurity(raw: RawTree, impurity: FloatArray, *, classifier: bool) -> None:
+    # A regressor's impurity is a difference of large numbers, and infinite for some Poisson nodes.
+    good = np.isfinite(impurity) & (impurity >= -_TOLERANCE) if classifier else ~np.isnan(impurity)
+    _require(raw, good, "its impurity is negative or not a number")
+
+
+def _checked_meanings(
+    raw: RawTree, value: FloatArray, weight: FloatArray, *, classifier: bool
+) -> frozenset[Values]:
+    _require(raw, np.asarray(np.isfinite(value).all(axis=1)), "its value is not a number")
+    if not classifier:
+        return frozenset(("means",))
+    _require(raw, np.asarray((value >= 0).all(axis=1)), "it has a negative number of rows of a class")
+    sums = value.sum(axis=1)
+    fractions = np.abs(sums - 1) <= _TOLERANCE
+    totals = np.abs(sums - weight) <= _TOLERANCE * np.maximum(1.0, weight)
+    _require(raw, fractions | totals, "its classes do not add up to 1 or to its weight")
+    meanings: set[Values] = set()
+    if fractions.all():
+        meanings.add("fractions")
+    if totals.all():
+        meanings.add("totals")
+    if not meanings:
+        raise _corrupt(raw, "some of its nodes have class fractions and some have class totals")
+    return frozenset(meanings)

@@ -1,0 +1,615 @@
+"""The forest view: in goes the inert record of a whole file, out comes its `Forest`.
+
+Only the attributes that a forest needs are looked at, one by one and by name; everything else stays
+opaque and is listed as not read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.forest import FloatArray, Forest, IntArray, Tree
+from pytest_draft.artifact.records import AnyArray, Array, Global, Mapping, Record
+from pytest_draft.artifact.validate import RawTree, Values, checked_tree
+from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
+
+_SUPPORTED = (
+    "supported are RandomForest, ExtraTrees, DecisionTree, ExtraTree and Bagging of trees, "
+    "alone or as the last step of a Pipeline or in a fitted search"
+)
+_MAX_WRAPPERS = 8
+_SHORT = 200
+_FEW = 32
+
+
+def _known(modules: tuple[str, ...], names: tuple[str, ...]) -> set[tuple[str, str]]:
+    return {(module, name) for module in modules for name in names}
+
+
+# The second module name of each pair is that of scikit-learn before 0.22.
+_FORESTS = _known(
+    ("sklearn.ensemble._forest", "sklearn.ensemble.forest"),
+    ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"),
+)
+_TREES = _known(
+    ("sklearn.tree._classes", "sklearn.tree.tree"),
+    ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
+)
+_BAGGING = _known(
+    ("sklearn.ensemble._bagging", "sklearn.ensemble.bagging"), ("BaggingClassifier", "BaggingRegressor")
+)
+_PIPELINES = {("sklearn.pipeline", "Pipeline")}
+_SEARCHES = _known(
+    ("sklearn.model_selection._search", "sklearn.model_selection._search_successive_halving"),
+    ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV"),
+)
+
+
+@dataclass(frozen=True)
+class View:
+    """What was read of a file, and what was not; as in `Artifact`."""
+
+    holds: str
+    forest: Forest
+    not_read: tuple[str, ...]
+
+
+def view(root: object, budget: Budget) -> View:
+    """Find the forest in a file and check it.
+
+    Parameters
+    ----------
+    root : object
+        What the interpreter made of the file.
+    budget : Budget
+
+    Returns
+    -------
+    View
+
+    Raises
+    ------
+    UnsupportedArtifactError
+        If the file holds something else, or a forest of a kind that is not covered.
+    CorruptArtifactError
+        If the forest contradicts itself.
+    """
+    estimator, wrappers = _unwrapped(root)
+    key = estimator.record.cls.key
+    reader = _ForestReader(estimator, budget)
+    if key in _FORESTS:
+        forest = reader.random_forest()
+    elif key in _BAGGING:
+        forest = reader.bagging()
+    else:
+        forest = reader.single_tree()
+    paths = {path for part in (*wrappers, estimator, *reader.parts) for path in part.not_read()}
+    inside = "".join(f", in {_a(wrapper.kind)}" for wrapper in reversed(wrappers))
+    return View(_holds(forest) + inside, forest, tuple(sorted(one_line(path) for path in paths)))
+
+
+def _holds(forest: Forest) -> str:
+    parts = [forest.kind, _count(forest.n_trees, "tree"), _count(forest.n_features, "column")]
+    if forest.classes is not None:
+        parts.append(f"{forest.n_classes} class{'es' if forest.n_classes != 1 else ''}")
+    return ", ".join(parts)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number != 1 else ''}"
+
+
+class _Object:
+    """An object's attributes, with a note of those that were asked for.
+
+    Parameters
+    ----------
+    record : Record
+    path : str
+        Where it is in the file, ending in a dot; empty for the file's own object.
+    """
+
+    def __init__(self, record: Record, path: str = "") -> None:
+        self.record = record
+        self.path = path
+        self._attributes = record.attributes()
+        self._asked: set[str] = set()
+
+    @property
+    def kind(self) -> str:
+        """The class's name."""
+        return one_line(self.record.cls.name, 80)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._attributes
+
+    def get(self, name: str) -> Any:
+        """Return an attribute, None where it is missing."""
+        self._asked.add(name)
+        return self._attributes.get(name)
+
+    def is_fitted(self, name: str) -> None:
+        """Refuse an object that lacks an attribute which fitting sets."""
+        if name not in self._attributes:
+            raise UnsupportedArtifactError(
+                f"it holds {_a(self.kind)} that was not fitted: fit it before saving it"
+            )
+
+    def integer(self, name: str, *, minimum: int = 0) -> int:
+        """Return an attribute that must be a whole number."""
+        value = self.get(name)
+        if type(value) is not int or not minimum <= value < 2**62:
+            raise CorruptArtifactError(f"{self.path}{name} is not a whole number of at least {minimum}")
+        return value
+
+    def optional_integer(self, name: str, *, minimum: int = 0) -> int | None:
+        """Return an attribute that may be missing or None."""
+        return None if self.get(name) is None else self.integer(name, minimum=minimum)
+
+    def boolean(self, name: str) -> bool:
+        """Return an attribute that must be true or false."""
+        value = self.get(name)
+        if type(value) is not bool:
+            raise CorruptArtifactError(f"{self.path}{name} is not true or false")
+        return value
+
+    def parameters(self) -> dict[str, object]:
+        """Return the constructor's parameters that are plain: numbers, texts, booleans, None."""
+        found = {}
+        for name, value in self._attributes.items():
+            if name.startswith("_") or name.endswith("_"):
+                continue
+            if isinstance(value, Mapping) and name == "class_weight":
+                value = _plain_dict(value)
+            if _is_atom(value) or isinstance(value, dict):
+                self._asked.add(name)
+                found[name] = value
+        return found
+
+    def not_read(self) -> list[str]:
+        """Return the paths of the attributes that nobody asked for and that can hold data."""
+        paths = [
+            f"{self.path}{name}"
+            for name, value in self._attributes.items()
+            if name not in self._asked and not _is_small(value)
+        ]
+        if self.record.state is not None and not isinstance(self.record.state, Mapping):
+            paths.append(f"{self.path}(state)")
+        if self.record.appended or self.record.set_items.pairs:
+            paths.append(f"{self.path}(items)")
+        return paths
+
+
+def _is_atom(value: object) -> bool:
+    """Return whether a value is a number, a short text, a boolean or None."""
+    if type(value) is str:
+        return len(value) <= _SHORT
+    return value is None or type(value) in (bool, int, float)
+
+
+def _is_small(value: object) -> bool:
+    """Return whether a value is too small to hold data: an atom, or a few of them."""
+    if type(value) is tuple:
+        return len(value) <= _FEW and all(_is_atom(item) for item in value)
+    return _is_atom(value)
+
+
+def _plain_dict(mapping: Mapping) -> object:
+    """Return a mapping of a few atoms to atoms as a dict; any other as it is."""
+    is_plain = all(_is_atom(key) and _is_atom(value) for key, value in mapping.pairs)
+    return dict(mapping.pairs) if is_plain and len(mapping.pairs) <= _SHORT else mapping
+
+
+def _unwrapped(root: object) -> tuple[_Object, list[_Object]]:
+    """Return the tree ensemble in a file, and the pipelines and searches around it, outermost first."""
+    wrappers: list[_Object] = []
+    record, path = root, ""
+    while len(wrappers) <= _MAX_WRAPPERS:
+        if not isinstance(record, Record):
+            raise _unsupported(record)
+        found = _Object(record, path)
+        key = record.cls.key
+        if key in _FORESTS | _TREES | _BAGGING:
+            return found, wrappers
+        wrappers.append(found)
+        if key in _PIPELINES:
+            record, path = _last_step(found)
+        elif key in _SEARCHES:
+            found.is_fitted("best_estimator_")
+            record, path = found.get("best_estimator_"), f"{path}best_estimator_."
+        else:
+            raise _unsupported(record)
+    raise UnsupportedArtifactError(
+        f"it has more than {_MAX_WRAPPERS} pipelines and searches around each other"
+    )
+
+
+def _unsupported(found: object) -> UnsupportedArtifactError:
+    if isinstance(found, Record) and found.cls.module.startswith("diffprivlib."):
+        return UnsupportedArtifactError(
+            f"it holds a {found.cls.shown}: differentially private forests are not covered yet"
+        )
+    return UnsupportedArtifactError(f"it holds {_described(found)}; {_SUPPORTED}")
+
+
+def _a(name: str) -> str:
+    return f"{'an' if name[:1] in 'AEIO' else 'a'} {name}"
+
+
+def _described(found: object) -> str:
+    if isinstance(found, Record):
+        is_sklearn = found.cls.module.startswith("sklearn.")
+        return _a(one_line(found.cls.name, 80) if is_sklearn else found.cls.shown)
+    if isinstance(found, Array):
+        return "an array"
+    if isinstance(found, Mapping):
+        return "a dict"
+    if isinstance(found, Global):
+        return f"the name {found.shown}"
+    names = {list: "a list", tuple: "a tuple", str: "a text", bytes: "bytes", type(None): "None"}
+    return names.get(type(found), "a plain value")
+
+
+def _last_step(pipeline: _Object) -> tuple[object, str]:
+    steps = pipeline.get("steps")
+    if (
+        not isinstance(steps, list)
+        or not all(isinstance(step, tuple) and len(step) == 2 for step in steps)
+        or not steps
+    ):
+        raise CorruptArtifactError(f"{pipeline.path}steps is not a list of names and estimators")
+    for _, step in steps[:-1]:
+        if step is not None and step != "passthrough":
+            raise UnsupportedArtifactError(
+                f"it holds a Pipeline with {_described(step)} before its last step; pipelines with "
+                "transformers are not covered yet: pass the encoded data, with the last step saved alone"
+            )
+    return steps[-1][1], f"{pipeline.path}steps[{len(steps) - 1}]."
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """How each tree's rows were drawn; the fields are those of `Forest`."""
+
+    bootstrap: bool
+    replacement: bool
+    n_samples: int | None
+    n_draws: int | None
+
+
+class _ForestReader:
+    """Reads one estimator's forest.
+
+    Parameters
+    ----------
+    estimator : _Object
+        Of one of the supported classes.
+    budget : Budget
+
+    Attributes
+    ----------
+    parts : list of _Object
+        The inner objects that were looked at.
+    """
+
+    def __init__(self, estimator: _Object, budget: Budget) -> None:
+        self._estimator = estimator
+        self._budget = budget
+        self._classifier = estimator.record.cls.name.endswith("Classifier")
+        self._meanings: frozenset[Values] | None = None
+        self._classes: tuple[object, ...] | None = None
+        self._n_features = 0
+        self.parts: list[_Object] = []
+
+    def random_forest(self) -> Forest:
+        """Read a RandomForest or ExtraTrees."""
+        trees = self._inner_estimators()
+        self._read_columns_and_classes()
+        decoded = tuple(self._tree(tree, i, None, self._seed(tree)) for i, tree in enumerate(trees))
+        draw = self._forest_draw(decoded)
+        return self._forest(decoded, draw, seeds_from="tree", sample_weight=self._sample_weight(draw))
+
+    def single_tree(self) -> Forest:
+        """Read a DecisionTree or ExtraTree."""
+        self._estimator.is_fitted("tree_")
+        self._read_columns_and_classes()
+        tree = self._tree(self._estimator, 0, None, self._seed(self._estimator))
+        draw = _Draw(False, False, int(tree.n_distinct[0]), None)
+        return self._forest((tree,), draw, seeds_from=None, sample_weight=None)
+
+    def bagging(self) -> Forest:
+        """Read a Bagging ensemble of trees."""
+        estimator = self._estimator
+        trees = self._inner_estimators()
+        self._read_columns_and_classes()
+        subsets = estimator.get("estimators_features_")
+        if not isinstance(subsets, list) or len(subsets) != len(trees):
+            raise CorruptArtifactError("estimators_features_ does not have the columns of each tree")
+        seeds = self._ensemble_seeds(len(trees))
+        decoded = tuple(
+            self._tree(tree, i, self._subset(subsets[i], i), seeds[i]) for i, tree in enumerate(trees)
+        )
+        n_samples = estimator.integer("_n_samples", minimum=1)
+        n_draws = estimator.integer("_max_samples", minimum=1)
+        replacement = estimator.boolean("bootstrap")
+        drawn = replacement or n_draws < n_samples
+        if not replacement and n_draws > n_samples:
+            raise CorruptArtifactError(f"it draws {n_draws} of {n_samples} rows without replacement")
+        draw = _Draw(drawn, replacement, n_samples, n_draws if drawn else None)
+        return self._forest(
+            decoded,
+            draw,
+            seeds_from="ensemble",
+            sample_weight=self._sample_weight(draw),
+            max_features=estimator.integer("_max_features", minimum=1),
+            bootstrap_features=estimator.boolean("bootstrap_features"),
+        )
+
+    def _forest(
+        self,
+        trees: tuple[Tree, ...],
+        draw: _Draw,
+        *,
+        seeds_from: Any,
+        sample_weight: FloatArray | None,
+        max_features: int | None = None,
+        bootstrap_features: bool = False,
+    ) -> Forest:
+        _check_roots(trees, draw)
+        return Forest(
+            kind=self._estimator.record.cls.name,
+            trees=trees,
+            n_features=self._n_features,
+            feature_names=self._feature_names(),
+            classes=self._classes,
+            values=self._values(),
+            bootstrap=draw.bootstrap,
+            replacement=draw.replacement,
+            n_samples=draw.n_samples,
+            n_draws=draw.n_draws,
+            sample_weight=sample_weight,
+            seeds_from=seeds_from,
+            max_features=max_features,
+            bootstrap_features=bootstrap_features,
+            sklearn_version=self._version(),
+            parameters=self._parameters(),
+        )
+
+    # The ensemble's own attributes
+
+    def _inner_estimators(self) -> list[_Object]:
+        self._estimator.is_fitted("estimators_")
+        records = self._estimator.get("estimators_")
+        if not isinstance(records, list) or not records:
+            raise CorruptArtifactError("estimators_ is not a list of trees")
+        if len({id(record) for record in records}) != len(records):
+            raise CorruptArtifactError("estimators_ has the same tree twice")
+        for record in records:
+            if not isinstance(record, Record) or record.cls.key not in _TREES:
+                raise UnsupportedArtifactError(
+                    f"it holds {_a(self._estimator.kind)} of {_described(record)}; {_SUPPORTED}"
+                )
+            if record.cls.name.endswith("Classifier") != self._classifier:
+                raise CorruptArtifactError("estimators_ mixes classifiers and regressors")
+        trees = [_Object(record, f"{self._estimator.path}estimators_[*].") for record in records]
+        self.parts.extend(trees)
+        return trees
+
+    def _read_columns_and_classes(self) -> None:
+        estimator = self._estimator
+        # Before 0.24 it was called n_features_.
+        name = "n_features_in_" if "n_features_in_" in estimator else "n_features_"
+        self._n_features = estimator.integer(name, minimum=1)
+        if "n_outputs_" in estimator and estimator.integer("n_outputs_", minimum=1) != 1:
+            raise UnsupportedArtifactError(
+                f"it holds {_a(estimator.kind)} with several outputs, which is not covered yet"
+            )
+        if self._classifier:
+            self._classes = _plain_classes(estimator.get("classes_"))
+            if estimator.integer("n_classes_", minimum=1) != len(self._classes):
+                raise CorruptArtifactError("n_classes_ is not the number of classes_")
+
+    def _parameters(self) -> dict[str, object]:
+        """Return the estimator's parameters, and a Bagging's trees' as scikit-learn names nested ones."""
+        parameters = self._estimator.parameters()
+        if self._estimator.record.cls.key in _BAGGING:
+            inner = self.parts[0].parameters()
+            parameters.update((f"estimator__{name}", inner[name]) for name in inner if name != "random_state")
+        return parameters
+
+    def _feature_names(self) -> tuple[str, ...] | None:
+        names = self._estimator.get("feature_names_in_")
+        if names is None:
+            return None
+        items = names.items if isinstance(names, Array) else None
+        if items is None or len(items) != self._n_features or any(type(item) is not str for item in items):
+            raise CorruptArtifactError(f"feature_names_in_ does not have {self._n_features} texts")
+        return tuple(str(item) for item in items)
+
+    def _version(self) -> str | None:
+        version = self._estimator.get("_sklearn_version")
+        return one_line(version, 40) if type(version) is str else None
+
+    def _values(self) -> Values:
+        # Both hold where every node has weight 1; then they are the same.
+        preferred: tuple[Values, ...] = ("fractions", "totals", "means")
+        for meaning in preferred:
+            if self._meanings is not None and meaning in self._meanings:
+                return meaning
+        raise CorruptArtifactError("some of its trees have class fractions and some have class totals")
+
+    def _sample_weight(self, draw: _Draw) -> FloatArray | None:
+        stored = self._estimator.get("_sample_weight")
+        if stored is None:
+            return None
+        # Single precision is kept: the draw depends on it.
+        weight = _numbers(stored, "f", "_sample_weight") if _kind(stored) == "f" else None
+        if weight is None:
+            weight = _numbers(stored, "iu", "_sample_weight").astype(np.float64)
+        if draw.n_samples is not None and len(weight) != draw.n_samples:
+            raise CorruptArtifactError(f"_sample_weight has {len(weight)} rows instead of {draw.n_samples}")
+        if not np.isfinite(weight).all() or (weight < 0).any() or not weight.sum() > 0:
+            raise CorruptArtifactError("_sample_weight is not a finite weight for each row")
+        return weight
+
+    def _ensemble_seeds(self, n_trees: int) -> list[int | None]:
+        """Return each tree's seed; after a warm start only those of the last fit are in the file."""
+        stored = self._estimator.get("_seeds")
+        seeds = [] if stored is None else _numbers(stored, "iu", "_seeds").tolist()
+        if len(seeds) > n_trees:
+            raise CorruptArtifactError(f"_seeds has {len(seeds)} seeds for {n_trees} trees")
+        return [None] * (n_trees - len(seeds)) + [_checked_seed(seed) for seed in seeds]
+
+    def _subset(self, stored: object, index: int) -> IntArray:
+        columns = _numbers(stored, "iu", f"estimators_features_[{index}]").astype(np.int64)
+        self._budget.spend_copy(columns.nbytes)
+        if not len(columns) or columns.min() < 0 or columns.max() >= self._n_features:
+            raise CorruptArtifactError(
+                f"estimators_features_[{index}] is not a choice of the {self._n_features} columns"
+            )
+        return columns
+
+    def _forest_draw(self, trees: tuple[Tree, ...]) -> _Draw:
+        estimator = self._estimator
+        bootstrap = estimator.boolean("bootstrap")
+        n_samples = estimator.optional_integer("_n_samples", minimum=1)
+        n_draws = estimator.optional_integer("_n_samples_bootstrap", minimum=1)
+        if not bootstrap:
+            return _Draw(False, False, n_samples or int(trees[0].n_distinct[0]), None)
+        if n_draws is None:
+            n_draws = self._draws_by_roots(trees)
+        if n_samples is None and estimator.get("max_samples") is None:
+            n_samples = n_draws
+        return _Draw(True, True, n_samples, n_draws)
+
+    def _draws_by_roots(self, trees: tuple[Tree, ...]) -> int | None:
+        """Return the bootstrap's size by the trees' roots, where no weights have changed them."""
+        roots = {float(tree.weight[0]) for tree in trees}
+        weighted = self._estimator.get("class_weight") is not None
+        size = roots.pop()
+        return None if roots or weighted or not size.is_integer() or not 0 < size < 2**53 else int(size)
+
+    # One tree
+
+    def _seed(self, tree: _Object) -> int | None:
+        seed = tree.get("random_state")
+        return _checked_seed(seed) if type(seed) is int else None
+
+    def _tree(self, estimator: _Object, index: int, features: IntArray | None, seed: int | None) -> Tree:
+        if estimator.get("monotonic_cst") is not None or self._estimator.get("monotonic_cst") is not None:
+            raise UnsupportedArtifactError(
+                "it has monotonic constraints, which are not covered: they clip the values of leaves"
+            )
+        n_features = self._n_features if features is None else len(features)
+        self._check_classes(estimator, index)
+        raw = self._raw_tree(estimator, index, features, n_features, seed)
+        self._budget.spend_copy(raw.nodes.nbytes + raw.values.nbytes)
+        tree, meanings = checked_tree(raw, classifier=self._classifier)
+        self._meanings = meanings if self._meanings is None else self._meanings & meanings
+        return tree
+
+    def _check_classes(self, estimator: _Object, index: int) -> None:
+        """Check that a tree inside an ensemble knows the ensemble's classes, by their numbers."""
+        stored = estimator.get("classes_")
+        if estimator is self._estimator or self._classes is None or stored is None:
+            return
+        known = _numbers(stored, "biuf", f"classes_ of tree {index}")
+        if len(known) != len(self._classes):
+            raise UnsupportedArtifactError(
+                f"tree {index} was trained on {len(known)} of {len(self._classes)} classes: not covered yet"
+            )
+        if (known != np.arange(len(known))).any():
+            raise CorruptArtifactError(f"classes_ of tree {index} are not numbered as the forest's are")
+
+    def _raw_tree(
+        self, estimator: _Object, index: int, features: IntArray | None, n_features: int, seed: int | None
+    ) -> RawTree:
+        record = estimator.get("tree_")
+        if not isinstance(record, Record) or record.cls.key != ("sklearn.tree._tree", "Tree"):
+            raise CorruptArtifactError(f"tree {index} has no nodes, or was not fitted")
+        tree = _Object(record, f"{estimator.path}tree_.")
+        self.parts.append(tree)
+        n_values = 1 if self._classes is None else len(self._classes)
+        _check_arguments(record.args, index, n_features, n_values)
+        return RawTree(
+            index=index,
+            nodes=_data(tree.get("nodes"), f"the nodes of tree {index}"),
+            values=_data(tree.get("values"), f"the values of tree {index}"),
+            node_count=tree.integer("node_count"),
+            max_depth=tree.integer("max_depth"),
+            features=features,
+            n_features=n_features,
+            n_values=n_values,
+            seed=seed,
+        )
+
+
+def _check_arguments(arguments: tuple[object, ...], index: int, n_features: int, n_values: int) -> None:
+    """Check ``Tree(n_features, n_classes, n_outputs)`` against the forest."""
+    if len(arguments) != 3 or arguments[2] != 1 or arguments[0] != n_features:
+        raise CorruptArtifactError(f"tree {index} does not have the forest's columns and one output")
+    classes = _numbers(arguments[1], "iu", f"the classes of tree {index}")
+    if classes.tolist() != [n_values]:
+        raise CorruptArtifactError(f"tree {index} does not have the forest's {n_values} classes")
+
+
+def _check_roots(trees: tuple[Tree, ...], draw: _Draw) -> None:
+    """Check the trees' roots against each other and against the number of rows drawn for them.
+
+    Their weights are left to `occurrences` and `Forest.counts`: before 1.9, class and sample weights
+    scale them.
+    """
+    limits = [size for size in (draw.n_samples, draw.n_draws) if size is not None]
+    for index, tree in enumerate(trees):
+        rows = int(tree.n_distinct[0])
+        if limits and rows > min(limits):
+            raise CorruptArtifactError(
+                f"tree {index} has {rows} rows, of which only {min(limits)} were drawn"
+            )
+        if not draw.bootstrap and rows != trees[0].n_distinct[0]:
+            raise CorruptArtifactError(
+                f"tree {index} has {rows} rows, and tree 0 another number, without bootstrap"
+            )
+
+
+def _data(stored: object, what: str) -> AnyArray:
+    if not isinstance(stored, Array) or stored.data is None:
+        raise CorruptArtifactError(f"{what} is not an array of numbers")
+    return stored.data
+
+
+def _kind(stored: object) -> str:
+    return stored.data.dtype.kind if isinstance(stored, Array) and stored.data is not None else ""
+
+
+def _numbers(stored: object, kinds: str, what: str) -> AnyArray:
+    """Return a one-dimensional array of numbers in native byte order; each kind is NumPy's letter."""
+    data = _data(stored, what)
+    if data.ndim != 1 or data.dtype.kind not in kinds or data.dtype.itemsize > 8:
+        raise CorruptArtifactError(f"{what} is not a list of numbers")
+    return data.astype(data.dtype.newbyteorder("="))
+
+
+def _checked_seed(seed: int) -> int:
+    if not 0 <= seed < 2**32:
+        raise CorruptArtifactError("a tree's seed is out of range")
+    return seed
+
+
+def _plain_classes(stored: object) -> tuple[object, ...]:
+    if isinstance(stored, list):
+        raise UnsupportedArtifactError("it holds a classifier with several outputs, which is not covered yet")
+    if not isinstance(stored, Array) or len(stored.shape) != 1:
+        raise CorruptArtifactError("classes_ is not a list of classes")
+    if stored.data is not None and stored.data.dtype.kind not in "biufU":
+        raise UnsupportedArtifactError("its classes are neither numbers nor texts, which is not covered yet")
+    classes = stored.data.tolist() if stored.data is not None else stored.items
+    if not classes or any(type(value) not in (bool, int, float, str) for value in classes):
+        raise UnsupportedArtifactError("its classes are neither numbers nor texts, which is not covered yet")
+    if len(set(classes)) != len(classes):
+        raise CorruptArtifactError("classes_ has a class twice")
+    return tuple(classes)

@@ -1,0 +1,87 @@
+"""The errors of this package: one line each, saying what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+
+def one_line(text: object, limit: int = 300) -> str:
+    """Return `text` as one printable ASCII line of at most `limit` characters.
+
+    Names in a model file or a table are not ours: they can hold newlines, terminal escape codes or
+    workflow commands (``::error::``). Whatever is shown of them goes through here.
+
+    Parameters
+    ----------
+    text : object
+        What to show; its ``str`` is taken.
+    limit : int
+        The longest result, in characters; a longer one is cut and ends in ``...``.
+
+    Returns
+    -------
+    str
+        Printable ASCII without line breaks, and without ``::``.
+    """
+    shown = str(text).encode("unicode_escape").decode("ascii").replace("::", ":\\x3a")
+    return shown if len(shown) <= limit else shown[: limit - 3] + "..."
+
+
+class DraftError(Exception):
+    """Base of all errors that a user can cause; its text is one line."""
+
+
+class UsageError(DraftError):
+    """An option, a marker or an ini value is wrong."""
+
+
+class PolicyError(DraftError):
+    """A policy file is wrong."""
+
+
+class DataError(DraftError):
+    """Training data or a domain cannot be used as given."""
+
+
+class NotCoveredError(DraftError):
+    """The attack does not cover this part of a forest or a domain: the verdict is inconclusive."""
+
+
+class ArtifactError(DraftError):
+    """A model file was refused. Nothing in it was run.
+
+    Attributes
+    ----------
+    kind : str
+        ``corrupt``, ``too big``, ``not allowed`` or ``unsupported``.
+    sha256 : str or None
+        Hash of the bytes that were read, where the whole file was read.
+    """
+
+    kind = "refused"
+
+    def __init__(self, message: str, *, sha256: str | None = None) -> None:
+        super().__init__(message)
+        self.sha256 = sha256
+
+
+class CorruptArtifactError(ArtifactError):
+    """The file is damaged or contradicts itself."""
+
+    kind = "corrupt"
+
+
+class ArtifactTooBigError(ArtifactError):
+    """Reading the file would cross a limit."""
+
+    kind = "too big"
+
+
+class ArtifactNotAllowedError(ArtifactError):
+    """The file asks for a call that a model of a supported kind does not need."""
+
+    kind = "not allowed"
+
+
+class UnsupportedArtifactError(ArtifactError):
+    """The file is readable but holds something that is not supported."""
+
+    kind = "unsupported"
