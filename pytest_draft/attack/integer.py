@@ -6,6 +6,7 @@ most; CP-SAT decides what is left.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,12 +112,12 @@ def solve(
     upper: IntArray,
     *,
     hint: IntArray,
-    seconds: float,
     effort: float,
     seed: int,
     workers: int,
+    timebox: TimeBox,
     near: NDArray[np.float64] | None = None,
-    other_than: IntArray | None = None,
+    other_than: Sequence[IntArray] = (),
 ) -> Answer:
     """Find a dataset with residual 0 by CP-SAT.
 
@@ -126,22 +127,21 @@ def solve(
     upper : ndarray of int64, shape (n_candidates,)
     hint : ndarray of int64, shape (n_candidates,)
         Where the search starts.
-    seconds : float
-        Wall clock.
     effort : float
         CP-SAT's deterministic time, in its units (about seconds on one core).
     seed, workers : int
+    timebox : TimeBox
     near : ndarray of float64, shape (n_candidates,), or None
         If given, the sum of absolute differences to it is minimised.
-    other_than : ndarray of int64, shape (n_candidates,), or None
-        If given, a dataset that the answer must differ from; totals are equal, so the answer has fewer rows
-        than it somewhere.
+    other_than : sequence of ndarray of int64, shape (n_candidates,)
+        Datasets that the answer must differ from; totals are equal, so somewhere the answer has fewer rows
+        than each of them.
 
     Returns
     -------
     Answer
     """
-    if seconds <= 0:
+    if timebox.over:
         return Answer("UNKNOWN", None)
     model = cp_model.CpModel()
     variables = [model.new_int_var(0, int(most), "") for most in upper]
@@ -157,10 +157,10 @@ def solve(
         model.add_hint(variable, value)
     if near is not None:
         _minimise_distance(model, variables, upper, near)
-    if other_than is not None:
-        _differ(model, variables, upper, other_than)
+    for known in other_than:
+        _differ(model, variables, upper, known)
     solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.max_time_in_seconds = max(timebox.remaining, 1e-3)
     solver.parameters.max_deterministic_time = effort
     solver.parameters.num_workers = workers
     solver.parameters.interleave_search = workers > 1  # several workers, and still the same answer every time
@@ -189,15 +189,15 @@ def _minimise_distance(
 
 
 def _differ(
-    model: cp_model.CpModel, variables: list[cp_model.IntVar], upper: IntArray, other_than: IntArray
+    model: cp_model.CpModel, variables: list[cp_model.IntVar], upper: IntArray, known: IntArray
 ) -> None:
-    """Ask for fewer rows than `other_than` has in at least one candidate."""
+    """Ask for fewer rows than `known` has in at least one candidate."""
     fewer = []
-    for j in np.flatnonzero(other_than):
+    for j in np.flatnonzero(known):
         if upper[j] == 1:
             fewer.append(variables[j].negated())
             continue
         literal = model.new_bool_var("")
-        model.add(variables[j] < int(other_than[j])).only_enforce_if(literal)
+        model.add(variables[j] < int(known[j])).only_enforce_if(literal)
         fewer.append(literal)
     model.add_bool_or(fewer)

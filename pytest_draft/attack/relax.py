@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.attack.problem import IntArray, System
+from pytest_draft.timebox import TimeBox
 
 _EXPONENT = 1.5
 _MOMENTUM = 0.8
@@ -51,6 +52,7 @@ def relax(
     *,
     every: int,
     prune: bool,
+    timebox: TimeBox,
 ) -> Iterator[Relaxed]:
     """Yield better and better fractional datasets, one after every so many updates, without end.
 
@@ -67,6 +69,8 @@ def relax(
     prune : bool
         Whether columns below `_NEGLIGIBLE` of their group's largest are dropped, for groups of one row. A
         heuristic: the right column may be among them.
+    timebox : TimeBox
+        Looked at after each update; a result is due at once when the time is out.
     """
     n_groups = len(size)
     columns = np.arange(len(group))
@@ -91,6 +95,8 @@ def relax(
             ratio = observed / np.maximum(matrix @ ahead, _LEAST)
             before = mass
             mass = normalised(ahead * (matrix.T @ ratio / total) ** _EXPONENT)
+            if timebox.over:
+                break
         if prune:
             largest = np.zeros(n_groups)
             np.maximum.at(largest, group, mass)
