@@ -45,3 +45,7 @@ class TimeBox:
     def over(self) -> bool:
         """Whether the time is out."""
         return self.remaining <= 0.0
+
+    def first(self, share: float) -> TimeBox:
+        """Return the box of the same start that ends after a share of this one's seconds."""
+        return TimeBox(self.seconds * share, self.clock, self.start)

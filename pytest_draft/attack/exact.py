@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from pytest_draft.attack.integer import descend, rounded, solve
-from pytest_draft.attack.problem import InfeasibleError, IntArray, OutOfTimeError, System
+from pytest_draft.attack.problem import InfeasibleError, IntArray, System
 from pytest_draft.attack.propagate import propagate
 from pytest_draft.attack.relax import relax
 from pytest_draft.timebox import TimeBox
@@ -291,6 +291,3 @@ class _Piece:
                     return Alternatives(np.empty(0, dtype=np.int64), tuple(found), answer.status == "INFEASIBLE")
                 found.append(answer.rows)
         return Alternatives(np.empty(0, dtype=np.int64), tuple(found), False)
-
-
-__all__ = ["Alternatives", "OutOfTimeError", "Search", "Solution", "StageClock", "solve_exactly"]

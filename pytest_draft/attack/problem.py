@@ -147,6 +147,22 @@ class System:
         """Return the residual of a whole dataset: the sum of absolute differences to what was observed."""
         return int(np.abs(self.matrix @ rows - self.observed).sum())
 
+    def with_totals(self, total_of: IntArray, totals: IntArray) -> System:
+        """Return the system with one more equation for each total.
+
+        Parameters
+        ----------
+        total_of : ndarray of int64, shape (n_candidates,)
+            Which total each candidate counts towards.
+        totals : ndarray of int64, shape (n_totals,)
+        """
+        n_candidates = len(total_of)
+        ones = np.ones(n_candidates, dtype=np.int32)
+        shape = (len(totals), n_candidates)
+        extra = sparse.csc_array((ones, (total_of, np.arange(n_candidates))), shape=shape)
+        matrix = sparse.vstack([self.matrix, extra], format="csc")
+        return System(matrix, np.concatenate([self.observed, totals]))
+
     def only(self, columns: BoolArray | IntArray, rest: IntArray | None = None) -> System:
         """Return the system over some of the columns, after taking off what the others explain.
 
@@ -355,6 +371,8 @@ class _Survivors:
 
     def _compact(self) -> None:
         n_vectors = self.columns.shape[1]
+        if not n_vectors:
+            return
         some = np.unpackbits(np.bitwise_or.reduce(self.alive, axis=(0, 1)), count=n_vectors).astype(bool)
         if some.mean() >= _COMPACT_BELOW:
             return
@@ -396,7 +414,8 @@ def _merge(
         if attribute.kind == "one-hot":
             values.append(columns.astype(bool))
         else:
-            values.append(columns == np.arange(attribute.low, attribute.high + 1, dtype=np.float32))
+            # As encoded, so in float32: above 2**24 several whole numbers are one value to the forest.
+            values.append(columns == attribute.encoded(np.arange(attribute.n_values)).ravel())
     order = np.argsort(of_vector, kind="stable")
     starts = np.searchsorted(of_vector[order], np.arange(n_cells))
     allowed = np.logical_or.reduceat(np.concatenate(values, axis=1)[order], starts, axis=0)

@@ -1,0 +1,62 @@
+"""The demo: two forests, trained on the spot from data that scikit-learn ships, and judged for real.
+
+The data are the Wisconsin breast cancer measurements. Their numeric columns are binned to one-hot quartiles,
+because the attack covers discrete columns; the output says so.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+N_ROWS = 150
+N_MEASUREMENTS = 8
+
+EXPLANATION = f"""\
+What you saw: two random forests, trained a moment ago on {N_ROWS} patients of the Wisconsin breast cancer data
+({N_MEASUREMENTS} measurements, binned to one-hot quartiles, and the diagnosis), then attacked as a stranger with
+only the file would attack them.
+  default.joblib is RandomForestClassifier() as scikit-learn ships it: its file gives back the patients' rows, so
+    its checks fail, and pytest ends with exit status 1. That is right: this file must not be released.
+  shallow.joblib has 5 trees of depth 2: what can be rebuilt from it is no closer to these patients than other
+    patients are, so it passes.
+Judge your own: pytest --draft-forest model.joblib --draft-data train.csv --draft-target LABEL"""
+
+
+def prepare(config: pytest.Config) -> None:
+    """Train the demo's forests and put them in place of ``--draft-forest`` and its companions."""
+    if hasattr(config, "workerinput"):  # the controller has trained them and passes their paths on
+        return
+    taken = [name for name in ("forest", "data", "target", "domain") if config.getoption(f"draft_{name}")]
+    if taken:
+        raise pytest.UsageError(f"--draft-demo brings its own forests and data: leave out --draft-{taken[0]}")
+    folder = tempfile.TemporaryDirectory(prefix="pytest-draft-demo-")
+    config.add_cleanup(folder.cleanup)
+    train(Path(folder.name))
+    config.option.draft_forest = [str(Path(folder.name) / name) for name in ("default.joblib", "shallow.joblib")]
+    config.option.draft_data = [str(Path(folder.name) / "patients.csv")]
+    config.option.draft_target = "diagnosis"
+
+
+def train(folder: Path) -> None:
+    """Write ``patients.csv``, ``default.joblib`` and ``shallow.joblib`` to a folder."""
+    import joblib
+    import pandas as pd
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.ensemble import RandomForestClassifier
+
+    bunch = load_breast_cancer(as_frame=True)
+    measured = bunch.data.iloc[:, :N_MEASUREMENTS].sample(N_ROWS, random_state=0)
+    quartiles = [
+        pd.get_dummies(pd.qcut(measured[name], 4, labels=["q1", "q2", "q3", "q4"]), prefix=name, dtype=int)
+        for name in measured
+    ]
+    columns = pd.concat(quartiles, axis=1)
+    diagnosis = bunch.target_names[bunch.target[measured.index]]
+    columns.assign(diagnosis=diagnosis).to_csv(folder / "patients.csv", index=False)
+    default = RandomForestClassifier(random_state=0).fit(columns, diagnosis)
+    shallow = RandomForestClassifier(n_estimators=5, max_depth=2, random_state=0).fit(columns, diagnosis)
+    joblib.dump(default, folder / "default.joblib")
+    joblib.dump(shallow, folder / "shallow.joblib")

@@ -1,0 +1,110 @@
+"""Fixtures for a project's own tests. The engine is imported when a fixture is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_draft.attack.reconstruct import Reconstruction
+    from pytest_draft.gate import Examination
+    from pytest_draft.policy.policy import Policy
+    from pytest_draft.policy.verdict import Check
+
+
+@dataclass(frozen=True)
+class DraftResult:
+    """What the gate found out about one forest and adversary.
+
+    Attributes
+    ----------
+    examination : Examination
+        All aggregates, reasons and notes.
+    policy : Policy
+        By which `checks` and `verdict` are judged.
+    checks : tuple of Check
+    verdict : {"passed", "failed", "inconclusive"}
+    metrics : mapping of str to float, int or None
+        The names of the JSON report; None where unknown.
+    """
+
+    examination: Examination
+    policy: Policy
+    checks: tuple[Check, ...]
+    verdict: str
+    metrics: Mapping[str, float | int | None]
+
+
+@pytest.fixture(scope="session")
+def draft_forest(request: pytest.FixtureRequest) -> Path:
+    """Path of the model file: each configured forest in turn. Override it to bring a model from anywhere."""
+    forest = getattr(request, "param", None)
+    if forest is None:
+        pytest.fail(
+            "no forest: give --draft-forest, set draft_forest in the ini file, or override the fixture draft_forest",
+            pytrace=False,
+        )
+    return Path(forest)
+
+
+@pytest.fixture(scope="session")
+def draft_adversary(request: pytest.FixtureRequest) -> str:
+    """Name of the adversary: each configured one in turn."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def draft_training_data(draft_forest: Path) -> Any:
+    """Training data in memory, or None for the configured file. Override it to bring them from anywhere.
+
+    A pandas DataFrame with the label column, or a pair ``(X, y)``.
+    """
+    return None
+
+
+@pytest.fixture(scope="session")
+def draft_policy(request: pytest.FixtureRequest) -> Policy:
+    """The policy in force: that of ``--draft-policy``, else the shipped default."""
+    from pytest_draft.session import GateSession
+
+    return GateSession.of(request.config).policy
+
+
+@pytest.fixture(scope="session")
+def draft_attack(
+    request: pytest.FixtureRequest, draft_forest: Path, draft_training_data: Any
+) -> Callable[..., Reconstruction | None]:
+    """A memoised callable: ``draft_attack(adversary="artifact")`` returns the `Reconstruction`, or None."""
+    from pytest_draft.adversary import check_adversary
+    from pytest_draft.session import GateSession
+
+    session = GateSession.of(request.config)
+
+    def attack(adversary: str = "artifact") -> Reconstruction | None:
+        case = session.case(draft_forest, check_adversary(adversary))
+        return session.examine(case, draft_training_data)[1]
+
+    return attack
+
+
+@pytest.fixture
+def draft_result(
+    request: pytest.FixtureRequest, draft_forest: Path, draft_adversary: str, draft_training_data: Any
+) -> DraftResult:
+    """What the gate found out, judged by the test's marker and ``--draft-policy``, else by the default policy."""
+    from pytest_draft.marks import policy_of
+    from pytest_draft.policy.verdict import judge, overall
+    from pytest_draft.report.result import metrics_of
+    from pytest_draft.session import GateSession
+
+    session = GateSession.of(request.config)
+    examination, _ = session.examine(session.case(draft_forest, draft_adversary), draft_training_data)
+    policy = policy_of(request.node, session.explicit_policy) or session.policy
+    checks = judge(examination, policy)
+    return DraftResult(
+        examination, policy, checks, overall(check.result for check in checks), metrics_of(examination)
+    )

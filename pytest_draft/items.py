@@ -1,0 +1,74 @@
+"""Test items: every rule of the policy, for every forest and adversary, with an address of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_draft.policy.verdict import Check, check_rule
+from pytest_draft.session import GateSession, Planned
+
+RECORD = pytest.StashKey[dict[str, object]]()
+
+
+class CheckFailed(Exception):
+    """A check that did not pass."""
+
+    def __init__(self, check: Check) -> None:
+        super().__init__(check.sentence)
+        self.check = check
+
+
+class ForestFile(pytest.File):
+    """A model file as a collection of checks."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield an item for each adversary and rule."""
+        session = GateSession.of(self.config)
+        for adversary in session.adversaries:
+            for rule in session.policy.rules:
+                yield CheckItem.from_parent(self, name=f"{rule}[{adversary}]", rule=rule, adversary=adversary)
+
+
+class CheckItem(pytest.Item):
+    """One rule, judged against one adversary."""
+
+    def __init__(self, *, rule: str, adversary: str, **rest: object) -> None:
+        super().__init__(**rest)  # type: ignore[arg-type]
+        self.rule = rule
+        self.adversary = adversary
+
+    def runtest(self) -> None:
+        """Examine the forest, once for all its items, and check the rule."""
+        session = GateSession.of(self.config)
+        examination, _ = session.examine(session.case(self.path, self.adversary))
+        check = check_rule(examination, session.policy, self.rule)
+        record = session.record(examination, (check,), session.policy, self.nodeid)
+        planned = Planned(session.shown(self.path), self.rule, self.adversary)
+        self.stash[RECORD] = {"result": record, "planned": [planned.artifact, planned.rule, planned.adversary]}
+        allowed = check.result == "inconclusive" and session.policy.allow_inconclusive
+        if check.result != "passed" and not allowed:
+            raise CheckFailed(check)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
+        """Return what a failed check shows: sentence, cause, remedy."""
+        if isinstance(excinfo.value, CheckFailed):
+            return explained(excinfo.value.check)
+        # a bug: only its kind, because a traceback could show rows of data
+        return f"internal error: {excinfo.type.__name__}; please report it"
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Return the headline of a failure."""
+        return self.path, None, f"{self.path.name}::{self.name}"
+
+
+def explained(check: Check) -> str:
+    """Return a check that did not pass as text."""
+    lines = [f"{check.result}: {check.sentence}"]
+    if check.cause:
+        lines.append(f"cause: {check.cause}")
+    if check.remedy:
+        lines.append(f"remedy: {check.remedy}")
+    return "\n".join(lines)

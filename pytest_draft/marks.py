@@ -1,0 +1,61 @@
+"""The marker ``reconstruction_budget``: its signature, its check at collection, its check after a test."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_draft.fixtures import DraftResult
+    from pytest_draft.policy.policy import Budgets, Policy
+    from pytest_draft.policy.verdict import Check
+
+NAME = "reconstruction_budget"
+
+
+def reconstruction_budget(
+    *,
+    max_error: float | None = None,
+    max_perfect_rows: int | None = None,
+    max_singled_out_rows: int | None = None,
+) -> None:
+    """fail the test when the attack crosses a budget: an error of at most max_error, or more rows than allowed"""
+
+
+def registered() -> str:
+    """Return the marker's line for ``pytest --markers``, from its own signature."""
+    signature = str(inspect.signature(reconstruction_budget)).replace(" -> None", "").replace("'", "")
+    return f"{NAME}{signature}: {reconstruction_budget.__doc__}"
+
+
+def checked(marker: pytest.Mark) -> Budgets:
+    """Return a marker's budgets, or stop the collection of its test with one line."""
+    from pytest_draft.errors import PolicyError
+    from pytest_draft.policy.policy import budgets_of_marker
+
+    try:
+        if marker.args:
+            raise PolicyError(f"{NAME} takes keyword arguments only")
+        return budgets_of_marker(marker.kwargs)
+    except PolicyError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+def policy_of(item: pytest.Item, explicit: Policy | None) -> Policy | None:
+    """Return what a marked test is judged by: its budgets, on top of an explicit policy's."""
+    from pytest_draft.policy.policy import Policy
+
+    policy = explicit
+    for marker in item.iter_markers(NAME):
+        base = policy or Policy("marker", f"marker of {item.nodeid}", {})
+        policy = base.tightened(checked(marker))
+    return policy
+
+
+def checks_after(result: DraftResult, policy: Policy) -> tuple[Check, ...]:
+    """Return the checks of a marked test that has passed by itself."""
+    from pytest_draft.policy.verdict import judge
+
+    return judge(result.examination, policy)

@@ -1,0 +1,242 @@
+"""Options: in go the command line and the ini file, out come validated `Settings`. Imports no engine."""
+
+from __future__ import annotations
+
+import glob
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+REPORT_TYPES = ("json",)
+
+_OPTIONS: tuple[tuple[str, str, str], ...] = (
+    # name, type of the ini value, help
+    ("target", "string", "name of the label column in the training data"),
+    ("domain", "paths", "TOML file that declares each column's domain (default: inferred from the data)"),
+    ("policy", "paths", "TOML file with the rules and thresholds (default: the shipped rules/default.toml)"),
+    ("budget", "float", "time box in seconds for each judgement, for everything (default: 60)"),
+    ("seed", "int", "seed of every random choice (default: 0)"),
+    ("workers", "int", "solver threads (default: 1)"),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line and the ini file ask for.
+
+    Attributes
+    ----------
+    active : bool
+        Whether the models' own items are collected.
+    only : bool
+        Whether nothing else is run.
+    strict : bool
+        Whether a check that was not run fails the run.
+    forests : tuple of Path
+    data : tuple of Path or None
+        One entry a forest.
+    target : str or None
+    domain, policy : Path or None
+    adversaries : tuple of str
+        Of the command line, else of the ini file.
+    seconds : float
+    seed, workers : int
+    reports : tuple of (str, Path)
+        Type and path.
+    """
+
+    active: bool
+    only: bool
+    strict: bool
+    forests: tuple[Path, ...]
+    data: tuple[Path | None, ...]
+    target: str | None
+    domain: Path | None
+    policy: Path | None
+    adversaries: tuple[str, ...]
+    seconds: float
+    seed: int
+    workers: int
+    reports: tuple[tuple[str, Path], ...]
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Register the command line's options and their ini twins, all with one prefix."""
+    group = parser.getgroup("draft", "pytest-draft: how much of its training data a forest gives away")
+    group.addoption("--draft", action="store_true", default=None, help="judge the configured forests")
+    group.addoption(
+        "--draft-forest",
+        action="append",
+        default=None,
+        metavar="PATH",
+        help="model file to judge; repeatable, and may be a glob",
+    )
+    group.addoption(
+        "--draft-data",
+        action="append",
+        default=None,
+        metavar="PATH",
+        help="training data (CSV, Parquet, npz): once for all forests, or once for each",
+    )
+    group.addoption(
+        "--draft-adversary",
+        action="append",
+        default=None,
+        metavar="NAME",
+        help="what the attacker knows: artifact or published; repeatable; added to those of --draft-policy",
+    )
+    group.addoption(
+        "--draft-report",
+        action="append",
+        default=None,
+        metavar="TYPE[:PATH]",
+        help="write a report; TYPE is json; repeatable",
+    )
+    group.addoption("--draft-only", action="store_true", default=None, help="run nothing but the judgements")
+    group.addoption(
+        "--draft-strict",
+        action="store_true",
+        default=None,
+        help="fail the run when a check is deselected, skipped or missing (for CI)",
+    )
+    group.addoption(
+        "--draft-demo", action="store_true", default=None, help="judge two forests trained on the spot"
+    )
+    types = {"float": float, "int": int, "string": str, "paths": str}
+    for name, kind, text in _OPTIONS:
+        group.addoption(f"--draft-{name}", default=None, type=types[kind], metavar=name.upper(), help=text)
+        parser.addini(f"draft_{name}", text, type=kind, default=[] if kind == "paths" else None)  # type: ignore[arg-type]
+    parser.addini("draft_forest", "model files to judge; may be globs", type="paths", default=[])
+    parser.addini("draft_data", "training data: once for all forests, or once for each", type="paths", default=[])
+    parser.addini("draft_adversary", "what the attacker knows", type="args", default=[])
+    parser.addini("draft_report", "reports to write: TYPE[:PATH]", type="args", default=[])
+    parser.addini("draft_only", "with --draft: run nothing but the judgements", type="bool", default=False)
+    parser.addini("draft_strict", "fail the run when a check is not run", type="bool", default=False)
+
+
+def is_active(config: pytest.Config) -> bool:
+    """Return whether the command line asks for the models' own items."""
+    return bool(config.option.draft or config.option.draft_forest or config.option.draft_demo)
+
+
+def resolve(config: pytest.Config) -> Settings:
+    """Merge command line and ini file, the command line first, and refuse what is wrong.
+
+    Raises
+    ------
+    pytest.UsageError
+        Naming the option.
+    """
+    forests = _forests(config)
+    data = _data(config, len(forests))
+    seconds = _first(config, "budget", 60.0)
+    if not 0 < seconds < float("inf"):
+        raise pytest.UsageError(f"--draft-budget: a time box needs more than 0 seconds, not {seconds:g}")
+    workers = _first(config, "workers", 1)
+    if workers < 1:
+        raise pytest.UsageError(f"--draft-workers: at least 1, not {workers}")
+    seed = _first(config, "seed", 0)
+    if seed < 0:
+        raise pytest.UsageError(f"--draft-seed: at least 0, not {seed}")
+    option = config.option
+    return Settings(
+        active=is_active(config),
+        only=bool(option.draft_only or option.draft_demo or config.getini("draft_only")),
+        strict=bool(option.draft_strict or config.getini("draft_strict")),
+        forests=forests,
+        data=data,
+        target=_first(config, "target", None),
+        domain=_path(config, "domain"),
+        policy=_path(config, "policy"),
+        adversaries=tuple(option.draft_adversary or config.getini("draft_adversary")),
+        seconds=float(seconds),
+        seed=seed,
+        workers=workers,
+        reports=_reports(config),
+    )
+
+
+def _first(config: pytest.Config, name: str, default):  # type: ignore[no-untyped-def]
+    """Return a value of the command line, else of the ini file, else the default."""
+    value = config.getoption(f"draft_{name}")
+    if value is None:
+        try:
+            value = config.getini(f"draft_{name}")
+        except (TypeError, ValueError) as error:
+            raise pytest.UsageError(f"ini value draft_{name}: {error}") from None
+    return default if value is None or value == "" else value
+
+
+def _given(config: pytest.Config, name: str) -> tuple[str, list[Path]]:
+    """Return where paths are from, and the paths: of the command line, else of the ini file."""
+    value = config.getoption(f"draft_{name}")
+    if value is not None:
+        values = value if isinstance(value, list) else [value]
+        return f"--draft-{name}", [config.invocation_params.dir / text for text in values]
+    return f"ini value draft_{name}", [Path(path) for path in config.getini(f"draft_{name}")]
+
+
+def _expanded(origin: str, path: Path) -> list[Path]:
+    """Return the regular files that a path or a glob names."""
+    if path.exists():
+        found = [path]
+    else:
+        found = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]
+        if not found:
+            raise pytest.UsageError(f"{origin}: no file matches {str(path)!r}")
+    for match in found:
+        if not match.is_file():
+            raise pytest.UsageError(f"{origin}: {str(match)!r} is not a regular file")
+    return found
+
+
+def _forests(config: pytest.Config) -> tuple[Path, ...]:
+    origin, paths = _given(config, "forest")
+    found = [_absolute(match) for path in paths for match in _expanded(origin, path)]
+    if not found and is_active(config):
+        raise pytest.UsageError("--draft: no forest is configured; give --draft-forest, or draft_forest in ini")
+    return tuple(dict.fromkeys(found))
+
+
+def _data(config: pytest.Config, n_forests: int) -> tuple[Path | None, ...]:
+    origin, paths = _given(config, "data")
+    found = [_absolute(match) for path in paths for match in _expanded(origin, path)]
+    if len(found) == 1:
+        return tuple(found * n_forests)
+    if found and len(found) != n_forests:
+        raise pytest.UsageError(
+            f"{origin}: {len(found)} files for {n_forests} forests; give one for all, or one for each"
+        )
+    return tuple(found) if found else (None,) * n_forests
+
+
+def _path(config: pytest.Config, name: str) -> Path | None:
+    origin, paths = _given(config, name)
+    if len(paths) > 1:
+        raise pytest.UsageError(f"{origin}: give one file, not {len(paths)}")
+    if paths and not paths[0].is_file():
+        raise pytest.UsageError(f"{origin}: there is no file {str(paths[0])!r}")
+    return _absolute(paths[0]) if paths else None
+
+
+def _reports(config: pytest.Config) -> tuple[tuple[str, Path], ...]:
+    texts, folder, origin = config.option.draft_report, config.invocation_params.dir, "--draft-report"
+    if texts is None:
+        texts, origin = config.getini("draft_report"), "ini value draft_report"
+        folder = config.inipath.parent if config.inipath else folder
+    reports = []
+    for text in texts:
+        kind, _, path = text.partition(":")
+        if kind not in REPORT_TYPES:
+            raise pytest.UsageError(f"{origin}: unknown type {kind!r}; known are: {', '.join(REPORT_TYPES)}")
+        target = _absolute(folder / (path or f"draft-report.{kind}"))
+        if target.is_dir() or not target.parent.is_dir():
+            raise pytest.UsageError(f"{origin}: {str(target)!r} cannot be written: its folder is missing, or it is one")
+        reports.append((kind, target))
+    return tuple(reports)
+
+
+def _absolute(path: Path) -> Path:
+    """Return a path as pytest names it: absolute, links as they are."""
+    return Path(path.absolute())

@@ -1,0 +1,163 @@
+"""pytest hooks and nothing else. No engine is imported until a gate is active."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_draft import marks
+from pytest_draft.fixtures import (  # noqa: F401  (pytest finds fixtures by their names here)
+    DraftResult,
+    draft_adversary,
+    draft_attack,
+    draft_forest,
+    draft_policy,
+    draft_result,
+    draft_training_data,
+)
+from pytest_draft.options import add_options, is_active
+
+if TYPE_CHECKING:
+    from pytest_draft.summary import Summary
+
+_SUMMARY = pytest.StashKey["Summary"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Register options and ini values."""
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker; where a gate is active, check all settings and add the forests to what is collected."""
+    config.addinivalue_line("markers", marks.registered())
+    if not is_active(config):
+        return
+    if config.option.draft_demo:
+        from pytest_draft.demo import prepare
+
+        prepare(config)
+    from pytest_draft.session import GateSession
+
+    settings = GateSession.of(config).settings
+    named = [Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args]
+    if settings.only:
+        config.args = [
+            argument for argument, path in zip(config.args, named, strict=True) if path in settings.forests
+        ]
+    config.args += [str(forest) for forest in settings.forests if forest not in named]
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect a forest's checks."""
+    if not is_active(parent.config):
+        return None
+    from pytest_draft.items import ForestFile
+    from pytest_draft.session import GateSession
+
+    if file_path not in GateSession.of(parent.config).settings.forests:
+        return None
+    collector: pytest.Collector = ForestFile.from_parent(parent, path=file_path)
+    return collector
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Check markers, and parametrise the fixtures over forests and adversaries."""
+    markers = list(metafunc.definition.iter_markers(marks.NAME))
+    for marker in markers:
+        marks.checked(marker)
+    if markers and "draft_result" not in metafunc.fixturenames:
+        pytest.fail(f"{marks.NAME}: add draft_result to the test's arguments", pytrace=False)
+    if not {"draft_forest", "draft_adversary"} & set(metafunc.fixturenames):
+        return
+    from pytest_draft.session import GateSession
+
+    session = GateSession.of(metafunc.config)
+    forests = session.settings.forests
+    if "draft_forest" in metafunc.fixturenames and forests:
+        names = [session.shown(forest) for forest in forests]
+        metafunc.parametrize("draft_forest", forests, ids=names, indirect=True, scope="session")
+    if "draft_adversary" in metafunc.fixturenames:
+        metafunc.parametrize("draft_adversary", session.adversaries, indirect=True, scope="session")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a marked test whose budgets are crossed; let reports carry what was found out."""
+    report = yield
+    if call.when != "call":
+        return report
+    result = getattr(item, "funcargs", {}).get("draft_result")
+    if isinstance(result, DraftResult):
+        _judge_marked(item, report, result)
+    elif is_active(item.config):
+        from pytest_draft.items import RECORD
+
+        report.draft = item.stash.get(RECORD, None)  # type: ignore[attr-defined]
+    return report
+
+
+def _judge_marked(item: pytest.Item, report: pytest.TestReport, result: DraftResult) -> None:
+    if item.get_closest_marker(marks.NAME) is None:
+        return
+    from pytest_draft.items import explained
+    from pytest_draft.session import GateSession
+
+    record = GateSession.of(item.config).record(result.examination, result.checks, result.policy, item.nodeid)
+    report.draft = {"result": record, "planned": None}  # type: ignore[attr-defined]
+    crossed = [
+        check
+        for check in result.checks
+        if check.result == "failed" or (check.result == "inconclusive" and not result.policy.allow_inconclusive)
+    ]
+    if crossed and report.outcome == "passed":
+        report.outcome = "failed"
+        report.longrepr = "\n\n".join(f"{check.rule}[{check.adversary}]\n{explained(check)}" for check in crossed)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Begin to gather what the reports carry, on the process that shows them."""
+    if hasattr(session.config, "workerinput"):
+        return
+    session.config.pluginmanager.register(_Gatherer(session.config), "draft-gatherer")
+
+
+class _Gatherer:
+    """Gathers what test reports carry, writes the reports and shows the table."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.records: list[dict[str, object]] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what a report carries, also one that came from another process."""
+        record = getattr(report, "draft", None)
+        if record is not None:
+            self.records.append(record)
+
+    def _summary(self) -> Summary | None:
+        if self.config.option.collectonly or not (self.records or is_active(self.config)):
+            return None
+        if _SUMMARY not in self.config.stash:
+            from pytest_draft.summary import Summary
+
+            self.config.stash[_SUMMARY] = Summary.of(self.config, self.records)
+        return self.config.stash[_SUMMARY]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Write the reports; with --draft-strict, a check that was not run fails the run."""
+        summary = self._summary()
+        if summary is not None:
+            session.exitstatus = summary.finish(exitstatus)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show the table."""
+        summary = self._summary()
+        if summary is not None:
+            summary.show(terminalreporter)

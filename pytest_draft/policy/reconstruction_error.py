@@ -1,0 +1,73 @@
+"""Rule ``reconstruction-error``: how far from the training data the attack's reconstruction may not be."""
+
+from __future__ import annotations
+
+from pytest_draft.evaluate.findings import Findings
+from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
+
+
+def check(findings: Findings, thresholds: Thresholds) -> Outcome:
+    """Fail when the attack rebuilds the training data with an error of at most a threshold."""
+    outcomes = []
+    if "max_error" in thresholds:
+        outcomes.append(_against(findings, thresholds["max_error"], ""))
+    baselines = {
+        "max_error_of_split_half": ("split-half", findings.split_half.error),
+        "max_error_of_random": ("random", findings.random.error),
+    }
+    for key, (name, error) in baselines.items():
+        if key not in thresholds:
+            continue
+        if error is None:
+            outcomes.append(_without_baseline(findings, name))
+            continue
+        bar = thresholds[key] * error
+        outcomes.append(_against(findings, bar, f" ({thresholds[key]:g} x the {name} baseline of {error:.4f})"))
+    return combined(outcomes)
+
+
+def _against(findings: Findings, bar: float, where_from: str) -> Outcome:
+    error = findings.error
+    fails_at = f"the check fails at an error of at most {bar:.4f}{where_from}"
+    if error.upper <= bar:
+        shown = f"{error.upper:.4f}" if error.exact is not None else f"at most {error.upper:.4f}"
+        return Outcome(
+            "failed",
+            f"the attack rebuilds the training data with an error of {shown}; {fails_at}, "
+            f"crossed by {bar - error.upper:.4f}",
+        )
+    if error.lower > bar:
+        shown = f"{error.lower:.4f}" if error.exact is not None else f"at least {error.lower:.4f}"
+        return Outcome("passed", f"the attack's error is {shown}; {fails_at}")
+    return Outcome(
+        "inconclusive",
+        f"the attack's error is only known to lie between {error.lower:.4f} and {error.upper:.4f}; {fails_at}",
+    )
+
+
+def _without_baseline(findings: Findings, name: str) -> Outcome:
+    """Judge without a baseline: nothing is better than no error at all."""
+    if findings.error.upper == 0:
+        return Outcome("failed", "the attack rebuilds the training data with an error of 0.0000")
+    return Outcome(
+        "inconclusive", f"the {name} baseline is missing: the time was out, or the data have too few rows for it"
+    )
+
+
+RULE = Rule(
+    id="reconstruction-error",
+    keys={
+        "max_error": Key(False, 1.0, max, "fail at an error of at most this"),
+        "max_error_of_split_half": Key(
+            False, 1.0, max, "fail at an error of at most this share of the split-half baseline"
+        ),
+        "max_error_of_random": Key(
+            False, 1.0, max, "fail at an error of at most this share of the random baseline"
+        ),
+    },
+    check=check,
+    rationale=(
+        "The reconstruction error is the attacker's error: low is bad for privacy. A reconstruction that lies "
+        "much closer to the training data than other people's rows do holds these people's rows."
+    ),
+)

@@ -1,0 +1,55 @@
+"""The whole report: in go the results of a run, out comes one plain object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pytest_draft.policy.verdict import overall
+from pytest_draft.report.result import SCHEMA_VERSION, Result
+
+
+def merged(results: Iterable[Result]) -> list[Result]:
+    """Join the checks of results that are about the same artifact, adversary and data."""
+    joined: dict[tuple[str, str, str | None], Result] = {}
+    for result in results:
+        key = (result["artifact"]["path"], result["adversary"], result["data"]["path"])
+        if key in joined:
+            known = {(check["item"], check["rule"]) for check in joined[key]["checks"]}
+            fresh = [check for check in result["checks"] if (check["item"], check["rule"]) not in known]
+            joined[key]["checks"].extend(fresh)
+        else:
+            joined[key] = {**result, "checks": list(result["checks"])}
+    for result in joined.values():
+        result["checks"].sort(key=lambda check: (check["item"], check["rule"]))
+        result["verdict"] = overall(check["result"] for check in result["checks"])
+    return [joined[key] for key in sorted(joined, key=lambda key: (key[0], key[1], key[2] or ""))]
+
+
+def document(results: Sequence[Result], not_run: Sequence[str], version: str | None) -> dict[str, Any]:
+    """Return the report of a run.
+
+    Parameters
+    ----------
+    results : sequence of dict
+        As `merged` returns them.
+    not_run : sequence of str
+        Addresses of planned checks that were deselected, skipped or not reached; any of them makes the
+        verdict inconclusive.
+    version : str or None
+        Of this plugin.
+
+    Returns
+    -------
+    dict
+    """
+    verdicts = [result["verdict"] for result in results]
+    if not_run:
+        verdicts.append("inconclusive")
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "pytest-draft", "version": version},
+        "verdict": overall(verdicts),
+        "not_run": list(not_run),
+        "results": list(results),
+    }

@@ -1,0 +1,130 @@
+"""The one source of all reports: in go an examination and its checks, out comes a plain JSON object.
+
+No NaN, no row of data. A metric that is not known is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from pytest_draft.gate import Examination
+from pytest_draft.policy.policy import Policy
+from pytest_draft.policy.verdict import Check, overall
+
+SCHEMA_VERSION = 1
+
+METRICS = (
+    "reconstruction_error",
+    "original_error",
+    "random_error",
+    "split_half_error",
+    "perfect_rows",
+    "expected_perfect_rows",
+    "split_half_perfect_rows",
+    "singled_out_rows",
+    "unique_rows",
+    "worst_row_error",
+    "n_rows",
+    "rows_in_order",
+    "free_share",
+    "residual",
+    "reproduced_trees",
+)
+"""Names in ``metrics``, always all of them."""
+
+Result = dict[str, Any]
+
+
+def result_of(examination: Examination, checks: Iterable[Check], policy: Policy) -> Result:
+    """Return one entry of a report's ``results``.
+
+    Parameters
+    ----------
+    examination : Examination
+    checks : iterable of Check
+    policy : Policy
+
+    Returns
+    -------
+    dict
+    """
+    case, domain = examination.case, examination.domain
+    checks = tuple(checks)
+    return {
+        "artifact": asdict(examination.artifact),
+        "adversary": case.adversary,
+        "data": asdict(examination.data),
+        "domain": {
+            "source": domain.source if domain else None,
+            "granted_to_adversary": list(domain.granted) if domain else [],
+        },
+        "policy": {
+            "name": policy.name,
+            "source": policy.source,
+            "rules": {rule: dict(thresholds) for rule, thresholds in policy.rules.items()},
+        },
+        "verdict": overall(check.result for check in checks),
+        "checks": [
+            {
+                "rule": check.rule,
+                "result": check.result,
+                "sentence": check.sentence,
+                "cause": check.cause,
+                "remedy": check.remedy,
+            }
+            for check in checks
+        ],
+        "solver_status": examination.solver_status,
+        "reasons": list(examination.reasons),
+        "notes": list(examination.notes),
+        "seconds": round(examination.seconds, 3),
+        "time_box": case.seconds,
+        "seeds": {"draft_seed": case.seed},
+        "workers": case.workers,
+        "versions": dict(examination.versions),
+        "baselines": _baselines(examination),
+        "statistics": {name: round(value, 3) for name, value in examination.statistics.items()},
+        "metrics": metrics_of(examination),
+    }
+
+
+def metrics_of(examination: Examination) -> dict[str, float | int | None]:
+    """Return the metrics of an examination, null where unknown; an error that is only bounded is null."""
+    metrics: dict[str, float | int | None] = dict.fromkeys(METRICS)
+    metrics["n_rows"] = examination.data.rows
+    metrics["residual"] = examination.residual
+    metrics["reproduced_trees"] = examination.reproduced_trees
+    findings = examination.findings
+    if findings is None:
+        return metrics
+    metrics.update(
+        reconstruction_error=findings.error.exact,
+        original_error=findings.original_error.exact,
+        random_error=findings.random.error,
+        split_half_error=findings.split_half.error,
+        perfect_rows=findings.perfect_rows,
+        expected_perfect_rows=findings.random.perfect_rows,
+        split_half_perfect_rows=findings.split_half.perfect_rows,
+        singled_out_rows=findings.singled_out_rows,
+        unique_rows=findings.unique_rows,
+        worst_row_error=findings.error.worst,
+        n_rows=findings.n_rows,
+        rows_in_order=findings.rows_in_order,
+        free_share=findings.free_share,
+    )
+    return metrics
+
+
+def _baselines(examination: Examination) -> dict[str, Any]:
+    findings = examination.findings
+    if findings is None:
+        return {}
+    return {
+        "random": {"draws": findings.random.draws, "rows": findings.random.rows},
+        "split_half": {"draws": findings.split_half.draws, "rows": findings.split_half.rows},
+        "reconstruction_error_bounds": [findings.error.lower, findings.error.upper],
+        "original_error_bounds": [findings.original_error.lower, findings.original_error.upper],
+        "identity": findings.identity.status,
+    }

@@ -1,0 +1,149 @@
+"""What one pytest process knows of its judgements: settings, policy, and each examination once."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_draft.adversary import check_adversary
+from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.errors import PolicyError, UsageError
+from pytest_draft.gate import Case, Examination, examine
+from pytest_draft.options import Settings, resolve
+from pytest_draft.policy.policy import Policy, default_policy, read_policy
+from pytest_draft.policy.verdict import Check
+from pytest_draft.report.result import result_of
+
+SESSION = pytest.StashKey["GateSession"]()
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One check of the models' own items.
+
+    Attributes
+    ----------
+    artifact : str
+        Path of the model file.
+    rule, adversary : str
+    """
+
+    artifact: str
+    rule: str
+    adversary: str
+
+    def __str__(self) -> str:
+        return f"{Path(self.artifact).name}::{self.rule}[{self.adversary}]"
+
+
+class GateSession:
+    """Settings, policy and memo of one pytest process.
+
+    Parameters
+    ----------
+    config : pytest.Config
+
+    Raises
+    ------
+    pytest.UsageError
+        For anything that is wrong in options, ini values or the policy.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.settings: Settings = resolve(config)
+        self.root = config.rootpath
+        self._memo: dict[tuple[Case, int | None], tuple[Examination, Reconstruction | None]] = {}
+        self._in_memory: dict[int, object] = {}
+        try:
+            self.explicit_policy = read_policy(self.settings.policy) if self.settings.policy else None
+            for name in self.settings.adversaries:
+                check_adversary(name)
+        except (PolicyError, UsageError) as error:
+            raise pytest.UsageError(str(error)) from None
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> GateSession:
+        """Return the session of a config, made when it is first needed."""
+        if SESSION not in config.stash:
+            config.stash[SESSION] = cls(config)
+        return config.stash[SESSION]
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy of the models' own items: the explicit one, else the shipped default."""
+        return self.explicit_policy or default_policy()
+
+    @property
+    def adversaries(self) -> tuple[str, ...]:
+        """Who attacks: the command line's are added to an explicit policy's, and replace the default's."""
+        given = self.settings.adversaries
+        if not given:
+            return self.policy.adversaries
+        return tuple(dict.fromkeys((*self.policy.adversaries, *given) if self.policy.explicit else given))
+
+    def planned(self) -> tuple[Planned, ...]:
+        """Return every check of the models' own items."""
+        return tuple(
+            Planned(self.shown(forest), rule, adversary)
+            for forest in self.settings.forests
+            for adversary in self.adversaries
+            for rule in self.policy.rules
+        )
+
+    def shown(self, path: Path) -> str:
+        """Return a path as reports name it: relative to the root where it lies below it."""
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+
+    def case(self, forest: Path, adversary: str) -> Case:
+        """Return the case of a forest, with the data that are configured for it."""
+        settings = self.settings
+        data = None
+        if forest in settings.forests:
+            data = settings.data[settings.forests.index(forest)]
+        elif settings.data:
+            data = settings.data[0]
+        return Case(
+            artifact=str(forest),
+            data=str(data) if data else None,
+            target=settings.target,
+            domain=str(settings.domain) if settings.domain else None,
+            adversary=adversary,
+            seconds=settings.seconds,
+            seed=settings.seed,
+            workers=settings.workers,
+        )
+
+    def examine(self, case: Case, data: object = None) -> tuple[Examination, Reconstruction | None]:
+        """Examine a case, once in this process."""
+        key = (case, None if data is None else id(data))
+        if key not in self._memo:
+            self._in_memory[id(data)] = data  # keeps the object, and with it its id, alive
+            self._memo[key] = examine(case, data)
+        return self._memo[key]
+
+    def record(self, examination: Examination, checks: tuple[Check, ...], policy: Policy, item: str) -> dict[str, Any]:
+        """Return what a test report carries to the controller: plain values, aggregates only."""
+        result = result_of(examination, checks, policy)
+        result["artifact"]["path"] = self.shown(Path(result["artifact"]["path"]))
+        if result["data"]["path"]:
+            result["data"]["path"] = self.shown(Path(result["data"]["path"]))
+        for check in result["checks"]:
+            check["item"] = item
+        plain: dict[str, Any] = json.loads(json.dumps(result, allow_nan=False))
+        return plain
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that an earlier one is replaced whole, or stays."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,130 @@
+"""The end of a run: in go the records of its test reports, out come the written reports and the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import pytest
+
+from pytest_draft.errors import one_line
+from pytest_draft.report import json_report
+from pytest_draft.report.document import document, merged
+from pytest_draft.session import GateSession, write_atomically
+
+_RENDERED_BY = {"json": json_report.render}
+_HEADINGS = ("forest", "adversary", "solver", "error (random)", "perfect rows", "singled out", "time", "verdict")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run has found out.
+
+    Attributes
+    ----------
+    session : GateSession
+    report : dict
+        The whole report, plain.
+    explanation : str or None
+        Shown last, for the demo.
+    """
+
+    session: GateSession
+    report: dict[str, Any]
+    explanation: str | None
+
+    @classmethod
+    def of(cls, config: pytest.Config, records: Sequence[dict[str, Any]]) -> Summary:
+        """Join the records of a run, and find out which planned checks are missing."""
+        session = GateSession.of(config)
+        done = {tuple(record["planned"]) for record in records if record["planned"]}
+        planned = session.planned() if session.settings.active else ()
+        not_run = [str(check) for check in planned if (check.artifact, check.rule, check.adversary) not in done]
+        explanation = None
+        if config.option.draft_demo:
+            from pytest_draft.demo import EXPLANATION as explanation
+        results = merged(record["result"] for record in records)
+        return cls(session, document(results, not_run, _version()), explanation)
+
+    def finish(self, exitstatus: int) -> int:
+        """Write the reports and return the exit status of the run."""
+        for kind, path in self.session.settings.reports:
+            write_atomically(path, _RENDERED_BY[kind](self.report))
+        passed = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        if passed and self.session.settings.strict and self.report["not_run"]:
+            return int(pytest.ExitCode.TESTS_FAILED)
+        return exitstatus
+
+    def show(self, terminal: pytest.TerminalReporter) -> None:
+        """Show the table, one sentence for whatever did not pass, and what was not run."""
+        terminal.section("how much of the training data the forest gives away")
+        rows = [_HEADINGS, *map(_row, self.report["results"])]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADINGS))]
+        for row in rows if len(rows) > 1 else []:
+            terminal.line("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+        for result in self.report["results"]:
+            for line in _sentences(result):
+                terminal.line(line)
+        if not_run := self.report["not_run"]:
+            strict = "; --draft-strict fails the run" if self.session.settings.strict else ""
+            terminal.line(f"not run, so the verdict is inconclusive{strict}: {', '.join(map(one_line, not_run))}")
+        for kind, path in self.session.settings.reports:
+            terminal.line(f"{kind} report: {self.session.shown(path)}")
+        if self.explanation:
+            terminal.line("")
+            terminal.line(self.explanation)
+
+
+def _row(result: dict[str, Any]) -> tuple[str, ...]:
+    metrics = result["metrics"]
+
+    def of(name: str, whole: str) -> str:
+        return "-" if metrics[name] is None else f"{metrics[name]:,} of {metrics[whole]:,}"
+
+    return (
+        one_line(result["artifact"]["path"]),
+        result["adversary"],
+        result["solver_status"],
+        f"{_error(result)} ({_number(metrics['random_error'])})",
+        of("perfect_rows", "n_rows"),
+        of("singled_out_rows", "unique_rows"),
+        f"{result['seconds']:.1f} s",
+        result["verdict"].upper() if result["verdict"] != "passed" else "passed",
+    )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _error(result: dict[str, Any]) -> str:
+    exact = result["metrics"]["reconstruction_error"]
+    bounds = result["baselines"].get("reconstruction_error_bounds")
+    if exact is None and bounds:
+        return f"{bounds[0]:.4f} to {bounds[1]:.4f}"
+    return _number(exact)
+
+
+def _sentences(result: dict[str, Any]) -> list[str]:
+    """Return what was crossed, check by check; and once, why the rest is inconclusive."""
+    name = one_line(result["artifact"]["path"])
+    lines = []
+    for check in result["checks"]:
+        text = f"{name}: {check['rule']}[{result['adversary']}] {check['result']}: {check['sentence']}"
+        if check["result"] == "failed":
+            lines.append(text)
+        elif check["result"] == "inconclusive" and check["sentence"] != "; ".join(result["reasons"]):
+            lines.append(text)
+    if result["reasons"]:
+        lines.append(f"{name}: inconclusive: {'; '.join(result['reasons'])}")
+    lines += [f"{name}: note: {note}" for note in result["notes"]]
+    return list(dict.fromkeys(lines))
+
+
+def _version() -> str | None:
+    try:
+        return version("pytest-draft")
+    except PackageNotFoundError:
+        return None

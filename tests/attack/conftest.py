@@ -1,0 +1,157 @@
+"""Trained models, the attack on their files, and a recount of every leaf that shares no code with the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import joblib
+import numpy as np
+import pytest
+
+from pytest_draft.artifact import Forest, Tree, occurrences, read
+from pytest_draft.attack.exact import Search
+from pytest_draft.attack.problem import Groups, Problem, build, group_by_occurrences
+from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.refit import evidence_by_refitting
+from pytest_draft.domain import Domain
+from pytest_draft.timebox import TimeBox
+
+
+@dataclass(frozen=True)
+class Published:
+    """A fitted model as its file shows it, ready to be attacked."""
+
+    model: object
+    forest: Forest
+    groups: Groups
+    problem: Problem
+
+    def attack(self, seed=0, workers=1):
+        """Return the reconstruction."""
+        search = Search(TimeBox(60), seed=seed, workers=workers)
+        return reconstruct(self.problem, search, evidence_by_refitting(self.forest, self.groups))
+
+
+@pytest.fixture(scope="session")
+def publish(tmp_path_factory):
+    """Return a function that writes a fitted model to a file and reads only that."""
+    path = tmp_path_factory.mktemp("published") / "model.joblib"
+
+    def written(model, domain: Domain) -> Published:
+        joblib.dump(model, path)
+        forest = read(path).forest
+        groups = group_by_occurrences(occurrences(forest))
+        return Published(model, forest, groups, build(forest, domain, groups, TimeBox(60)))
+
+    return written
+
+
+def _trees(model):
+    """Return (tree, its columns, its draws) of a scikit-learn classifier, by its public attributes."""
+    trees = getattr(model, "estimators_", [model])
+    columns = getattr(model, "estimators_features_", [slice(None)] * len(trees))
+    draws = [None] * len(trees)
+    if getattr(model, "bootstrap", False) or hasattr(model, "estimators_features_"):
+        draws = model.estimators_samples_
+    return list(zip(trees, columns, draws, strict=True))
+
+
+@pytest.fixture(scope="session")
+def leaves():
+    """Return a function that gives each row's leaf (its node) in each tree, by scikit-learn's ``apply``."""
+
+    def applied(model, rows):
+        rows = np.asarray(rows)
+        found = [tree.apply(rows[:, columns].astype(np.float32)) for tree, columns, _ in _trees(model)]
+        return np.stack(found)
+
+    return applied
+
+
+@pytest.fixture(scope="session")
+def recount(leaves):
+    """Return a function that counts draws by class, and distinct rows, at each leaf of each tree."""
+
+    def counted(model, rows, labels):
+        n_classes = len(model.classes_)
+        tables = []
+        for (tree, _, draws), leaf in zip(_trees(model), leaves(model, rows), strict=True):
+            times = np.ones(len(rows), int) if draws is None else np.bincount(draws, minlength=len(rows))
+            n_nodes = tree.tree_.node_count
+            of_class = np.bincount(leaf * n_classes + labels, times, minlength=n_nodes * n_classes)
+            distinct = np.bincount(leaf, times > 0, minlength=n_nodes)
+            tables.append(np.column_stack([of_class.reshape(n_nodes, n_classes), distinct]))
+        return tables
+
+    return counted
+
+
+@pytest.fixture(scope="session")
+def shown():
+    """Return a function that gives what the fitted model itself shows of each leaf, in `recount`'s form."""
+
+    def values(model):
+        tables = []
+        for tree, _, _ in _trees(model):
+            nodes = tree.tree_
+            of_class = np.rint(nodes.value[:, 0] * nodes.weighted_n_node_samples[:, None])
+            table = np.column_stack([of_class, nodes.n_node_samples])
+            table[nodes.children_left >= 0] = 0
+            tables.append(table)
+        return tables
+
+    return values
+
+
+@pytest.fixture(scope="session")
+def by_hand():
+    """Return a function that makes a forest without bagging from nested trees.
+
+    A tree is a list of rows by class (a leaf) or a tuple of a column, the tree on its left (values up to the
+    threshold) and the one on its right; the threshold is 0.5, or stands behind the column.
+    """
+
+    def forest(n_columns, *trees):
+        made = [_flat(tree) for tree in trees]
+        return Forest(
+            kind="RandomForestClassifier",
+            trees=tuple(made),
+            n_features=n_columns,
+            feature_names=None,
+            classes=tuple(range(made[0].value.shape[1])),
+            values="totals",
+            bootstrap=False,
+            replacement=False,
+            n_samples=int(made[0].weight[0]),
+            n_draws=None,
+            sample_weight=None,
+            seeds_from=None,
+            max_features=None,
+            bootstrap_features=False,
+            sklearn_version="1.9.1",
+        )
+
+    return forest
+
+
+def _flat(nested) -> Tree:
+    """Return nested nodes as arrays, parents first."""
+    nodes = []
+
+    def add(node):
+        here = len(nodes)
+        if isinstance(node, list):
+            nodes.append((-1, -2.0, -1, -1, np.array(node, float)))
+            return here
+        column, *threshold, left, right = node
+        nodes.append(None)
+        left, right = add(left), add(right)
+        rows = nodes[left][-1] + nodes[right][-1]
+        nodes[here] = (column, *(threshold or [0.5]), left, right, rows)
+        return here
+
+    add(nested)
+    feature, threshold, left, right, value = (np.array(part) for part in zip(*nodes, strict=True))
+    n_rows = value.sum(axis=1)
+    nowhere = np.zeros(len(nodes), bool)
+    return Tree(left, right, feature, threshold, nowhere, value, n_rows, n_rows.astype(np.int64), None)
