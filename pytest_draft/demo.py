@@ -14,6 +14,9 @@ import pytest
 N_ROWS = 150
 N_MEASUREMENTS = 8
 
+FOLDER = "draft_demo_folder"
+"""Under this name, xdist's controller tells its workers where the demo's files are."""
+
 EXPLANATION = f"""\
 What you saw: two random forests, trained a moment ago on {N_ROWS} patients of the Wisconsin breast cancer data
 ({N_MEASUREMENTS} measurements, binned to one-hot quartiles, and the diagnosis), then attacked as a stranger with
@@ -27,16 +30,18 @@ Judge your own: pytest --draft-forest model.joblib --draft-data train.csv --draf
 
 def prepare(config: pytest.Config) -> None:
     """Train the demo's forests and put them in place of ``--draft-forest`` and its companions."""
-    if hasattr(config, "workerinput"):  # the controller has trained them and passes their paths on
-        return
-    taken = [name for name in ("forest", "data", "target", "domain") if config.getoption(f"draft_{name}")]
-    if taken:
-        raise pytest.UsageError(f"--draft-demo brings its own forests and data: leave out --draft-{taken[0]}")
-    folder = tempfile.TemporaryDirectory(prefix="pytest-draft-demo-")
-    config.add_cleanup(folder.cleanup)
-    train(Path(folder.name))
-    config.option.draft_forest = [str(Path(folder.name) / name) for name in ("default.joblib", "shallow.joblib")]
-    config.option.draft_data = [str(Path(folder.name) / "patients.csv")]
+    shared = getattr(config, "workerinput", {}).get(FOLDER)
+    if shared is None:
+        names = ("forest", "data", "target", "domain")
+        if taken := [name for name in names if config.getoption(f"draft_{name}")]:
+            raise pytest.UsageError(f"--draft-demo brings its own forests and data: leave out --draft-{taken[0]}")
+        made = tempfile.TemporaryDirectory(prefix="pytest-draft-demo-")
+        config.add_cleanup(made.cleanup)
+        train(Path(made.name))
+        shared = made.name
+    folder = Path(shared)
+    config.option.draft_forest = [str(folder / name) for name in ("default.joblib", "shallow.joblib")]
+    config.option.draft_data = [str(folder / "patients.csv")]
     config.option.draft_target = "diagnosis"
 
 

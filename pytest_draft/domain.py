@@ -75,7 +75,9 @@ class Attribute:
         if self.kind == "one-hot":
             return len(self.columns)
         if self.kind == "numeric":
-            raise NotCoveredError(f"column {one_line(self.name)!r} is numeric; numeric columns are not covered yet")
+            raise NotCoveredError(
+                f"column {one_line(self.name)!r} is numeric; numeric columns are not covered yet"
+            )
         return int(self.high - self.low) + 1
 
     def encoded(self, value: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -276,7 +278,7 @@ def _one_hot_groups(
     by_prefix: dict[str, list[int]] = defaultdict(list)
     for index, name in columns:
         for separator in _SEPARATOR.finditer(name):
-            if 0 < separator.start() and separator.end() < len(name):
+            if separator.start() > 0 and separator.end() < len(name):
                 by_prefix[name[: separator.end()]].append(index)
     taken: set[int] = set()
     groups: list[tuple[str, tuple[int, ...]]] = []
@@ -284,8 +286,19 @@ def _one_hot_groups(
         group = [index for index in by_prefix[prefix] if index not in taken]
         if len(group) >= 2 and (rows[:, group].sum(axis=1) == 1).all():
             taken.update(group)
-            groups.append((prefix.rstrip(_SEPARATORS), tuple(group)))
+            groups.append((prefix.rstrip(_SEPARATORS) or prefix, tuple(group)))
     return groups
+
+
+def _bound(entry: Mapping[str, object], key: str, where: str) -> float:
+    """Return one bound of a declared attribute."""
+    bound = entry.get(key)
+    if isinstance(bound, bool) or not isinstance(bound, (int, float)):
+        raise DataError(f"{where}: key {key!r} must be a number")
+    try:
+        return float(bound)
+    except OverflowError:
+        raise DataError(f"{where}: key {key!r} is too large a number") from None
 
 
 def declared(columns: Sequence[str], spec: Mapping[str, Mapping[str, object]], source: str) -> Domain:
@@ -314,28 +327,26 @@ def declared(columns: Sequence[str], spec: Mapping[str, Mapping[str, object]], s
     attributes = []
     for name, entry in spec.items():
         where = f"{source}: attribute {one_line(name)!r}"
+        if not isinstance(entry, Mapping):
+            raise DataError(f"{where}: must be a table with the key 'kind'")
         indices = []
         listed = entry.get("columns", [name])
         if not isinstance(listed, list):
             raise DataError(f"{where}: key 'columns' must be a list")
         for column in listed:
             index = index_of.get(column) if isinstance(column, str) else column
-            if not isinstance(index, int) or not 0 <= index < len(columns):
+            if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(columns):
                 raise DataError(f"{where}: no column {one_line(column)!r} among the forest's {len(columns)}")
             indices.append(index)
         kind = entry.get("kind")
         bounds = {}
         if kind in ("ordinal", "numeric"):
-            for key in ("low", "high"):
-                bound = entry.get(key)
-                if isinstance(bound, bool) or not isinstance(bound, (int, float)):
-                    raise DataError(f"{where}: key {key!r} must be a number")
-                bounds[key] = float(bound)
+            bounds = {key: _bound(entry, key, where) for key in ("low", "high")}
         elif kind not in ("binary", "one-hot"):
             raise DataError(f"{where}: key 'kind' must be binary, one-hot, ordinal or numeric")
-        if unknown := sorted(set(entry) - {"kind", "columns", *bounds}):
+        if unknown := sorted(set(entry) - {"kind", "columns", *bounds}, key=str):
             raise DataError(f"{where}: unknown key {one_line(unknown[0])!r}")
-        attributes.append(Attribute(name, kind, tuple(indices), **bounds))  # type: ignore[arg-type]
+        attributes.append(Attribute(name, kind, tuple(indices), **bounds))
     owned = [index for attribute in attributes for index in attribute.columns]
     for index, name in enumerate(columns):
         if owned.count(index) != 1:

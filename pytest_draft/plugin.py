@@ -42,6 +42,10 @@ def pytest_configure(config: pytest.Config) -> None:
         prepare(config)
     from pytest_draft.session import GateSession
 
+    if config.pluginmanager.hasplugin("dsession"):
+        from pytest_draft.workers import Controller
+
+        config.pluginmanager.register(Controller(config), "draft-controller")
     settings = GateSession.of(config).settings
     named = [Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args]
     if settings.only:
@@ -58,9 +62,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     from pytest_draft.items import ForestFile
     from pytest_draft.session import GateSession
 
-    if file_path not in GateSession.of(parent.config).settings.forests:
+    session = GateSession.of(parent.config)
+    if file_path not in session.settings.forests:
         return None
-    collector: pytest.Collector = ForestFile.from_parent(parent, path=file_path)
+    collector: pytest.Collector = ForestFile.from_parent(parent, path=file_path, nodeid=session.shown(file_path))
     return collector
 
 

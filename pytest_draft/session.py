@@ -13,12 +13,13 @@ import pytest
 
 from pytest_draft.adversary import check_adversary
 from pytest_draft.attack.reconstruct import Reconstruction
-from pytest_draft.errors import PolicyError, UsageError
+from pytest_draft.errors import PolicyError, UsageError, one_line
 from pytest_draft.gate import Case, Examination, examine
 from pytest_draft.options import Settings, resolve
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
 from pytest_draft.policy.verdict import Check
 from pytest_draft.report.result import result_of
+from pytest_draft.sharing import Shared
 
 SESSION = pytest.StashKey["GateSession"]()
 
@@ -39,7 +40,7 @@ class Planned:
     adversary: str
 
     def __str__(self) -> str:
-        return f"{Path(self.artifact).name}::{self.rule}[{self.adversary}]"
+        return f"{one_line(self.artifact)}::{self.rule}[{self.adversary}]"
 
 
 class GateSession:
@@ -58,6 +59,8 @@ class GateSession:
     def __init__(self, config: pytest.Config) -> None:
         self.settings: Settings = resolve(config)
         self.root = config.rootpath
+        self.demo_folder = self.settings.forests[0].parent if config.option.draft_demo else None
+        self._shared = Shared.of(config)
         self._memo: dict[tuple[Case, int | None], tuple[Examination, Reconstruction | None]] = {}
         self._in_memory: dict[int, object] = {}
         try:
@@ -97,8 +100,11 @@ class GateSession:
         )
 
     def shown(self, path: Path) -> str:
-        """Return a path as reports name it: relative to the root where it lies below it."""
-        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+        """Return a path as reports and addresses name it: relative to the root, or to the demo's folder."""
+        for folder in (self.root, self.demo_folder):
+            if folder is not None and path.is_relative_to(folder):
+                return path.relative_to(folder).as_posix()
+        return str(path)
 
     def case(self, forest: Path, adversary: str) -> Case:
         """Return the case of a forest, with the data that are configured for it."""
@@ -126,6 +132,10 @@ class GateSession:
             self._in_memory[id(data)] = data  # keeps the object, and with it its id, alive
             self._memo[key] = examine(case, data)
         return self._memo[key]
+
+    def aggregates(self, case: Case) -> Examination:
+        """Examine a case with the configured data, once for all processes of a distributed run."""
+        return self._shared.once(case, lambda: self.examine(case)[0])
 
     def record(self, examination: Examination, checks: tuple[Check, ...], policy: Policy, item: str) -> dict[str, Any]:
         """Return what a test report carries to the controller: plain values, aggregates only."""

@@ -69,7 +69,7 @@ class Summary:
                 terminal.line(line)
         if not_run := self.report["not_run"]:
             strict = "; --draft-strict fails the run" if self.session.settings.strict else ""
-            terminal.line(f"not run, so the verdict is inconclusive{strict}: {', '.join(map(one_line, not_run))}")
+            terminal.line(f"not run, so the verdict is inconclusive{strict}: {', '.join(not_run)}")
         for kind, path in self.session.settings.reports:
             terminal.line(f"{kind} report: {self.session.shown(path)}")
         if self.explanation:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.attack.exact import Alternatives, Search, solve_exactly
+from pytest_draft.attack.filling import INDICATOR_ODDS, Filling
 from pytest_draft.attack.problem import BoolArray, InfeasibleError, IntArray, OutOfTimeError, Problem
 from pytest_draft.attack.refit import Evidence
 from pytest_draft.timebox import TimeBox
 
 Status = Literal["unique", "consistent", "not converged", "infeasible", "no solution"]
-
-INDICATOR_ODDS = 0.4
-"""Prior odds of a one in a binary column that the forest leaves open: indicators are mostly zero."""
 
 _MOST_TRIES = 200
 _REFIT_SHARE = 0.25
@@ -94,7 +92,10 @@ def reconstruct(problem: Problem, search: Search, evidence: Evidence | None = No
     except OutOfTimeError:
         return Reconstruction("no solution", None, None, None, None, ordered, None, None, figures)
     with search.clock("fill"):
-        draft = _Draft.of(problem, solution.rows, solution.expected)
+        of_cell = np.bincount(problem.cell, solution.expected, minlength=problem.cells.n_cells)
+        draft = _Draft.of(problem, solution.rows, Filling.of(problem.domain, problem.cells, of_cell))
+        rng = np.random.default_rng([search.seed, 3])
+        draft = replace(draft, rows=draft.filling.nearest_to_all(draft.cells, rng, search.timebox))
     score = None
     if evidence is not None and not solution.residual and not search.timebox.over:
         with search.clock("refit"):
@@ -114,29 +115,28 @@ class _Draft:
 
     problem: Problem
     chosen: IntArray
-    expected: NDArray[np.float64]
+    filling: Filling
     cells: IntArray
     labels: IntArray
     rows: NDArray[np.float32]
 
     @classmethod
-    def of(cls, problem: Problem, chosen: IntArray, expected: NDArray[np.float64]) -> _Draft:
+    def of(cls, problem: Problem, chosen: IntArray, filling: Filling) -> _Draft:
         cells, labels = _placed(problem, chosen)
-        return cls(problem, chosen, expected, cells, labels, _filled(problem, cells, expected))
+        return cls(problem, chosen, filling, cells, labels, filling.likeliest(cells))
 
     def with_part(self, part: Alternatives, rows: IntArray) -> _Draft:
         """Return the dataset with one part of its candidates chosen otherwise."""
         chosen = self.chosen.copy()
         chosen[part.columns] = rows
-        return _Draft.of(self.problem, chosen, self.expected)
+        return _Draft.of(self.problem, chosen, self.filling)
 
     def with_value(self, row: int, attribute: int, value: int) -> _Draft:
         """Return the dataset with one open attribute of one row filled otherwise."""
         rows = self.rows.copy()
-        rows[row, list(self.problem.domain.attributes[attribute].columns)] = self.problem.domain.attributes[
-            attribute
-        ].encoded(np.array([value]))[0]
-        return _Draft(self.problem, self.chosen, self.expected, self.cells, self.labels, rows)
+        encoded = self.problem.domain.attributes[attribute]
+        rows[row, list(encoded.columns)] = encoded.encoded(np.array([value]))[0]
+        return replace(self, rows=rows)
 
 
 def _best_supported(
@@ -198,28 +198,3 @@ def _placed(problem: Problem, chosen: IntArray) -> tuple[IntArray, IntArray]:
     cell, label = np.empty_like(members), np.empty_like(members)
     cell[members], label[members] = problem.cell[candidate], problem.label[candidate]
     return cell, label
-
-
-def _filled(problem: Problem, cell: IntArray, expected: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return encoded rows, each open attribute at its likeliest value.
-
-    How likely a value is comes from the relaxed dataset's rows that fix the attribute; where none do, from the
-    prior. Ordinal attributes take the middle of what the cell allows.
-    """
-    cells = problem.cells
-    of_cell = np.bincount(problem.cell, expected, minlength=cells.n_cells)
-    rows = np.empty((len(cell), problem.domain.n_columns), dtype=np.float32)
-    for a, attribute in enumerate(problem.domain.attributes):
-        allowed = cells.allowed[:, cells.offsets[a] : cells.offsets[a + 1]]
-        if attribute.kind == "ordinal":
-            rank = allowed.cumsum(axis=1) - 1
-            middle = (rank == (rank[:, -1:] // 2)) & allowed
-            value = middle.argmax(axis=1)
-        else:
-            fixed = cells.determined[:, a]
-            likely = of_cell[fixed] @ allowed[fixed]
-            if attribute.kind == "binary":
-                likely = likely + np.array([1.0, INDICATOR_ODDS])
-            value = np.where(allowed, likely + 1e-9, -1.0).argmax(axis=1)
-        rows[:, list(attribute.columns)] = attribute.encoded(value[cell].astype(np.int64))
-    return rows

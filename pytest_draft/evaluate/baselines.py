@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.domain import Domain
-from pytest_draft.evaluate.matching import Rows, matched_distance, row_identities, unmatched
+from pytest_draft.matching import Rows, matched_distance, row_identities, unmatched
 from pytest_draft.timebox import TimeBox
 
 RANDOM_DRAWS = 100

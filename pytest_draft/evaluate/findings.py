@@ -11,7 +11,7 @@ from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.baselines import Baseline, random_baseline, split_half_baseline
 from pytest_draft.evaluate.identity import Identity
-from pytest_draft.evaluate.matching import (
+from pytest_draft.matching import (
     Distance,
     encoded_weights,
     matched_distance,

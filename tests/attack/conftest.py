@@ -1,4 +1,4 @@
-"""Trained models, the attack on their files, and a recount of every leaf that shares no code with the engine."""
+"""Trained models, the attack on their files, and a recount of leaves that shares no code with the engine."""
 
 from __future__ import annotations
 

@@ -22,7 +22,9 @@ from pytest_draft.timebox import TimeBox
 N_CLASSES = 2
 DOMAINS = [
     declared(["a", "b", "c"], {name: {"kind": "binary"} for name in "abc"}, "binary"),
-    declared(["a", "age"], {"a": {"kind": "binary"}, "age": {"kind": "ordinal", "low": 2, "high": 4}}, "ordinal"),
+    declared(
+        ["a", "age"], {"a": {"kind": "binary"}, "age": {"kind": "ordinal", "low": 2, "high": 4}}, "ordinal"
+    ),
     declared(
         ["a", "job_x", "job_y", "job_z"],
         {"a": {"kind": "binary"}, "job": {"kind": "one-hot", "columns": [1, 2, 3]}},
@@ -42,7 +44,9 @@ def grown(random, domain, depth):
             column = random.randint(domain.n_columns)
             owner = next(attribute for attribute in domain.attributes if column in attribute.columns)
             # now and then outside the domain, or exactly on a value
-            threshold = random.choice([owner.low - 0.5, owner.low, owner.low + 0.5, owner.high - 0.5, owner.high])
+            threshold = random.choice(
+                [owner.low - 0.5, owner.low, owner.low + 0.5, owner.high - 0.5, owner.high]
+            )
             nodes[here] = [column, float(threshold), grow(deep - 1), grow(deep - 1)]
         return here
 
@@ -137,7 +141,13 @@ def tiny(draw, wrong):
         sklearn_version="1.9.1",
     )
     return SimpleNamespace(
-        domain=domain, forest=forest, shapes=shapes, tables=tables, times=times, bagging=bagging, vectors=vectors
+        domain=domain,
+        forest=forest,
+        shapes=shapes,
+        tables=tables,
+        times=times,
+        bagging=bagging,
+        vectors=vectors,
     )
 
 
@@ -164,7 +174,11 @@ def every_dataset(case):
     observed = np.concatenate([table[:, :width].ravel() for table in case.tables])
     choices = range(len(pairs))
     chosen = np.array(
-        list(product(choices, repeat=n_rows) if case.bagging else combinations_with_replacement(choices, n_rows))
+        list(
+            product(choices, repeat=n_rows)
+            if case.bagging
+            else combinations_with_replacement(choices, n_rows)
+        )
     )
     total = sum(adds[row][chosen[:, row]] for row in range(n_rows))
     kept = chosen[(total == observed).all(axis=1)]
@@ -255,7 +269,11 @@ def test_domain_reduction_keeps_what_some_dataset_holds(case):
     name = [case.times[:, np.flatnonzero(groups.of_row == g)[0]].tobytes() for g in range(groups.n_groups)]
     leaves = [np.flatnonzero(tree.left < 0) for tree in case.forest.trees]
     candidates = {
-        (name[g], tuple(int(leaf[i]) for leaf, i in zip(leaves, problem.cells.signature[:, k], strict=True)), int(c))
+        (
+            name[g],
+            tuple(int(leaf[i]) for leaf, i in zip(leaves, problem.cells.signature[:, k], strict=True)),
+            int(c),
+        )
         for g, k, c in zip(problem.group, problem.cell, problem.label, strict=True)
     }
     needed = {key for dataset in every_dataset(case) for key, _ in by_cell(case, dataset)}

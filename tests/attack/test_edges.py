@@ -34,7 +34,9 @@ def ordinal(low, high):
 
 
 def attacked(forest, domain, times=None):
-    groups = group_by_occurrences(np.ones((forest.n_trees, forest.n_samples), int) if times is None else times)
+    groups = group_by_occurrences(
+        np.ones((forest.n_trees, forest.n_samples), int) if times is None else times
+    )
     return reconstruct(build(forest, domain, groups, TimeBox(60)), Search(TimeBox(60)))
 
 
@@ -232,14 +234,13 @@ def test_too_many_ways_to_place_rows_are_refused(limit, by_hand, monkeypatch):
 
 
 STUMP = {"max_depth": 1, "random_state": 0}
+BALANCED = STUMP | {"class_weight": "balanced"}
+PASTED = DecisionTreeClassifier(**BALANCED)
 WEIGHTED = {
-    "balanced tree": (DecisionTreeClassifier(class_weight="balanced", **STUMP), None),
-    "balanced forest": (RandomForestClassifier(3, bootstrap=False, class_weight="balanced", **STUMP), None),
-    "balanced extra trees": (ExtraTreesClassifier(3, class_weight="balanced", **STUMP), None),
-    "balanced trees, pasted": (
-        BaggingClassifier(DecisionTreeClassifier(class_weight="balanced", **STUMP), 3, bootstrap=False),
-        None,
-    ),
+    "balanced tree": (DecisionTreeClassifier(**BALANCED), None),
+    "balanced forest": (RandomForestClassifier(3, bootstrap=False, **BALANCED), None),
+    "balanced extra trees": (ExtraTreesClassifier(3, **BALANCED), None),
+    "balanced trees, pasted": (BaggingClassifier(PASTED, 3, bootstrap=False, random_state=0), None),
     "weighted forest": (RandomForestClassifier(3, bootstrap=False, **STUMP), [1.5, 0.75, 0.75]),
     "weighted extra trees": (ExtraTreesClassifier(3, **STUMP), [1.5, 0.75, 0.75]),
 }
@@ -248,10 +249,22 @@ WEIGHTED = {
 @pytest.mark.xfail(strict=True, reason="Forest._require_unweighted looks only at the sums of the weights")
 @pytest.mark.parametrize("name", WEIGHTED)
 def test_weights_that_leave_the_sums_alone_are_refused_too(name, publish):
-    # Balanced weights give both classes 6 of 12 "rows"; there are 4 and 8. Each node's weight stays whole.
+    # Weighted, both classes have 6 of 12 "rows"; there are 4 and 8. The weight of each node stays whole.
     model, weights = WEIGHTED[name]
     rows = np.array([[0], [0], [0], [1], [1], [1]] * 2, float)
     answers = np.array([0, 1, 1] * 4)
     model.fit(rows, answers, None if weights is None else np.tile(weights, 4))
+    if weights is not None and not hasattr(model, "_sample_weight"):
+        pytest.skip("before scikit-learn 1.9 a forest does not store its weights: nothing in it tells")
     with pytest.raises(NotCoveredError, match="weights"):
+        publish(model, binary(1))
+
+
+@pytest.mark.xfail(strict=True, reason="Forest._require_unweighted does not look at the stored weights")
+def test_rows_of_weight_zero_without_bootstrap_never_prove_a_contradiction(publish):
+    # 12 rows, of which 9 count: the root has 9. "infeasible" would say that no dataset explains the file.
+    rows = np.array([[0], [0], [0], [1], [1], [1]] * 2, float)
+    model = RandomForestClassifier(3, bootstrap=False, random_state=0)
+    model.fit(rows, np.array([0, 1, 1] * 4), np.repeat([0.0, 1.0], [3, 9]))
+    with pytest.raises(NotCoveredError):
         publish(model, binary(1))

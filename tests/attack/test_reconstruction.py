@@ -251,7 +251,9 @@ def test_a_time_box_that_ends_anywhere_never_claims_more_than_it_has(kind, publi
     statuses = set()
     for ticks in (2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 500, 10_000):
         ticking = iter(range(ticks))
-        found = reconstruct(published.problem, Search(TimeBox(ticks - 1, clock=lambda i=ticking: next(i, 10**9))))
+        found = reconstruct(
+            published.problem, Search(TimeBox(ticks - 1, clock=lambda i=ticking: next(i, 10**9)))
+        )
         statuses.add(found.status)
         if found.rows is None:
             assert found.status == "no solution"

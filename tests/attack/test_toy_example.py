@@ -119,5 +119,3 @@ def test_a_third_tree_that_settles_the_rest_makes_table_1_the_only_dataset(by_ha
     assert not found.free.any()
     rebuilt = zip(map(tuple, np.asarray(found.rows, int).tolist()), found.labels.tolist(), strict=True)
     assert Counter(rebuilt) == Counter(TABLE_1)
-
-

@@ -1,0 +1,118 @@
+"""Attributes that a cell leaves open: in go cells and a relaxed dataset, out come encoded rows.
+
+No tree tells the values of an open attribute apart, so they can only be guessed. Which guess is best is a question
+of the error: after matching, a table of likeliest values has no variety, and a drawn one has some by chance. Both
+are tried against tables drawn from what the attacker believes, and the one closest to them on average is kept: the
+truth has no part in it. A filled value is a guess and is never called recovered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.attack.problem import BoolArray, Cells, IntArray
+from pytest_draft.domain import Domain
+from pytest_draft.matching import encoded_weights, matched_distance
+from pytest_draft.timebox import TimeBox
+
+INDICATOR_ODDS = 0.4
+"""Prior odds of a one in a binary column that the forest leaves open: indicators are mostly zero."""
+
+_MOST_ROWS = 1_000
+_DRAWN = 3
+_IMAGINED = 5
+_PRIOR_ROWS = 1.0
+
+Rows = NDArray[np.float32]
+Choose = Callable[[int, NDArray[np.float64]], IntArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Filling:
+    """How likely each value of each attribute is, as far as the forest tells.
+
+    Attributes
+    ----------
+    domain : Domain
+    cells : Cells
+    belief : tuple of ndarray of float64, shape (n_values of the attribute,)
+        From the rows of the relaxed dataset that fix the attribute, and a prior worth one row: uniform, for
+        binary columns with `INDICATOR_ODDS`.
+    """
+
+    domain: Domain
+    cells: Cells
+    belief: tuple[NDArray[np.float64], ...]
+
+    @classmethod
+    def of(cls, domain: Domain, cells: Cells, of_cell: NDArray[np.float64]) -> Filling:
+        """Return the beliefs that expected rows per cell, shape (n_cells,), support."""
+        belief = []
+        for a, attribute in enumerate(domain.attributes):
+            fixed = cells.determined[:, a]
+            prior = np.array([1.0, INDICATOR_ODDS]) if attribute.kind == "binary" else np.ones(attribute.n_values)
+            belief.append(of_cell[fixed] @ _allowed(cells, a)[fixed] + _PRIOR_ROWS * prior / prior.sum())
+        return cls(domain, cells, tuple(belief))
+
+    def likeliest(self, cell: IntArray) -> Rows:
+        """Return one encoded row for each cell: the likeliest value of each attribute, the middle of an ordinal."""
+
+        def choose(a: int, chance: NDArray[np.float64]) -> IntArray:
+            if self.domain.attributes[a].kind == "ordinal":
+                return np.argmax(chance.cumsum(axis=1) >= 0.5 * chance.sum(axis=1, keepdims=True), axis=1)
+            return np.argmax(chance, axis=1)
+
+        return self._encoded(cell, choose)
+
+    def drawn(self, cell: IntArray, rng: np.random.Generator) -> Rows:
+        """Return one encoded row for each cell, open attributes drawn as they are believed to be spread."""
+
+        def choose(a: int, chance: NDArray[np.float64]) -> IntArray:
+            below = chance.cumsum(axis=1) / chance.sum(axis=1, keepdims=True)
+            # Evenly spaced levels in random order keep the shares: less chance, same spread.
+            level = (rng.permutation(len(cell)) + rng.random()) / len(cell)
+            return np.argmax(below > level[:, None], axis=1)
+
+        return self._encoded(cell, choose)
+
+    def nearest_to_all(self, cell: IntArray, rng: np.random.Generator, timebox: TimeBox) -> Rows:
+        """Return the guess that is closest, on average, to tables drawn from what is believed.
+
+        Parameters
+        ----------
+        cell : ndarray of int64, shape (n_rows,)
+        rng : numpy.random.Generator
+        timebox : TimeBox
+
+        Returns
+        -------
+        ndarray of float32, shape (n_rows, n_columns)
+        """
+        likeliest = self.likeliest(cell)
+        if self.cells.determined[cell].all() or len(cell) > _MOST_ROWS or timebox.over:
+            return likeliest
+        weights = encoded_weights(self.domain)
+        guesses = [likeliest, *(self.drawn(cell, rng) for _ in range(_DRAWN))]
+        imagined = [self.drawn(cell, rng) for _ in range(_IMAGINED)]
+
+        def expected_error(guess: Rows) -> float:
+            return sum(matched_distance(truth, guess, weights, timebox).upper for truth in imagined)
+
+        return min(guesses, key=expected_error)
+
+    def _encoded(self, cell: IntArray, choose: Choose) -> Rows:
+        rows = np.empty((len(cell), self.domain.n_columns), dtype=np.float32)
+        for a, attribute in enumerate(self.domain.attributes):
+            chance = _allowed(self.cells, a)[cell] * self.belief[a]
+            value = choose(a, chance)
+            rows[:, list(attribute.columns)] = attribute.encoded(value)
+        return rows
+
+
+def _allowed(cells: Cells, attribute: int) -> BoolArray:
+    """Return which values of an attribute each cell allows, shape (n_cells, n_values)."""
+    return cells.allowed[:, cells.offsets[attribute] : cells.offsets[attribute + 1]]

@@ -1,0 +1,84 @@
+"""Examinations that the processes of one run share: in goes a case, out comes what one process found out.
+
+Only aggregates are shared, as JSON in a private folder that the controller makes and removes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from pytest_draft.evaluate.baselines import Baseline
+from pytest_draft.evaluate.findings import Findings
+from pytest_draft.evaluate.identity import Identity
+from pytest_draft.gate import ArtifactFacts, Case, DataFacts, DomainFacts, Examination
+from pytest_draft.matching import Distance
+
+FOLDER = "draft_shared_folder"
+"""Under this name, xdist's controller tells its workers where to share what they have found out."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Examinations that the processes of one run share.
+
+    Attributes
+    ----------
+    folder : Path or None
+        None in a run of one process.
+    """
+
+    folder: Path | None
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> Shared:
+        """Return what the controller has told this process."""
+        folder = getattr(config, "workerinput", {}).get(FOLDER)
+        return cls(Path(folder) if folder else None)
+
+    def once(self, case: Case, compute: Callable[[], Examination]) -> Examination:
+        """Return a case's examination; the first process to ask computes it, the others wait."""
+        if self.folder is None:
+            return compute()
+        name = hashlib.sha256(repr(case).encode()).hexdigest()
+        path = self.folder / f"{name}.json"
+        with FileLock(self.folder / f"{name}.lock"):
+            if not path.exists():
+                path.write_text(json.dumps(asdict(compute()), allow_nan=False), encoding="utf-8")
+            return _examination(json.loads(path.read_text(encoding="utf-8")))
+
+
+def _examination(content: dict[str, Any]) -> Examination:
+    """Return the examination that JSON holds."""
+    content["case"] = Case(**content["case"])
+    content["artifact"] = ArtifactFacts(**_tupled(content["artifact"]))
+    content["data"] = DataFacts(**_tupled(content["data"]))
+    if content["domain"] is not None:
+        content["domain"] = DomainFacts(**_tupled(content["domain"]))
+    if content["findings"] is not None:
+        findings = content["findings"]
+        for name, kind in _PARTS.items():
+            findings[name] = kind(**findings[name])
+        content["findings"] = Findings(**findings)
+    return Examination(**_tupled(content))
+
+
+_PARTS: dict[str, type[Any]] = {
+    "error": Distance,
+    "original_error": Distance,
+    "random": Baseline,
+    "split_half": Baseline,
+    "identity": Identity,
+}
+
+
+def _tupled(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the content with lists as tuples, which is what the frozen types hold."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}

@@ -1,0 +1,323 @@
+"""What a row can be: inferred from rows, or declared in a file with clear errors."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_draft.domain import MAX_ORDINAL_VALUES, Attribute, Domain, declared, infer
+from pytest_draft.errors import DataError, NotCoveredError
+
+PROPERTY = settings(max_examples=60, deadline=None, derandomize=True)
+
+MIXED = {
+    "smokes": {"kind": "binary"},
+    "job": {"kind": "one-hot", "columns": ["job_a", "job_b", "job_c"]},
+    "age": {"kind": "ordinal", "low": -1, "high": 2},
+}
+MIXED_COLUMNS = ["job_a", "smokes", "job_b", "age", "job_c"]  # a group's columns need not stand together
+
+
+def mixed(**more):
+    return declared([*MIXED_COLUMNS, *more], MIXED | more, "domain.toml")
+
+
+def kinds(domain):
+    return {attribute.name: (attribute.kind, attribute.columns) for attribute in domain.attributes}
+
+
+def inferred(columns, *rows):
+    return kinds(infer(columns, np.array(rows, float)))
+
+
+# Inference
+
+
+def test_a_constant_zero_or_one_stays_binary():
+    assert inferred(["none", "all"], [0, 1], [0, 1]) == {"none": ("binary", (0,)), "all": ("binary", (1,))}
+
+
+def test_a_column_that_is_constant_at_another_whole_number_is_ordinal_with_one_value():
+    (attribute,) = infer(["age"], np.full((3, 1), 7.0)).attributes
+    assert (attribute.kind, attribute.low, attribute.high, attribute.n_values) == ("ordinal", 7, 7, 1)
+
+
+@pytest.mark.parametrize("separator", list("_:=.- |/[(<>\t"))
+def test_columns_with_a_prefix_and_exactly_one_one_in_each_row_are_a_one_hot_group(separator):
+    names = [f"race{separator}{value}" for value in ("a", "b", "c")]
+    assert inferred(names, [1, 0, 0], [0, 0, 1], [0, 1, 0]) == {"race": ("one-hot", (0, 1, 2))}
+
+
+@pytest.mark.parametrize("rows", [([1, 0], [0, 0]), ([1, 0], [1, 1]), ([0, 0], [0, 0])])
+def test_a_prefix_without_exactly_one_one_in_each_row_is_no_group(rows):
+    assert inferred(["x_a", "x_b"], *rows) == {"x_a": ("binary", (0,)), "x_b": ("binary", (1,))}
+
+
+@pytest.mark.parametrize("names", [("male", "female"), ("_a", "_b"), ("a_", "a_"), ("x1", "x2")])
+def test_exactly_one_one_without_a_prefix_is_no_group(names):
+    domain = infer(names, np.array([[1.0, 0], [0, 1]]))
+    assert [attribute.kind for attribute in domain.attributes] == ["binary", "binary"]
+
+
+def test_a_one_hot_group_with_a_value_that_no_row_has_is_whole():
+    assert inferred(["x_a", "x_b", "x_c"], [1, 0, 0], [0, 1, 0]) == {"x": ("one-hot", (0, 1, 2))}
+
+
+def test_the_shortest_prefix_that_holds_makes_the_group():
+    names = ["job_old_a", "job_old_b", "job_new"]
+    assert inferred(names, [1, 0, 0], [0, 1, 0], [0, 0, 1]) == {"job": ("one-hot", (0, 1, 2))}
+
+
+def test_a_longer_prefix_makes_the_group_where_the_shorter_one_does_not_hold():
+    names = ["x_1_a", "x_1_b", "x_2_a", "x_2_b"]
+    assert inferred(names, [1, 0, 0, 1], [0, 1, 1, 0], [1, 0, 1, 0]) == {
+        "x_1": ("one-hot", (0, 1)),
+        "x_2": ("one-hot", (2, 3)),
+    }
+
+
+def test_other_kinds_with_the_prefix_do_not_break_a_group():
+    assert inferred(["x_a", "x_age", "x_b"], [1, 30, 0], [0, 40, 1]) == {
+        "x": ("one-hot", (0, 2)),
+        "x_age": ("ordinal", (1,)),
+    }
+
+
+def test_whole_numbers_are_ordinal_up_to_the_limit_and_numeric_above():
+    low = -5
+    for n_values, kind in ((MAX_ORDINAL_VALUES, "ordinal"), (MAX_ORDINAL_VALUES + 1, "numeric")):
+        (attribute,) = infer(["age"], np.array([[low], [low + n_values - 1.0]])).attributes
+        assert (attribute.kind, attribute.low, attribute.high) == (kind, low, low + n_values - 1)
+
+
+def test_numbers_that_are_not_whole_are_numeric_with_their_bounds():
+    (attribute,) = infer(["x"], np.array([[0.5], [1.0], [-2.0]])).attributes
+    assert (attribute.kind, attribute.low, attribute.high) == ("numeric", -2.0, 1.0)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_missing_and_infinite_values_are_not_covered_and_the_column_is_named(value):
+    with pytest.raises(NotCoveredError, match="column 'b' has 2 missing or infinite values"):
+        infer(["a", "b"], np.array([[0.0, value], [1, 1], [0, value]]))
+
+
+def test_no_row_gives_no_domain():
+    with pytest.raises(DataError, match="hold no row"):
+        infer(["a"], np.empty((0, 1)))
+
+
+def test_a_group_always_has_a_name():
+    assert all(infer(["__a", "__b"], np.array([[1.0, 0], [0, 1]])).attributes[0].name)
+
+
+@PROPERTY
+@given(st.integers(0, 10_000), st.integers(1, 12))
+def test_the_rows_that_a_domain_is_inferred_from_are_inside_it(seed, n_rows):
+    random = np.random.RandomState(seed)
+    parts = [
+        random.randint(0, 2, (n_rows, 2)),
+        np.eye(3)[random.randint(3, size=n_rows)],
+        random.randint(-4, 5, (n_rows, 1)),
+        random.randint(-400, 500, (n_rows, 1)),
+        random.normal(size=(n_rows, 1)),
+    ]
+    rows = np.concatenate(parts, axis=1)
+    domain = infer(["a", "b", "x_1", "x_2", "x_3", "age", "income", "height"], rows)
+    assert domain.outside(rows) == {}
+    assert sorted(column for a in domain.attributes for column in a.columns) == list(range(8))
+    assert infer(domain.columns, rows[::-1]).attributes == domain.attributes
+
+
+def test_granted_tells_bounds_and_names_but_no_row():
+    lines = mixed(x={"kind": "numeric", "low": 0.5, "high": 9}).granted
+    assert lines == (
+        "names and order of 6 columns",
+        "1 binary columns",
+        "one-hot group job: 3 columns",
+        "ordinal age: -1 to 2",
+        "numeric x: 0.5 to 9",
+    )
+
+
+def test_names_are_shown_as_one_line():
+    rows = np.array([[3.0], [9]])
+    assert "\n" not in "".join(infer(["evil\n::error::"], rows).granted)
+    with pytest.raises(NotCoveredError) as refused:
+        infer(["evil\n\x1b[31m"], rows * np.nan)
+    assert str(refused.value).isprintable()
+
+
+# Declared
+
+
+def test_declared_takes_names_indices_and_the_attribute_itself():
+    domain = declared(
+        ["a", "b", "c", "d"],
+        {
+            "a": {"kind": "binary"},
+            "g": {"kind": "one-hot", "columns": ["d", 1]},
+            "c": {"kind": "numeric", "low": 0, "high": 2.5},
+        },
+        "domain.toml",
+    )
+    assert kinds(domain) == {"a": ("binary", (0,)), "g": ("one-hot", (3, 1)), "c": ("numeric", (2,))}
+    assert domain.ranges.tolist() == [1, 1, 2.5, 1]
+    assert domain.source == "domain.toml"
+
+
+ORDINAL = {"kind": "ordinal", "low": 0, "high": 3}
+WRONG = {
+    "not a table": ({"a": "binary"}, "domain.toml: attribute 'a': must be a table"),
+    "no kind": (
+        {"a": {}},
+        "domain.toml: attribute 'a': key 'kind' must be binary, one-hot, ordinal or numeric",
+    ),
+    "unknown kind": ({"a": {"kind": "boolean"}}, "attribute 'a': key 'kind' must be"),
+    "kind not a text": ({"a": {"kind": ["binary"]}}, "attribute 'a': key 'kind' must be"),
+    "unknown key": ({"a": {"kind": "binary", "hihg": 1}}, "attribute 'a': unknown key 'hihg'"),
+    "unknown keys": ({"a": {"kind": "binary", 7: 1, "z": 1}}, "attribute 'a': unknown key '7'"),
+    "bounds of a binary": ({"a": {"kind": "binary", "low": 0}}, "attribute 'a': unknown key 'low'"),
+    "no bound": ({"a": {"kind": "ordinal", "low": 0}}, "attribute 'a': key 'high' must be a number"),
+    "bound not a number": ({"a": ORDINAL | {"low": "0"}}, "attribute 'a': key 'low' must be a number"),
+    "bound a truth value": ({"a": ORDINAL | {"low": False}}, "attribute 'a': key 'low' must be a number"),
+    "bound too large": ({"a": ORDINAL | {"high": 10**400}}, "attribute 'a': key 'high' is too large"),
+    "bound infinite": ({"a": ORDINAL | {"high": float("inf")}}, "attribute 'a': bounds must be finite"),
+    "bound missing": ({"a": ORDINAL | {"high": float("nan")}}, "attribute 'a': bounds must be finite"),
+    "bounds turned round": ({"a": ORDINAL | {"low": 4}}, "attribute 'a': bounds must be finite and in order"),
+    "bound not whole": (
+        {"a": ORDINAL | {"high": 2.5}},
+        "attribute 'a': an ordinal attribute has whole bounds",
+    ),
+    "columns not a list": (
+        {"a": {"kind": "binary", "columns": "a"}},
+        "attribute 'a': key 'columns' must be a list",
+    ),
+    "unknown column": ({"a": {"kind": "binary", "columns": ["z"]}}, "attribute 'a': no column 'z' among"),
+    "attribute without column": ({"z": {"kind": "binary"}}, "attribute 'z': no column 'z' among"),
+    "index too large": ({"a": {"kind": "binary", "columns": [2]}}, "attribute 'a': no column '2' among"),
+    "index below 0": ({"a": {"kind": "binary", "columns": [-1]}}, "attribute 'a': no column '-1' among"),
+    "index not whole": ({"a": {"kind": "binary", "columns": [0.0]}}, "attribute 'a': no column '0.0' among"),
+    "index a truth value": (
+        {"a": {"kind": "binary", "columns": [True]}},
+        "attribute 'a': no column 'True' among",
+    ),
+    "two columns": (
+        {"a": {"kind": "binary", "columns": [0, 1]}},
+        "attribute 'a': kind binary takes exactly one",
+    ),
+    "no columns": ({"a": {"kind": "binary", "columns": []}}, "attribute 'a': kind binary takes exactly one"),
+    "one-hot of one": ({"a": {"kind": "one-hot"}}, "attribute 'a': a one-hot group needs at least two"),
+    "column left out": ({"a": {"kind": "binary"}}, "domain.toml: column 'b' belongs to no attribute"),
+    "column twice": (
+        {"a": {"kind": "binary"}, "g": {"kind": "one-hot", "columns": ["a", "b"]}},
+        "domain.toml: column 'a' belongs to several attributes; give it exactly one",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "message"), WRONG.values(), ids=WRONG)
+def test_a_wrong_declaration_names_the_attribute_and_the_key(spec, message):
+    with pytest.raises(DataError) as refused:
+        declared(["a", "b"], spec, "domain.toml")
+    assert message in str(refused.value)
+    assert str(refused.value).isprintable()
+
+
+def test_a_domain_gives_each_column_to_one_attribute():
+    with pytest.raises(DataError, match="each column to exactly one attribute"):
+        Domain(("a", "b"), (Attribute("a", "binary", (0,)),), "here")
+
+
+@pytest.mark.parametrize(("kind", "columns"), [("binary", (0,)), ("one-hot", (0, 1))])
+def test_binary_values_are_zero_and_one(kind, columns):
+    with pytest.raises(DataError, match="has the values 0 and 1"):
+        Attribute("a", kind, columns, 0.0, 2.0)
+
+
+# Values
+
+
+def test_vectors_are_the_product_of_the_attributes_values():
+    domain = mixed()
+    jobs = np.eye(3)
+    expected = {
+        (jobs[job][0], smokes, jobs[job][1], age, jobs[job][2])
+        for smokes, job, age in product((0, 1), range(3), (-1, 0, 1, 2))
+    }
+    vectors = domain.vectors()
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (domain.n_vectors, domain.n_columns) == (24, 5)
+    assert set(map(tuple, vectors.tolist())) == expected
+    assert domain.outside(vectors.astype(float)) == {}
+
+
+@PROPERTY
+@given(st.lists(st.tuples(st.integers(-50, 50), st.integers(0, 4)), min_size=1, max_size=4))
+def test_vectors_of_ordinals_are_in_the_order_of_their_product(bounds):
+    names = [f"x{i}" for i in range(len(bounds))]
+    spec = {
+        name: {"kind": "ordinal", "low": low, "high": low + more}
+        for name, (low, more) in zip(names, bounds, strict=True)
+    }
+    domain = declared(names, spec, "domain.toml")
+    expected = list(product(*(range(low, low + more + 1) for low, more in bounds)))
+    assert list(map(tuple, domain.vectors().tolist())) == expected
+
+
+def test_a_numeric_attribute_has_no_number_of_values():
+    domain = mixed(x={"kind": "numeric", "low": 0, "high": 1})
+    with pytest.raises(NotCoveredError, match="column 'x' is numeric"):
+        _ = domain.n_vectors
+
+
+def test_the_number_of_vectors_is_exact_where_it_is_huge():
+    names = [f"b{i}" for i in range(100)]
+    assert declared(names, {name: {"kind": "binary"} for name in names}, "x").n_vectors == 2**100
+
+
+@PROPERTY
+@given(st.integers(0, 1000))
+def test_uniform_rows_are_inside_the_domain_and_follow_the_seed(seed):
+    domain = mixed(x={"kind": "numeric", "low": -0.25, "high": 8})
+    rows = domain.uniform(50, np.random.default_rng(seed))
+    assert rows.shape == (50, 6)
+    assert domain.outside(rows.astype(float)) == {}
+    assert rows.tobytes() == domain.uniform(50, np.random.default_rng(seed)).tobytes()
+
+
+def test_uniform_rows_reach_every_value_about_equally_often():
+    domain = mixed()
+    vectors, number = np.unique(domain.uniform(24_000, np.random.default_rng(0)), axis=0, return_counts=True)
+    assert len(vectors) == domain.n_vectors
+    assert 800 < number.min() <= number.max() < 1200
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ([1, 0, 0, 2, 0], {}),
+        ([1, 2, 0, 2, 0], {"smokes": 1}),
+        ([1, 0.5, 0, 2, 0], {"smokes": 1}),
+        ([1, 0, 1, 2, 0], {"job": 1}),
+        ([0, 0, 0, 2, 0], {"job": 1}),
+        ([0.5, 0, 0.5, 2, 0], {"job": 1}),
+        ([2, 0, -1, 2, 0], {"job": 1}),
+        ([1, 0, 0, 3, 0], {"age": 1}),
+        ([1, 0, 0, 0.5, 0], {"age": 1}),
+        ([1, 0, 0, np.nan, 0], {"age": 1}),
+        ([np.nan, np.inf, 0, -np.inf, 0], {"smokes": 1, "job": 1, "age": 1}),
+    ],
+)
+def test_outside_counts_rows_by_attribute(row, found):
+    assert mixed().outside(np.array([row], float)) == found
+
+
+def test_outside_counts_each_row_once_per_attribute():
+    rows = np.array([[1, 0, 1, 9, 1], [1, 0, 0, 9, 0], [1, 0, 0, 0, 0]], float)
+    assert mixed().outside(rows) == {"job": 1, "age": 2}
+    numeric = declared(["x"], {"x": {"kind": "numeric", "low": 0, "high": 1}}, "x")
+    assert numeric.outside(np.array([[0.5], [1.5], [np.nan]])) == {"x": 2}
