@@ -47,7 +47,6 @@ def exchangeable_groups(forest: Forest, adversary: str) -> Groups:
     """
     if check_adversary(adversary) == "published" and forest.bootstrap:
         raise NotCoveredError(
-            "the adversary 'published' does not know the bootstrap samples; unknown occurrences are not "
-            "covered yet"
+            "the adversary 'published' does not know the bootstrap samples; unknown occurrences are not covered yet"
         )
     return group_by_occurrences(occurrences(forest))

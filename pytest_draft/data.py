@@ -121,9 +121,7 @@ class TrainingData:
         if len(self.rows) != len(self.labels):
             raise DataError(f"{where}: {len(self.rows)} rows but {len(self.labels)} labels")
         if self.rows.shape[1] != len(self.columns):
-            raise DataError(
-                f"{where}: {self.rows.shape[1]} columns of rows but {len(self.columns)} column names"
-            )
+            raise DataError(f"{where}: {self.rows.shape[1]} columns of rows but {len(self.columns)} column names")
         if not len(self.rows):
             raise DataError(f"{where}: no rows; give the rows that the forest was trained on")
         if (self.labels < 0).any():
@@ -258,9 +256,7 @@ def read_domain(path: str | os.PathLike[str], columns: Sequence[str]) -> Domain:
     source = os.fspath(path)
     where = one_line(source)
     content = _content(source)
-    document: dict[str, Any] = _parsed(
-        lambda: tomllib.loads(content.decode("utf-8-sig")), where, _toml_problem
-    )
+    document: dict[str, Any] = _parsed(lambda: tomllib.loads(content.decode("utf-8-sig")), where, _toml_problem)
     for key in document:
         if key not in ("attributes", "others"):
             raise DataError(f"{where}: unknown key {one_line(key)!r}; the keys are 'attributes' and 'others'")
@@ -344,9 +340,7 @@ def _parsed(parse: Callable[[], T], where: str, problem_of: Callable[[Exception]
 
 
 def _read_csv_gz(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
-    return _read_csv(
-        _parsed(lambda: gzip.decompress(content), where, lambda _: "not a readable gzip file"), where
-    )
+    return _read_csv(_parsed(lambda: gzip.decompress(content), where, lambda _: "not a readable gzip file"), where)
 
 
 def _read_csv(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
@@ -360,18 +354,14 @@ def _read_csv(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
     _require_distinct_names([name for name in header if name], where)
     numbered = ([str(index) for index in range(start, start + len(header))] for start in (0, 1))
     if header not in numbered and all(_NUMBER.fullmatch(name.strip()) for name in header):
-        raise DataError(
-            f"{where}: line 1 holds numbers only; give the table a header line with the columns' names"
-        )
+        raise DataError(f"{where}: line 1 holds numbers only; give the table a header line with the columns' names")
 
     def parse() -> pd.DataFrame:
         with warnings.catch_warnings():
             # Rows longer than the header: with index_col=False pandas only warns, without it the first
             # column silently becomes the index and all names shift.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame: pd.DataFrame = pd.read_csv(
-                io.BytesIO(content), index_col=False, low_memory=False, **_EXACT
-            )
+            frame: pd.DataFrame = pd.read_csv(io.BytesIO(content), index_col=False, low_memory=False, **_EXACT)
         return frame
 
     return _parsed(parse, where, _csv_problem), None
@@ -431,9 +421,7 @@ def _read_npz(content: bytes, where: str) -> tuple[pd.DataFrame, dict[str, NDArr
     if features.ndim != 2:
         raise DataError(f"{where}: array 'X' has {features.ndim} dimensions; it must have 2, rows by columns")
     index = _npz_names(arrays, features.shape[1], where)
-    frame = _parsed(
-        lambda: pd.DataFrame(features, columns=index), where, lambda _: "array 'X' does not hold numbers"
-    )
+    frame = _parsed(lambda: pd.DataFrame(features, columns=index), where, lambda _: "array 'X' does not hold numbers")
     return frame, arrays
 
 
@@ -505,9 +493,7 @@ def _require_fit(data: TrainingData, forest: Forest) -> None:
         raise DataError(f"{where}: a label is not an index into the forest's {forest.n_classes} classes")
 
 
-def _selected(
-    table: Table, forest: Forest, target: str | None
-) -> tuple[list[int], int | None, tuple[str, ...]]:
+def _selected(table: Table, forest: Forest, target: str | None) -> tuple[list[int], int | None, tuple[str, ...]]:
     """Return the features' positions in the forest's order, the label column's, and the features' names.
 
     The label's position is None where the labels are an array of their own.
@@ -563,9 +549,7 @@ def _label_position(table: Table, columns: list[str], forest: Forest, target: st
         return others[0]
     if table.targets is not None:
         raise DataError(f"{where}: no array 'y'; give the label array's name with --draft-target")
-    reason = (
-        "the forest has no feature names" if features is None else f"{len(others)} columns are no features"
-    )
+    reason = "the forest has no feature names" if features is None else f"{len(others)} columns are no features"
     raise DataError(f"{where}: cannot tell the label column, {reason}; give its name with --draft-target")
 
 
@@ -618,9 +602,7 @@ def _class_indices(
     """Return each row's index into the forest's classes, shape (n_rows,)."""
     shape = labels.shape
     if shape not in ((n_rows,), (n_rows, 1)):
-        raise DataError(
-            f"{where}: the labels have shape {shape}; there must be one for each of the {n_rows} rows"
-        )
+        raise DataError(f"{where}: the labels have shape {shape}; there must be one for each of the {n_rows} rows")
     if isinstance(labels, np.ndarray):
         labels = _as_text(labels.ravel())
     codes, distinct = _parsed(
@@ -696,14 +678,10 @@ def _toml_problem(error: Exception) -> str:
     """Say what is wrong with a TOML file; of the parser's words only the fixed ones."""
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8 text; save it as UTF-8"
-    match = re.fullmatch(
-        r"(.*?)(?: \(at line (\d+), column \d+\)| \(at end of document\))?", str(error), re.DOTALL
-    )
+    match = re.fullmatch(r"(.*?)(?: \(at line (\d+), column \d+\)| \(at end of document\))?", str(error), re.DOTALL)
     reason, line = match.groups() if match else ("", None)
     # Other messages can quote a key or a character of the file.
-    fixed = reason.startswith(
-        ("Expected ", "Unclosed ", "Unterminated ", "Invalid value", "Invalid statement")
-    )
+    fixed = reason.startswith(("Expected ", "Unclosed ", "Unterminated ", "Invalid value", "Invalid statement"))
     place = f"line {line}: " if line else ""
     return f"{place}not valid TOML" + (f": {one_line(reason, 100)}" if fixed else "")
 
@@ -716,9 +694,7 @@ def _binary_others(
     for name, entry in attributes.items():
         listed = entry.get("columns", [name])
         for column in listed if isinstance(listed, list) else ():
-            owned.add(
-                columns.index(column) if column in columns else column if isinstance(column, int) else None
-            )
+            owned.add(columns.index(column) if column in columns else column if isinstance(column, int) else None)
     others: dict[str, dict[str, object]] = {}
     for index, name in enumerate(columns):
         # Where an attribute that holds other columns has this column's name, `declared` refuses.

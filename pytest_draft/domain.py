@@ -75,9 +75,7 @@ class Attribute:
         if self.kind == "one-hot":
             return len(self.columns)
         if self.kind == "numeric":
-            raise NotCoveredError(
-                f"column {one_line(self.name)!r} is numeric; numeric columns are not covered yet"
-            )
+            raise NotCoveredError(f"column {one_line(self.name)!r} is numeric; numeric columns are not covered yet")
         return int(self.high - self.low) + 1
 
     def encoded(self, value: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -271,9 +269,7 @@ def infer(columns: Sequence[str], rows: NDArray[np.float64]) -> Domain:
     return Domain(tuple(columns), tuple(attributes), "inferred from the training data")
 
 
-def _one_hot_groups(
-    columns: list[tuple[int, str]], rows: NDArray[np.float64]
-) -> list[tuple[str, tuple[int, ...]]]:
+def _one_hot_groups(columns: list[tuple[int, str]], rows: NDArray[np.float64]) -> list[tuple[str, tuple[int, ...]]]:
     """Return (prefix, columns) of one-hot groups: shortest prefixes, so largest groups, first."""
     by_prefix: dict[str, list[int]] = defaultdict(list)
     for index, name in columns:

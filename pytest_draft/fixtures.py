@@ -105,6 +105,4 @@ def draft_result(
     examination, _ = session.examine(session.case(draft_forest, draft_adversary), draft_training_data)
     policy = policy_of(request.node, session.explicit_policy) or session.policy
     checks = judge(examination, policy)
-    return DraftResult(
-        examination, policy, checks, overall(check.result for check in checks), metrics_of(examination)
-    )
+    return DraftResult(examination, policy, checks, overall(check.result for check in checks), metrics_of(examination))

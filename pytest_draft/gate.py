@@ -300,7 +300,7 @@ class _Steps:
         data = self.data
         if data is None:
             return DataFacts(self.case.data)
-        return DataFacts(data.source, data.sha256, *data.rows.shape, data.unused)
+        return DataFacts(data.source, data.sha256, data.n_rows, data.n_columns, data.unused)
 
 
 def _place_of(error: Exception) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_draft.policy.verdict import Check, check_rule
 from pytest_draft.session import GateSession, Planned
 
-RECORD = pytest.StashKey[dict[str, object]]()
+RECORD = pytest.StashKey[dict[str, Any]]()
 
 
 class CheckFailed(Exception):
@@ -47,7 +48,10 @@ class CheckItem(pytest.Item):
         check = check_rule(examination, session.policy, self.rule)
         record = session.record(examination, (check,), session.policy, self.nodeid)
         planned = Planned(session.shown(self.path), self.rule, self.adversary)
-        self.stash[RECORD] = {"result": record, "planned": [planned.artifact, planned.rule, planned.adversary]}
+        self.stash[RECORD] = {
+            "result": record,
+            "planned": [planned.artifact, planned.rule, planned.adversary],
+        }
         allowed = check.result == "inconclusive" and session.policy.allow_inconclusive
         if check.result != "passed" and not allowed:
             raise CheckFailed(check)

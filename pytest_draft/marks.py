@@ -21,7 +21,7 @@ def reconstruction_budget(
     max_perfect_rows: int | None = None,
     max_singled_out_rows: int | None = None,
 ) -> None:
-    """fail the test when the attack crosses a budget: an error of at most max_error, or more rows than allowed"""
+    """Fail the test when the attack crosses a budget: an error of at most max_error, or more rows than allowed."""
 
 
 def registered() -> str:

@@ -7,6 +7,7 @@ can be matched first: in an optimal matching that splits a pair of equal rows, s
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,33 +54,48 @@ class Distance:
         return self.lower if self.worst is not None else None
 
 
-def encoded_weights(domain: Domain) -> NDArray[np.float64]:
-    """Return the weight of each column in the error on encoded columns (the papers' number).
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """How much a difference in each column counts.
+
+    Where all attributes are discrete, they are whole numbers over a common denominator. Then the distances are
+    exact, equal ones are equal, and an assignment over many equal distances is some twenty times faster than
+    over the same ones with rounding errors.
+
+    Attributes
+    ----------
+    columns : ndarray of float64, shape (n_columns,)
+    total : float
+        The distance of two rows is the weighted sum of absolute differences, over this.
+    """
+
+    columns: NDArray[np.float64]
+    total: float
+
+
+def encoded_weights(domain: Domain) -> Weights:
+    """Return the weights of the error on encoded columns (the papers' number).
 
     Binary columns count mismatches, ordinal and numeric ones the absolute difference over the range; the mean
     is taken over the encoded columns (DRAFT, ICML 2024, section 7.1).
-
-    Returns
-    -------
-    ndarray of float64, shape (n_columns,)
     """
     ranges = domain.ranges
-    weights: NDArray[np.float64] = np.where(ranges > 0, 1 / np.where(ranges > 0, ranges, 1), 0.0)
-    return weights / domain.n_columns
+    common = 1.0
+    if all(attribute.kind != "numeric" for attribute in domain.attributes):
+        common = float(math.lcm(*(int(size) for size in ranges if size > 0)))
+    columns = np.where(ranges > 0, common / np.where(ranges > 0, ranges, 1.0), 0.0)
+    return Weights(columns, common * domain.n_columns)
 
 
-def original_weights(domain: Domain) -> NDArray[np.float64]:
-    """Return the weight of each column in the error on original attributes: a one-hot group counts once.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_columns,)
-    """
-    weights = encoded_weights(domain) * domain.n_columns
+def original_weights(domain: Domain) -> Weights:
+    """Return the weights of the error on original attributes: a one-hot group counts once."""
+    encoded = encoded_weights(domain)
+    common = encoded.total / domain.n_columns
+    columns = 2 * encoded.columns
     for attribute in domain.attributes:
         if attribute.kind == "one-hot":
-            weights[list(attribute.columns)] = 0.5  # two columns differ when the value differs
-    return weights / len(domain.attributes)
+            columns[list(attribute.columns)] = common  # two columns differ when the value differs
+    return Weights(columns, 2 * common * len(domain.attributes))
 
 
 def row_identities(*tables: Rows) -> list[IntArray]:
@@ -108,15 +124,13 @@ def _beyond(identity: IntArray, common: IntArray) -> IntArray:
     return np.sort(order[rank >= common[sorted_identity]])
 
 
-def matched_distance(
-    first: Rows, second: Rows, weights: NDArray[np.float64], timebox: TimeBox
-) -> Distance:
+def matched_distance(first: Rows, second: Rows, weights: Weights, timebox: TimeBox) -> Distance:
     """Return the mean distance of two equally large sets of rows after minimum-cost matching.
 
     Parameters
     ----------
     first, second : ndarray of float32, shape (n_rows, n_columns)
-    weights : ndarray of float64, shape (n_columns,)
+    weights : Weights
     timebox : TimeBox
         An exact assignment is only begun when it is expected to end inside.
 
@@ -131,14 +145,15 @@ def matched_distance(
     n_rows, rest = len(first), len(here)
     if not rest:
         return Distance(0.0, 0.0, 0.0)
-    left, right = first[here] * weights, second[there] * weights
+    left, right = first[here] * weights.columns, second[there] * weights.columns
+    whole = n_rows * weights.total
     if rest <= MOST_ROWS and _SECONDS_PER_CUBE * rest**3 <= timebox.remaining:
         distances = cdist(left, right, "cityblock")
         pairs = distances[linear_sum_assignment(distances)]
-        mean = float(pairs.sum()) / n_rows
-        return Distance(mean, mean, float(pairs.max()))
+        mean = float(pairs.sum()) / whole
+        return Distance(mean, mean, float(pairs.max()) / weights.total)
     lower, upper = _bounds(left, right)
-    return Distance(lower / n_rows, upper / n_rows, None)
+    return Distance(lower / whole, upper / whole, None)
 
 
 def _bounds(left: NDArray[np.float64], right: NDArray[np.float64]) -> tuple[float, float]:

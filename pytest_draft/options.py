@@ -100,9 +100,7 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
         help="fail the run when a check is deselected, skipped or missing (for CI)",
     )
-    group.addoption(
-        "--draft-demo", action="store_true", default=None, help="judge two forests trained on the spot"
-    )
+    group.addoption("--draft-demo", action="store_true", default=None, help="judge two forests trained on the spot")
     types = {"float": float, "int": int, "string": str, "paths": str}
     for name, kind, text in _OPTIONS:
         group.addoption(f"--draft-{name}", default=None, type=types[kind], metavar=name.upper(), help=text)
@@ -182,7 +180,7 @@ def _expanded(origin: str, path: Path) -> list[Path]:
     if path.exists():
         found = [path]
     else:
-        found = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]
+        found = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207
         if not found:
             raise pytest.UsageError(f"{origin}: no file matches {str(path)!r}")
     for match in found:

@@ -49,9 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings = GateSession.of(config).settings
     named = [Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args]
     if settings.only:
-        config.args = [
-            argument for argument, path in zip(config.args, named, strict=True) if path in settings.forests
-        ]
+        config.args = [argument for argument, path in zip(config.args, named, strict=True) if path in settings.forests]
     config.args += [str(forest) for forest in settings.forests if forest not in named]
 
 

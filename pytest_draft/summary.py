@@ -15,7 +15,16 @@ from pytest_draft.report.document import document, merged
 from pytest_draft.session import GateSession, write_atomically
 
 _RENDERED_BY = {"json": json_report.render}
-_HEADINGS = ("forest", "adversary", "solver", "error (random)", "perfect rows", "singled out", "time", "verdict")
+_HEADINGS = (
+    "forest",
+    "adversary",
+    "solver",
+    "error (random)",
+    "perfect rows",
+    "singled out",
+    "time",
+    "verdict",
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +53,9 @@ class Summary:
         not_run = [str(check) for check in planned if (check.artifact, check.rule, check.adversary) not in done]
         explanation = None
         if config.option.draft_demo:
-            from pytest_draft.demo import EXPLANATION as explanation
+            from pytest_draft import demo
+
+            explanation = demo.EXPLANATION
         results = merged(record["result"] for record in records)
         return cls(session, document(results, not_run, _version()), explanation)
 
@@ -113,9 +124,9 @@ def _sentences(result: dict[str, Any]) -> list[str]:
     lines = []
     for check in result["checks"]:
         text = f"{name}: {check['rule']}[{result['adversary']}] {check['result']}: {check['sentence']}"
-        if check["result"] == "failed":
-            lines.append(text)
-        elif check["result"] == "inconclusive" and check["sentence"] != "; ".join(result["reasons"]):
+        if check["result"] == "failed" or (
+            check["result"] == "inconclusive" and check["sentence"] != "; ".join(result["reasons"])
+        ):
             lines.append(text)
     if result["reasons"]:
         lines.append(f"{name}: inconclusive: {'; '.join(result['reasons'])}")

@@ -53,9 +53,7 @@ def _built(code: str) -> np.dtype[Any]:
         return np.dtype(code)
     except TypeError:
         # Extended precision: which sizes exist depends on the platform.
-        raise UnsupportedArtifactError(
-            "it has an array of a data type that this platform does not have"
-        ) from None
+        raise UnsupportedArtifactError("it has an array of a data type that this platform does not have") from None
 
 
 def fill_dtype(dtype: Dtype, state: object) -> None:
@@ -73,9 +71,7 @@ def fill_dtype(dtype: Dtype, state: object) -> None:
     if order not in ("<", ">", "|", "="):
         raise CorruptArtifactError("a data type's byte order is malformed")
     if subarray is not None:
-        raise UnsupportedArtifactError(
-            "it has an array whose items are arrays, which no supported model needs"
-        )
+        raise UnsupportedArtifactError("it has an array whose items are arrays, which no supported model needs")
     if names is not None:
         dtype.layout = _record_layout(names, fields, size)
     elif fields is not None:
@@ -231,13 +227,9 @@ def scalar(dtype: object, content: object) -> object:
     if not isinstance(dtype, Dtype):
         raise CorruptArtifactError("a NumPy scalar is malformed")
     if dtype.layout is None:
-        raise ArtifactNotAllowedError(
-            "it makes a NumPy scalar that is an object (a raw pointer): nothing was run"
-        )
+        raise ArtifactNotAllowedError("it makes a NumPy scalar that is an object (a raw pointer): nothing was run")
     if dtype.layout.names is not None or dtype.code[0] == "V":
-        raise UnsupportedArtifactError(
-            "it has a NumPy scalar that is a record, which no supported model needs"
-        )
+        raise UnsupportedArtifactError("it has a NumPy scalar that is a record, which no supported model needs")
     value: object = decode(content, dtype, (), "C").item()
     return value
 
@@ -271,11 +263,7 @@ class Wrapped:
         fields = wrapper.attributes()
         dtype = fields.get("dtype")
         order = fields.get("order")
-        if (
-            not isinstance(dtype, Dtype)
-            or order not in ("C", "F")
-            or not isinstance(fields.get("subclass"), Global)
-        ):
+        if not isinstance(dtype, Dtype) or order not in ("C", "F") or not isinstance(fields.get("subclass"), Global):
             raise CorruptArtifactError("a joblib array is malformed")
         self.array = Array()
         self.count = set_shape(self.array, fields.get("shape"))

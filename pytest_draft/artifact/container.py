@@ -88,9 +88,7 @@ class Budget:
         """Count `size` bytes that are about to be copied out of the file."""
         self._copies -= size
         if self._copies < 0:
-            raise ArtifactTooBigError(
-                "it refers to the same data again and again, to many times its own size"
-            )
+            raise ArtifactTooBigError("it refers to the same data again and again, to many times its own size")
 
 
 class Stream(io.BytesIO):
@@ -125,18 +123,14 @@ class Stream(io.BytesIO):
         """Read one line; a line that is too long is refused before it is interpreted."""
         line = super().readline(self._line_bytes)
         if len(line) >= self._line_bytes:
-            raise ArtifactTooBigError(
-                f"a text of more than {self._line_bytes} bytes in one line ({self.where()})"
-            )
+            raise ArtifactTooBigError(f"a text of more than {self._line_bytes} bytes in one line ({self.where()})")
         return line
 
     def take(self, size: int, what: str) -> memoryview:
         """Return the next `size` bytes without copying them."""
         start = self.tell()
         if size > self.remaining:
-            raise CorruptArtifactError(
-                f"the file ends inside {what} ({self.where()}): copy or train it again"
-            )
+            raise CorruptArtifactError(f"the file ends inside {what} ({self.where()}): copy or train it again")
         self.seek(start + size)
         return self._view[start : start + size]
 
@@ -165,9 +159,7 @@ def load(path: str | bytes | os.PathLike[str], limits: Limits) -> bytes:
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise UnsupportedArtifactError(
-                f"it is {_file_kind(status.st_mode)}: give the path of a model file"
-            )
+            raise UnsupportedArtifactError(f"it is {_file_kind(status.st_mode)}: give the path of a model file")
         return _read_all(descriptor, limits.file_bytes)
     finally:
         os.close(descriptor)
@@ -203,9 +195,7 @@ def _read_all(descriptor: int, limit: int) -> bytes:
             return b"".join(chunks)
         size += len(chunk)
         if size > limit:
-            raise ArtifactTooBigError(
-                f"the file has more than {limit} bytes: raise the limit if you trust it"
-            )
+            raise ArtifactTooBigError(f"the file has more than {limit} bytes: raise the limit if you trust it")
         chunks.append(chunk)
 
 
@@ -322,9 +312,7 @@ def unpack(packed: bytes, limits: Limits) -> Stream:
 
 def _checked_pickle(data: bytes) -> bytes:
     if data[:1] != b"\x80":
-        raise UnsupportedArtifactError(
-            "it does not begin like a model saved by joblib or pickle (protocol 2 to 5)"
-        )
+        raise UnsupportedArtifactError("it does not begin like a model saved by joblib or pickle (protocol 2 to 5)")
     return data
 
 
@@ -342,9 +330,7 @@ def _decompress(packed: bytes, name: str, decompressor: _Decompressor, limits: L
         chunk = _next_chunk(decompressor, piece, name, limits)
         size += len(chunk)
         if size > limit:
-            raise ArtifactTooBigError(
-                f"its {len(packed)} bytes of {name} data unpack to more than {limit} bytes"
-            )
+            raise ArtifactTooBigError(f"its {len(packed)} bytes of {name} data unpack to more than {limit} bytes")
         chunks.append(chunk)
     trailing = len(decompressor.unused_data) + len(packed) - consumed
     if trailing:

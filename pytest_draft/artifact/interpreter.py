@@ -101,7 +101,7 @@ class _Interpreter:
             opcode, argument, position = next(instructions)
         except ArtifactError:
             raise
-        except Exception:  # noqa: BLE001
+        except Exception:
             # pickletools raises ValueError, and more for some garbled arguments; its texts can quote
             # the file, so they are dropped.
             if not self._stream.remaining:

@@ -45,9 +45,7 @@ def occurrences(forest: Forest) -> NDArray[np.int64]:
     """
     n_samples = forest.n_samples
     if n_samples is None:
-        raise NotCoveredError(
-            "the file does not tell the number of training rows, so its draws cannot be replayed"
-        )
+        raise NotCoveredError("the file does not tell the number of training rows, so its draws cannot be replayed")
     if forest.n_trees * n_samples > _MAX_ENTRIES:
         raise NotCoveredError(f"{forest.n_trees} trees times {n_samples} rows are too many to replay")
     if not forest.bootstrap:
@@ -65,9 +63,7 @@ def occurrences(forest: Forest) -> NDArray[np.int64]:
 def _check_version(forest: Forest) -> None:
     match = re.match(r"(\d{1,4})\.(\d{1,4})(?!\d)", forest.sklearn_version or "", re.ASCII)
     if match is None:
-        raise NotCoveredError(
-            "the file does not tell which scikit-learn wrote it, so its draws cannot be replayed"
-        )
+        raise NotCoveredError("the file does not tell which scikit-learn wrote it, so its draws cannot be replayed")
     if not _OLDEST <= (int(match[1]), int(match[2])) <= _NEWEST:
         raise NotCoveredError(f"how scikit-learn {match[0]} draws rows is not known here: update this plugin")
 
@@ -89,9 +85,7 @@ def _rows(forest: Forest, tree: Tree, index: int) -> IntArray:
 
 
 def _columns(forest: Forest, random: RandomState) -> IntArray:
-    if forest.max_features is None or not (
-        forest.bootstrap_features or forest.max_features <= forest.n_features
-    ):
+    if forest.max_features is None or not (forest.bootstrap_features or forest.max_features <= forest.n_features):
         raise NotCoveredError("the file does not tell how many columns were drawn for each tree")
     return _draw(random, forest.n_features, forest.max_features, replacement=forest.bootstrap_features)
 
@@ -158,6 +152,4 @@ def _is_weighted(forest: Forest) -> bool:
 
 def _unexplained(forest: Forest, index: int) -> NotCoveredError:
     what = "the stored seeds do" if forest.bootstrap else "one row for each of its rows does"
-    return NotCoveredError(
-        f"{what} not explain the root of tree {index}: other data, weights or a warm start"
-    )
+    return NotCoveredError(f"{what} not explain the root of tree {index}: other data, weights or a warm start")

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -76,11 +77,11 @@ def _refusals(path: str) -> Iterator[_Source]:
         refusal = error
     except (MemoryError, RecursionError):
         refusal = ArtifactTooBigError("reading it takes more memory than there is")
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         # The last net: a file must never end the program in another way. The error's text can quote
         # the file, so only its type is shown.
         refusal = CorruptArtifactError(f"its content makes no sense ({type(error).__name__})")
     else:
         return
-    name = one_line(os.path.basename(path) or path, 120)
+    name = one_line(Path(path).name or path, 120)
     raise type(refusal)(f"{name}: {refusal.kind}: {refusal}", sha256=source.sha256) from None

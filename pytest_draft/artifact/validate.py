@@ -127,11 +127,7 @@ def _columns(raw: RawTree) -> Mapping[str, AnyArray]:
         raise _corrupt(raw, "it has no nodes")
     if raw.node_count != len(nodes):
         raise _corrupt(raw, f"it says that it has {raw.node_count} nodes, and has {len(nodes)}")
-    if (
-        values.dtype.kind != "f"
-        or values.dtype.itemsize != 8
-        or values.shape != (len(nodes), 1, raw.n_values)
-    ):
+    if values.dtype.kind != "f" or values.dtype.itemsize != 8 or values.shape != (len(nodes), 1, raw.n_values):
         raise _corrupt(raw, "its values do not have a number for each node and class")
     return {name: nodes[name] for name in names}
 
@@ -145,9 +141,7 @@ def _check_structure(raw: RawTree, left: IntArray, right: IntArray) -> None:
     for child in (left, right):
         _require(raw, ~inner | ((child > index) & (child < n)), "a child's index is out of order or range")
     parents = np.bincount(np.concatenate((left[inner], right[inner])), minlength=n)
-    _require(
-        raw, parents[1:] <= 1 if n > 1 else np.ones(1, np.bool_), "it, or the node after it, has two parents"
-    )
+    _require(raw, parents[1:] <= 1 if n > 1 else np.ones(1, np.bool_), "it, or the node after it, has two parents")
     # Every child comes after its parent and has one: n - 1 children make one tree without cycles.
     if int(parents.sum()) != n - 1:
         raise _corrupt(raw, "it has nodes that are not below its root")
@@ -180,9 +174,7 @@ def _checked_feature(raw: RawTree, feature: IntArray, inner: BoolArray) -> IntAr
     return feature
 
 
-def _checked_missing(
-    raw: RawTree, missing_left: AnyArray | None, threshold: FloatArray, inner: BoolArray
-) -> BoolArray:
+def _checked_missing(raw: RawTree, missing_left: AnyArray | None, threshold: FloatArray, inner: BoolArray) -> BoolArray:
     good = ~np.isnan(threshold) & (threshold != -np.inf)
     if missing_left is None:
         good &= threshold != np.inf
@@ -193,9 +185,7 @@ def _checked_missing(
     return np.asarray(inner & (missing_left == 1))
 
 
-def _check_sums(
-    raw: RawTree, left: IntArray, right: IntArray, weight: FloatArray, n_distinct: IntArray
-) -> None:
+def _check_sums(raw: RawTree, left: IntArray, right: IntArray, weight: FloatArray, n_distinct: IntArray) -> None:
     _require(raw, n_distinct >= 0, "it has a negative number of rows")
     _require(raw, np.isfinite(weight), "its weight is not a number")
     if weight[0] <= 0 or n_distinct[0] < 1:
@@ -216,9 +206,7 @@ def _check_impurity(raw: RawTree, impurity: FloatArray, *, classifier: bool) -> 
     _require(raw, good, "its impurity is negative or not a number")
 
 
-def _checked_meanings(
-    raw: RawTree, value: FloatArray, weight: FloatArray, *, classifier: bool
-) -> frozenset[Values]:
+def _checked_meanings(raw: RawTree, value: FloatArray, weight: FloatArray, *, classifier: bool) -> frozenset[Values]:
     _require(raw, np.asarray(np.isfinite(value).all(axis=1)), "its value is not a number")
     if not classifier:
         return frozenset(("means",))

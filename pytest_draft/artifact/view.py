@@ -39,9 +39,7 @@ _TREES = _known(
     ("sklearn.tree._classes", "sklearn.tree.tree"),
     ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
 )
-_BAGGING = _known(
-    ("sklearn.ensemble._bagging", "sklearn.ensemble.bagging"), ("BaggingClassifier", "BaggingRegressor")
-)
+_BAGGING = _known(("sklearn.ensemble._bagging", "sklearn.ensemble.bagging"), ("BaggingClassifier", "BaggingRegressor"))
 _PIPELINES = {("sklearn.pipeline", "Pipeline")}
 _SEARCHES = _known(
     ("sklearn.model_selection._search", "sklearn.model_selection._search_successive_halving"),
@@ -135,9 +133,7 @@ class _Object:
     def is_fitted(self, name: str) -> None:
         """Refuse an object that lacks an attribute which fitting sets."""
         if name not in self._attributes:
-            raise UnsupportedArtifactError(
-                f"it holds {_a(self.kind)} that was not fitted: fit it before saving it"
-            )
+            raise UnsupportedArtifactError(f"it holds {_a(self.kind)} that was not fitted: fit it before saving it")
 
     def integer(self, name: str, *, minimum: int = 0) -> int:
         """Return an attribute that must be a whole number."""
@@ -163,11 +159,10 @@ class _Object:
         for name, value in self._attributes.items():
             if name.startswith("_") or name.endswith("_"):
                 continue
-            if isinstance(value, Mapping) and name == "class_weight":
-                value = _plain_dict(value)
-            if _is_atom(value) or isinstance(value, dict):
+            plain = _plain_dict(value) if isinstance(value, Mapping) and name == "class_weight" else value
+            if _is_atom(plain) or isinstance(plain, dict):
                 self._asked.add(name)
-                found[name] = value
+                found[name] = plain
         return found
 
     def not_read(self) -> list[str]:
@@ -223,9 +218,7 @@ def _unwrapped(root: object) -> tuple[_Object, list[_Object]]:
             record, path = found.get("best_estimator_"), f"{path}best_estimator_."
         else:
             raise _unsupported(record)
-    raise UnsupportedArtifactError(
-        f"it has more than {_MAX_WRAPPERS} pipelines and searches around each other"
-    )
+    raise UnsupportedArtifactError(f"it has more than {_MAX_WRAPPERS} pipelines and searches around each other")
 
 
 def _unsupported(found: object) -> UnsupportedArtifactError:
@@ -330,9 +323,7 @@ class _ForestReader:
         if not isinstance(subsets, list) or len(subsets) != len(trees):
             raise CorruptArtifactError("estimators_features_ does not have the columns of each tree")
         seeds = self._ensemble_seeds(len(trees))
-        decoded = tuple(
-            self._tree(tree, i, self._subset(subsets[i], i), seeds[i]) for i, tree in enumerate(trees)
-        )
+        decoded = tuple(self._tree(tree, i, self._subset(subsets[i], i), seeds[i]) for i, tree in enumerate(trees))
         n_samples = estimator.integer("_n_samples", minimum=1)
         n_draws = estimator.integer("_max_samples", minimum=1)
         replacement = estimator.boolean("bootstrap")
@@ -567,13 +558,9 @@ def _check_roots(trees: tuple[Tree, ...], draw: _Draw) -> None:
     for index, tree in enumerate(trees):
         rows = int(tree.n_distinct[0])
         if limits and rows > min(limits):
-            raise CorruptArtifactError(
-                f"tree {index} has {rows} rows, of which only {min(limits)} were drawn"
-            )
+            raise CorruptArtifactError(f"tree {index} has {rows} rows, of which only {min(limits)} were drawn")
         if not draw.bootstrap and rows != trees[0].n_distinct[0]:
-            raise CorruptArtifactError(
-                f"tree {index} has {rows} rows, and tree 0 another number, without bootstrap"
-            )
+            raise CorruptArtifactError(f"tree {index} has {rows} rows, and tree 0 another number, without bootstrap")
 
 
 def _data(stored: object, what: str) -> AnyArray:

@@ -88,6 +88,7 @@ class StageClock:
         self._since = 0.0
 
     def __call__(self, stage: str) -> StageClock:
+        """Name the stage that a ``with`` block is about to run."""
         self._stage = f"{stage} seconds"
         return self
 
@@ -251,7 +252,12 @@ class _Piece:
             columns = np.sort(order[:limit])
             part = self.system.only(columns)
             run = partial(
-                solve, part, self.room[columns], seed=search.seed, workers=search.workers, timebox=search.timebox
+                solve,
+                part,
+                self.room[columns],
+                seed=search.seed,
+                workers=search.workers,
+                timebox=search.timebox,
             )
             exact = best[columns]
             if part.missed(exact):

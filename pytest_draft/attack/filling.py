@@ -62,20 +62,20 @@ class Filling:
         """Return one encoded row for each cell: the likeliest value of each attribute, the middle of an ordinal."""
 
         def choose(a: int, chance: NDArray[np.float64]) -> IntArray:
-            if self.domain.attributes[a].kind == "ordinal":
-                return np.argmax(chance.cumsum(axis=1) >= 0.5 * chance.sum(axis=1, keepdims=True), axis=1)
-            return np.argmax(chance, axis=1)
+            ordinal = self.domain.attributes[a].kind == "ordinal"
+            value: IntArray = np.argmax(_cumulated(chance) >= 0.5 if ordinal else chance, axis=1)
+            return value
 
         return self._encoded(cell, choose)
 
     def drawn(self, cell: IntArray, rng: np.random.Generator) -> Rows:
         """Return one encoded row for each cell, open attributes drawn as they are believed to be spread."""
 
-        def choose(a: int, chance: NDArray[np.float64]) -> IntArray:
-            below = chance.cumsum(axis=1) / chance.sum(axis=1, keepdims=True)
+        def choose(_: int, chance: NDArray[np.float64]) -> IntArray:
             # Evenly spaced levels in random order keep the shares: less chance, same spread.
             level = (rng.permutation(len(cell)) + rng.random()) / len(cell)
-            return np.argmax(below > level[:, None], axis=1)
+            value: IntArray = np.argmax(_cumulated(chance) > level[:, None], axis=1)
+            return value
 
         return self._encoded(cell, choose)
 
@@ -111,6 +111,13 @@ class Filling:
             value = choose(a, chance)
             rows[:, list(attribute.columns)] = attribute.encoded(value)
         return rows
+
+
+def _cumulated(chance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return cumulated shares by row; exactly 1 from the last possible value on."""
+    below = chance.cumsum(axis=1)
+    shares: NDArray[np.float64] = below / below[:, -1:]
+    return shares
 
 
 def _allowed(cells: Cells, attribute: int) -> BoolArray:

@@ -42,9 +42,7 @@ def rounded(mass: NDArray[np.float64], group: IntArray, size: IntArray) -> IntAr
     return rows
 
 
-def descend(
-    system: System, rows: IntArray, group: IntArray, rng: np.random.Generator, timebox: TimeBox
-) -> IntArray:
+def descend(system: System, rows: IntArray, group: IntArray, rng: np.random.Generator, timebox: TimeBox) -> IntArray:
     """Move single rows within their group while that lowers the squared residual.
 
     Parameters
@@ -150,9 +148,7 @@ def solve(
         part = slice(rows_of.indptr[i], rows_of.indptr[i + 1])
         terms = [variables[j] for j in rows_of.indices[part]]
         if terms or system.observed[i]:
-            model.add(
-                cp_model.LinearExpr.weighted_sum(terms, rows_of.data[part].tolist()) == int(system.observed[i])
-            )
+            model.add(cp_model.LinearExpr.weighted_sum(terms, rows_of.data[part].tolist()) == int(system.observed[i]))
     for variable, value in zip(variables, hint.tolist(), strict=True):
         model.add_hint(variable, value)
     if near is not None:
@@ -188,9 +184,7 @@ def _minimise_distance(
     model.minimize(cp_model.LinearExpr.weighted_sum(terms, costs))
 
 
-def _differ(
-    model: cp_model.CpModel, variables: list[cp_model.IntVar], upper: IntArray, known: IntArray
-) -> None:
+def _differ(model: cp_model.CpModel, variables: list[cp_model.IntVar], upper: IntArray, known: IntArray) -> None:
     """Ask for fewer rows than `known` has in at least one candidate."""
     fewer = []
     for j in np.flatnonzero(known):

@@ -122,12 +122,14 @@ class Cells:
     @property
     def n_cells(self) -> int:
         """Number of cells."""
-        return self.signature.shape[1]
+        return int(self.signature.shape[1])
 
     @cached_property
     def determined(self) -> BoolArray:
         """Whether the cell fixes each attribute, shape (n_cells, n_attributes)."""
-        return np.add.reduceat(self.allowed, self.offsets[:-1], axis=1, dtype=np.int64) == 1
+        values = np.add.reduceat(self.allowed, self.offsets[:-1], axis=1, dtype=np.int64)
+        fixed: BoolArray = values == 1
+        return fixed
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +213,7 @@ class Problem:
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return self.counts[0].shape[1]
+        return int(self.counts[0].shape[1])
 
     @cached_property
     def system(self) -> System:
@@ -323,7 +325,7 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox) -> P
     group, label, vector = survivors.candidates()
     if len(np.unique(group)) < groups.n_groups:
         raise InfeasibleError
-    cells, of_vector = _merge(domain, survivors.vectors, survivors.leaves)
+    cells, of_vector = _merge(domain, survivors.columns.T, survivors.leaves)
     triples = np.unique(
         (group * n_classes + label) * cells.n_cells + of_vector[vector]
     )  # vectors of one cell are possible for the same groups and classes
@@ -349,11 +351,6 @@ class _Survivors:
         self.leaves: list[NDArray[np.int32]] = []
         everything = np.packbits(np.ones(len(vectors), dtype=bool))
         self.alive = np.tile(everything, (n_groups, n_classes, 1))  # bits over vectors
-
-    @property
-    def vectors(self) -> NDArray[np.float32]:
-        """The surviving vectors, shape (n_survivors, n_columns)."""
-        return self.columns.T
 
     def pass_tree(self, tree: Tree, counts: IntArray, weight: IntArray) -> None:
         """Strike out what the tree's leaves exclude."""
@@ -401,9 +398,7 @@ class _Survivors:
         return group, label, vector
 
 
-def _merge(
-    domain: Domain, vectors: NDArray[np.float32], leaves: list[NDArray[np.int32]]
-) -> tuple[Cells, IntArray]:
+def _merge(domain: Domain, vectors: NDArray[np.float32], leaves: list[NDArray[np.int32]]) -> tuple[Cells, IntArray]:
     """Return the cells, and the cell of each vector."""
     signature = np.stack(leaves)
     first, of_vector = _equal_columns(signature)

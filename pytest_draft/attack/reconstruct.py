@@ -84,15 +84,14 @@ def reconstruct(problem: Problem, search: Search, evidence: Evidence | None = No
     figures.update(cells=problem.cells.n_cells, candidates=problem.n_candidates, groups=problem.groups.n_groups)
     ordered = problem.groups.ordered
     try:
-        solution = solve_exactly(
-            problem.system, problem.group, problem.groups.size, _prior(problem), search
-        )
+        solution = solve_exactly(problem.system, problem.group, problem.groups.size, _prior(problem), search)
     except InfeasibleError:
         return Reconstruction("infeasible", None, None, None, None, ordered, None, None, figures)
     except OutOfTimeError:
         return Reconstruction("no solution", None, None, None, None, ordered, None, None, figures)
     with search.clock("fill"):
-        of_cell = np.bincount(problem.cell, solution.expected, minlength=problem.cells.n_cells)
+        of_cell = np.zeros(problem.cells.n_cells)
+        np.add.at(of_cell, problem.cell, solution.expected)
         draft = _Draft.of(problem, solution.rows, Filling.of(problem.domain, problem.cells, of_cell))
         rng = np.random.default_rng([search.seed, 3])
         draft = replace(draft, rows=draft.filling.nearest_to_all(draft.cells, rng, search.timebox))
@@ -166,9 +165,7 @@ def _best_supported(
     openings = [
         (row, a, value)
         for row, a in np.argwhere(~cells.determined[draft.cells]).tolist()
-        for value in np.flatnonzero(
-            cells.allowed[draft.cells[row], cells.offsets[a] : cells.offsets[a + 1]]
-        ).tolist()
+        for value in np.flatnonzero(cells.allowed[draft.cells[row], cells.offsets[a] : cells.offsets[a + 1]]).tolist()
     ]
     if len(openings) <= _MOST_TRIES:
         for row, a, value in openings:

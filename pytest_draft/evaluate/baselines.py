@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import stats
 
 from pytest_draft.domain import Domain
-from pytest_draft.matching import Rows, matched_distance, row_identities, unmatched
+from pytest_draft.matching import Rows, Weights, matched_distance, row_identities, unmatched
 from pytest_draft.timebox import TimeBox
 
 RANDOM_DRAWS = 100
@@ -38,7 +38,7 @@ class Baseline:
     error : float or None
         Mean error on encoded columns; None where the time was out before the first draw.
     perfect_rows : float or None
-        Expected perfect rows, scaled to all rows of the training data.
+        Expected perfect rows, for all rows of the training data.
     draws : int
     rows : int
         Rows that the error was measured on.
@@ -50,16 +50,14 @@ class Baseline:
     rows: int
 
 
-def random_baseline(
-    truth: Rows, domain: Domain, weights: NDArray[np.float64], seed: int, timebox: TimeBox
-) -> Baseline:
+def random_baseline(truth: Rows, domain: Domain, weights: Weights, seed: int, timebox: TimeBox) -> Baseline:
     """Return what guesses drawn uniformly from the domain get.
 
     Parameters
     ----------
     truth : ndarray of float32, shape (n_rows, n_columns)
     domain : Domain
-    weights : ndarray of float64, shape (n_columns,)
+    weights : Weights
     seed : int
     timebox : TimeBox
         Fewer draws are made, and said so, when the time is out.
@@ -71,31 +69,52 @@ def random_baseline(
     rng = np.random.default_rng([seed, 1])
     n_sampled = min(len(truth), SAMPLE_ROWS)
     errors: list[float] = []
-    perfect: list[int] = []
     for _ in range(RANDOM_DRAWS):
         if timebox.over:
             break
-        guess = domain.uniform(len(truth), rng)
         sample = truth
         if n_sampled < len(truth):
             sample = truth[rng.choice(len(truth), n_sampled, replace=False)]
-        distance = matched_distance(sample, guess[:n_sampled], weights, timebox)
+        distance = matched_distance(sample, domain.uniform(n_sampled, rng), weights, timebox)
         if distance.exact is None:
             break
         errors.append(distance.exact)
-        perfect.append(_shared(truth, guess))
-    return _mean(errors, perfect, n_sampled, scale=1.0)
+    error = float(np.mean(errors)) if errors else None
+    return Baseline(error, expected_perfect_rows(truth, domain), len(errors), n_sampled)
 
 
-def split_half_baseline(
-    truth: Rows, weights: NDArray[np.float64], seed: int, timebox: TimeBox
-) -> Baseline:
+def expected_perfect_rows(truth: Rows, domain: Domain) -> float:
+    """Return how many rows guesses drawn uniformly from the domain are expected to meet: exact, no draws.
+
+    A vector that stands ``n`` times in the training data is met ``min(n, B)`` times, where ``B``, how often it
+    is guessed, is binomial with as many tries as rows and one over the number of vectors.
+
+    Parameters
+    ----------
+    truth : ndarray of float32, shape (n_rows, n_columns)
+    domain : Domain
+
+    Returns
+    -------
+    float
+        0 where a numeric attribute makes a meeting impossible.
+    """
+    if any(attribute.kind == "numeric" for attribute in domain.attributes):
+        return 0.0
+    (identity,) = row_identities(truth)
+    times = np.bincount(identity)
+    at_least = np.array([(times >= n).sum() for n in range(1, int(times.max()) + 1)])
+    met = stats.binom.sf(np.arange(len(at_least)), len(truth), 1 / domain.n_vectors)
+    return float(at_least @ met)
+
+
+def split_half_baseline(truth: Rows, weights: Weights, seed: int, timebox: TimeBox) -> Baseline:
     """Return how close one random half of the training data lies to the other.
 
     Parameters
     ----------
     truth : ndarray of float32, shape (n_rows, n_columns)
-    weights : ndarray of float64, shape (n_columns,)
+    weights : Weights
     seed : int
     timebox : TimeBox
 
@@ -118,15 +137,11 @@ def split_half_baseline(
             break
         errors.append(distance.exact)
         perfect.append(_shared(one, other))
-    return _mean(errors, perfect, half, scale=len(truth) / half if half else 1.0)
+    if not errors:
+        return Baseline(None, None, 0, half)
+    return Baseline(float(np.mean(errors)), float(np.mean(perfect)) * len(truth) / half, len(errors), half)
 
 
 def _shared(first: Rows, second: Rows) -> int:
     """Return the size of the multiset intersection."""
     return len(first) - len(unmatched(*row_identities(first, second))[0])
-
-
-def _mean(errors: list[float], perfect: list[int], rows: int, scale: float) -> Baseline:
-    if not errors:
-        return Baseline(None, None, 0, rows)
-    return Baseline(float(np.mean(errors)), float(np.mean(perfect)) * scale, len(errors), rows)

@@ -63,18 +63,15 @@ def identify(
     """
     n_rows = problem.groups.n_rows
     if len(data.rows) != n_rows:
-        return Identity(
-            "mismatch", f"this forest was trained on {n_rows:,} rows, and the data hold {len(data.rows):,}"
-        )
+        return Identity("mismatch", f"this forest was trained on {n_rows:,} rows, and the data hold {len(data.rows):,}")
     columns = np.ascontiguousarray(data.rows.T)
-    leaves = np.stack([leaf_positions(tree, columns) for tree in forest.trees])
+    leaves = np.stack([leaf_positions(tree, columns) for tree in forest.trees]).astype(np.int64)
     missed = _missed(problem, leaves, data.labels)
     if not missed:
         return Identity("confirmed", "the rows explain every count in the file")
     stranger = Identity(
         "mismatch",
-        f"this forest was not trained on these rows: they miss its counts by {missed:,} "
-        "(the right rows miss none)",
+        f"this forest was not trained on these rows: they miss its counts by {missed:,} (the right rows miss none)",
     )
     if not problem.groups.ordered:
         return stranger

@@ -29,8 +29,7 @@ def _against(findings: Findings, most: float, where_from: str) -> Outcome:
     if perfect > most or (where_from and perfect == n_rows):
         return Outcome(
             "failed",
-            f"the attack rebuilds {perfect:,} of {n_rows:,} rows perfectly; {allowed}, "
-            f"crossed by {perfect - most:.4g}",
+            f"the attack rebuilds {perfect:,} of {n_rows:,} rows perfectly; {allowed}, crossed by {perfect - most:.4g}",
         )
     return Outcome("passed", f"{perfect:,} of {n_rows:,} rows are rebuilt perfectly; {allowed}")
 

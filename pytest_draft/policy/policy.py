@@ -167,4 +167,3 @@ def budgets_of_marker(arguments: Mapping[str, object]) -> Budgets:
             )
         budgets.setdefault(_ARGUMENTS[name], {})[name] = value  # type: ignore[assignment]
     return budgets
-

@@ -50,7 +50,8 @@ def _without_baseline(findings: Findings, name: str) -> Outcome:
     if findings.error.upper == 0:
         return Outcome("failed", "the attack rebuilds the training data with an error of 0.0000")
     return Outcome(
-        "inconclusive", f"the {name} baseline is missing: the time was out, or the data have too few rows for it"
+        "inconclusive",
+        f"the {name} baseline is missing: the time was out, or the data have too few rows for it",
     )
 
 
@@ -61,9 +62,7 @@ RULE = Rule(
         "max_error_of_split_half": Key(
             False, 1.0, max, "fail at an error of at most this share of the split-half baseline"
         ),
-        "max_error_of_random": Key(
-            False, 1.0, max, "fail at an error of at most this share of the random baseline"
-        ),
+        "max_error_of_random": Key(False, 1.0, max, "fail at an error of at most this share of the random baseline"),
     },
     check=check,
     rationale=(

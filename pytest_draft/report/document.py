@@ -22,7 +22,13 @@ def merged(results: Iterable[Result]) -> list[Result]:
             joined[key] = {**result, "checks": list(result["checks"])}
     for result in joined.values():
         rules = list(result["policy"]["rules"])
-        result["checks"].sort(key=lambda check: (check["item"].partition("::")[0], rules.index(check["rule"]) if check["rule"] in rules else len(rules), check["item"]))
+        result["checks"].sort(
+            key=lambda check: (
+                check["item"].partition("::")[0],
+                rules.index(check["rule"]) if check["rule"] in rules else len(rules),
+                check["item"],
+            )
+        )
         result["verdict"] = overall(check["result"] for check in result["checks"])
     return [joined[key] for key in sorted(joined, key=lambda key: (key[0], key[1], key[2] or ""))]
 

@@ -22,9 +22,7 @@ from pytest_draft.timebox import TimeBox
 N_CLASSES = 2
 DOMAINS = [
     declared(["a", "b", "c"], {name: {"kind": "binary"} for name in "abc"}, "binary"),
-    declared(
-        ["a", "age"], {"a": {"kind": "binary"}, "age": {"kind": "ordinal", "low": 2, "high": 4}}, "ordinal"
-    ),
+    declared(["a", "age"], {"a": {"kind": "binary"}, "age": {"kind": "ordinal", "low": 2, "high": 4}}, "ordinal"),
     declared(
         ["a", "job_x", "job_y", "job_z"],
         {"a": {"kind": "binary"}, "job": {"kind": "one-hot", "columns": [1, 2, 3]}},
@@ -44,9 +42,7 @@ def grown(random, domain, depth):
             column = random.randint(domain.n_columns)
             owner = next(attribute for attribute in domain.attributes if column in attribute.columns)
             # now and then outside the domain, or exactly on a value
-            threshold = random.choice(
-                [owner.low - 0.5, owner.low, owner.low + 0.5, owner.high - 0.5, owner.high]
-            )
+            threshold = random.choice([owner.low - 0.5, owner.low, owner.low + 0.5, owner.high - 0.5, owner.high])
             nodes[here] = [column, float(threshold), grow(deep - 1), grow(deep - 1)]
         return here
 
@@ -174,11 +170,7 @@ def every_dataset(case):
     observed = np.concatenate([table[:, :width].ravel() for table in case.tables])
     choices = range(len(pairs))
     chosen = np.array(
-        list(
-            product(choices, repeat=n_rows)
-            if case.bagging
-            else combinations_with_replacement(choices, n_rows)
-        )
+        list(product(choices, repeat=n_rows) if case.bagging else combinations_with_replacement(choices, n_rows))
     )
     total = sum(adds[row][chosen[:, row]] for row in range(n_rows))
     kept = chosen[(total == observed).all(axis=1)]
@@ -195,8 +187,7 @@ def as_dataset(case, rows, labels):
     group = [case.times[:, row].tobytes() for row in range(len(rows))]
     return frozenset(
         Counter(
-            (g, index[tuple(row)], label)
-            for g, row, label in zip(group, rows.tolist(), labels.tolist(), strict=True)
+            (g, index[tuple(row)], label) for g, row, label in zip(group, rows.tolist(), labels.tolist(), strict=True)
         ).items()
     )
 

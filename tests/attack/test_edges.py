@@ -34,9 +34,7 @@ def ordinal(low, high):
 
 
 def attacked(forest, domain, times=None):
-    groups = group_by_occurrences(
-        np.ones((forest.n_trees, forest.n_samples), int) if times is None else times
-    )
+    groups = group_by_occurrences(np.ones((forest.n_trees, forest.n_samples), int) if times is None else times)
     return reconstruct(build(forest, domain, groups, TimeBox(60)), Search(TimeBox(60)))
 
 
@@ -220,10 +218,10 @@ def test_a_domain_too_large_to_enumerate_is_refused_before_it_is(by_hand):
 
 
 def test_a_table_of_rows_and_vectors_that_is_too_large_is_refused_before_it_is_made(by_hand, monkeypatch):
-    monkeypatch.setattr(limits, "MAX_BYTES", 9)
-    times = np.array([[1, 2, 3, 4, 0, 0]])
-    with pytest.raises(NotCoveredError, match="5 rows that the seeds tell apart x 16 vectors"):
-        attacked(by_hand(4, (0, [6], [4])), binary(4), times)
+    monkeypatch.setattr(limits, "MAX_BYTES", 16)
+    times = np.arange(70)[None]  # 70 groups x 2 vectors x 1 class: 17.5 bytes
+    with pytest.raises(NotCoveredError, match="70 rows that the seeds tell apart x 2 vectors"):
+        attacked(by_hand(1, (0, [15], [2400])), binary(1), times)
 
 
 @pytest.mark.parametrize("limit", ["MAX_TRIPLES", "MAX_CANDIDATES"])

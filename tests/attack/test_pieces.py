@@ -24,9 +24,7 @@ PROPERTY = settings(max_examples=150, deadline=None, derandomize=True)
 def systems(draw, always_feasible=False, equations=4, groups=2):
     """Equations over grouped columns, group sizes last; not all have a solution unless `always_feasible`."""
     random = np.random.RandomState(draw(st.integers(0, 100_000), label="seed"))
-    of_column = np.sort(
-        random.randint(draw(st.integers(1, groups)), size=draw(st.integers(1, 6), label="columns"))
-    )
+    of_column = np.sort(random.randint(draw(st.integers(1, groups)), size=draw(st.integers(1, 6), label="columns")))
     _, group = np.unique(of_column, return_inverse=True)
     matrix = random.randint(0, 4, (draw(st.integers(0, equations), label="equations"), len(group)))
     matrix *= random.rand(*matrix.shape) < 0.7
@@ -180,9 +178,7 @@ def test_cp_sat_comes_near_a_relaxed_dataset(case, seed):
     np.testing.assert_array_equal(answer.rows, target)
 
 
-@pytest.mark.parametrize(
-    "hint", [[9, -9, 0], [0, 0, 0], [1, 1, 0]], ids=["outside the bounds", "wrong", "right"]
-)
+@pytest.mark.parametrize("hint", [[9, -9, 0], [0, 0, 0], [1, 1, 0]], ids=["outside the bounds", "wrong", "right"])
 def test_cp_sat_takes_any_hint(hint):
     system = System(sparse.csc_array(np.array([[1, 1, 2], [1, 0, 0]], np.int32)), np.array([2, 1]))
     answer = run(system, np.array([1, 1, 2]), hint=np.array(hint))

@@ -131,7 +131,7 @@ def test_a_consistent_reconstruction_meets_every_leaf_count(publish, recount, sh
         np.testing.assert_array_equal(ours, theirs)
 
 
-@settings(PROPERTY, max_examples=60)
+@PROPERTY
 @given(trained(kinds=DEEP, all_tested=True))
 def test_a_unique_reconstruction_is_the_truth_group_by_group(publish, case):
     published = publish(case.model, case.domain)
@@ -251,9 +251,7 @@ def test_a_time_box_that_ends_anywhere_never_claims_more_than_it_has(kind, publi
     statuses = set()
     for ticks in (2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 500, 10_000):
         ticking = iter(range(ticks))
-        found = reconstruct(
-            published.problem, Search(TimeBox(ticks - 1, clock=lambda i=ticking: next(i, 10**9)))
-        )
+        found = reconstruct(published.problem, Search(TimeBox(ticks - 1, clock=lambda i=ticking: next(i, 10**9))))
         statuses.add(found.status)
         if found.rows is None:
             assert found.status == "no solution"

@@ -1,0 +1,179 @@
+"""Small forests that were really trained, and a project that judges them in a pytest of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+# Imported before any pytest runs inside this one: pytester forgets what its runs import, and extension
+# modules cannot be imported twice.
+import pytest_draft.summary
+import pytest_draft.workers  # noqa: F401
+from pytest_draft.gate import Case, examine
+
+N_ROWS = 40
+N_COLUMNS = 8
+
+MARKED = """
+import pytest
+
+@pytest.mark.reconstruction_budget({arguments})
+def test_release(draft_result): ...
+"""
+
+POLICY = """
+schema_version = 1
+name = "ours"
+
+[rules.reconstruction-error]
+max_error = {max_error}
+"""
+
+
+def people(seed: int) -> pd.DataFrame:
+    """Return rows of one population, with their label."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 2, (N_ROWS, N_COLUMNS))
+    frame = pd.DataFrame(rows, columns=[f"c{index}" for index in range(N_COLUMNS)])
+    frame["label"] = np.where(rows.sum(axis=1) + rng.integers(0, 3, N_ROWS) > 5, "yes", "no")
+    return frame
+
+
+@pytest.fixture(scope="session")
+def released(tmp_path_factory) -> Path:
+    """Return a folder with three forests, their training rows, the same rows shuffled, and other rows."""
+    folder = tmp_path_factory.mktemp("released")
+    rows = people(0)
+    rows.to_csv(folder / "train.csv", index=False)
+    rows.sample(frac=1, random_state=1).to_csv(folder / "shuffled.csv", index=False)
+    people(1).to_csv(folder / "strangers.csv", index=False)
+    features, labels = rows.drop(columns="label"), rows["label"]
+    for name, forest in {
+        "leaking": RandomForestClassifier(20, bootstrap=False, random_state=0),
+        "bagged": RandomForestClassifier(30, random_state=0),
+        "shallow": RandomForestClassifier(2, bootstrap=False, max_depth=1, random_state=0),
+    }.items():
+        joblib.dump(forest.fit(features, labels), folder / f"{name}.joblib")
+    data = str(folder / "train.csv")
+    examine(Case(str(folder / "bagged.joblib"), data))  # all late imports of the engine
+    return folder
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with forests and their data, and a pytest that runs there.
+
+    Attributes
+    ----------
+    pytester : pytest.Pytester
+    """
+
+    pytester: pytest.Pytester
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self.pytester.path
+
+    def run(self, *arguments: object) -> pytest.RunResult:
+        """Run pytest with arguments, in this process."""
+        # hypothesis would be imported anew in each run
+        return self.pytester.runpytest_inprocess("-p", "no:hypothesispytest", *map(str, arguments))
+
+    def run_apart(self, *arguments: object) -> pytest.RunResult:
+        """Run pytest with arguments, in a process of its own."""
+        return self.pytester.runpytest_subprocess("-p", "no:hypothesispytest", *map(str, arguments))
+
+    def judge(self, forest: str, *arguments: object, data: str | None = "train.csv") -> pytest.RunResult:
+        """Judge one forest, and write ``report.json``."""
+        given = [] if data is None else ["--draft-data", data]
+        return self.run("--draft-forest", forest, *given, "--draft-report=json:report.json", *arguments)
+
+    def report(self, name: str = "report.json") -> dict:
+        """Return a report that was written."""
+        return json.loads((self.path / name).read_text(encoding="utf-8"))
+
+    def result(self, name: str = "report.json") -> dict:
+        """Return the only result of a report."""
+        (result,) = self.report(name)["results"]
+        return result
+
+    def write(self, name: str, text: str) -> str:
+        """Write a text file, and return its name."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return name
+
+    def configure(self, forest: str = "leaking.joblib", more: str = "") -> None:
+        """Configure a forest and its data in pytest.ini."""
+        self.write("pytest.ini", f"[pytest]\ndraft_forest = {forest}\ndraft_data = train.csv\n{more}")
+
+    def mark(self, arguments: str) -> None:
+        """Write a marked test."""
+        self.write("test_marked.py", MARKED.format(arguments=arguments))
+
+    def train(self, forest: object, frame: pd.DataFrame, name: str = "other") -> None:
+        """Fit a forest to a table whose last column is the label, and write both."""
+        forest.fit(frame.iloc[:, :-1], frame.iloc[:, -1])
+        joblib.dump(forest, self.path / f"{name}.joblib")
+        frame.to_csv(self.path / f"{name}.csv", index=False)
+
+
+@pytest.fixture
+def project(pytester, released) -> Project:
+    """Return a project of one's own with copies of all that was released."""
+    for source in released.iterdir():
+        shutil.copy(source, pytester.path)
+    return Project(pytester)
+
+
+@pytest.fixture
+def rows() -> pd.DataFrame:
+    """Return the training rows of all released forests, a table of one's own."""
+    return people(0)
+
+
+@pytest.fixture
+def one_line_error():
+    """Return a function that gives the only line of a usage error, which ended pytest with exit 4."""
+
+    def line(result: pytest.RunResult) -> str:
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        lines = [text for text in result.errlines if text.strip()]
+        assert len(lines) == 1, lines
+        return lines[0]
+
+    return line
+
+
+@pytest.fixture
+def without_times():
+    """Return a function that gives a report without the seconds in it."""
+
+    def stripped(value: object) -> object:
+        if isinstance(value, dict):
+            return {k: stripped(v) for k, v in value.items() if not k.endswith("seconds")}
+        if isinstance(value, list):
+            return [stripped(entry) for entry in value]
+        return value
+
+    return stripped
+
+
+@pytest.fixture
+def policy():
+    """Return a function that gives a policy's text with one absolute budget."""
+
+    def text(max_error: float = 1.0, top: str = "") -> str:
+        return top + POLICY.format(max_error=max_error)
+
+    return text

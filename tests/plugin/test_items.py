@@ -1,0 +1,224 @@
+"""The model's own items: what passes and fails, how they are addressed, and what becomes of those not run."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+ERROR = "leaking.joblib::reconstruction-error[artifact]"
+PERFECT = "leaking.joblib::perfect-rows[artifact]"
+
+
+@pytest.mark.parametrize("forest", ["leaking.joblib", "bagged.joblib"])
+def test_a_forest_fails_when_its_file_gives_all_rows_away(project, forest):
+    result = project.judge(forest)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(failed=2)
+    assert project.report()["verdict"] == "failed"
+
+
+def test_a_forest_passes_when_it_is_too_shallow_to_give_rows_away(project):
+    result = project.judge("shallow.joblib")
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=2)
+    assert project.report()["verdict"] == "passed"
+
+
+def test_a_failure_names_what_was_crossed_and_its_cause_and_a_remedy(project):
+    result = project.judge("bagged.joblib")
+    result.stdout.fnmatch_lines(
+        [
+            "failed: the attack rebuilds the training data with an error of 0.0000; *crossed by *",
+            "cause: the file stores *seed*",
+            "remedy: retrain *",
+        ]
+    )
+
+
+def test_the_run_ends_with_a_table_when_a_forest_was_judged(project):
+    result = project.judge("leaking.joblib")
+    result.stdout.fnmatch_lines(
+        [
+            "forest *adversary *solver *error (random) *perfect rows *singled out *time *verdict",
+            "leaking.joblib *artifact *unique *0.0000 (0.*) *40 of 40 * of * s *FAILED",
+            "leaking.joblib: reconstruction-error[[]artifact[]] failed: *crossed by *",
+        ]
+    )
+
+
+def test_the_items_are_added_when_there_are_tests_to_collect_anyway(project):
+    project.write("test_own.py", "def test_own(): ...")
+    project.judge("shallow.joblib").assert_outcomes(passed=3)
+
+
+def test_nothing_else_runs_when_only_the_judgements_are_asked_for(project):
+    project.write("test_own.py", "def test_own(): ...")
+    project.judge("shallow.joblib", "--draft-only").assert_outcomes(passed=2)
+    project.judge("shallow.joblib", "--draft-only", "test_own.py").assert_outcomes(passed=2)
+
+
+def test_every_item_shows_its_address_when_collected(project):
+    result = project.judge("leaking.joblib", "--collect-only", "-q")
+    result.stdout.fnmatch_lines([ERROR.replace("[", "[[]"), PERFECT.replace("[", "[[]")])
+
+
+def test_nothing_is_judged_or_written_when_only_collecting(project):
+    result = project.judge("leaking.joblib", "--collect-only")
+    assert result.ret == pytest.ExitCode.OK
+    assert not (project.path / "report.json").exists()
+    result.stdout.no_fnmatch_line("*gives away*")
+
+
+def test_one_item_runs_when_its_address_is_an_argument(project):
+    result = project.judge("leaking.joblib", PERFECT)
+    result.assert_outcomes(failed=1)
+    assert project.report()["not_run"] == [ERROR]
+
+
+def test_an_address_works_when_the_forest_lies_in_another_folder(project):
+    models = project.path / "models"
+    models.mkdir()
+    (project.path / "shallow.joblib").rename(models / "shallow.joblib")
+    result = project.judge("models/shallow.joblib", "models/shallow.joblib::perfect-rows[artifact]")
+    result.assert_outcomes(passed=1)
+
+
+def test_an_unknown_address_is_a_usage_error(project):
+    result = project.judge("leaking.joblib", "leaking.joblib::no-such-rule[artifact]")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_the_forest_can_lie_outside_of_the_root(project):
+    project.path.joinpath("inner").mkdir()
+    result = project.run(
+        "--rootdir=inner", "--draft-forest=shallow.joblib", "--draft-data=train.csv", "--draft-report=json:r.json"
+    )
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=2)
+    (judged,) = project.report("r.json")["results"]
+    assert judged["artifact"]["path"] == str(project.path / "shallow.joblib")
+
+
+def test_an_item_outside_of_the_root_can_be_addressed_as_the_report_names_it(project):
+    project.path.joinpath("inner").mkdir()
+    project.run(
+        "--rootdir=inner", "--draft-forest=shallow.joblib", "--draft-data=train.csv", "--draft-report=json:r.json"
+    )
+    item = project.report("r.json")["results"][0]["checks"][1]["item"]
+    again = project.run("--rootdir=inner", "--draft-forest=shallow.joblib", "--draft-data=train.csv", item)
+    again.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("selection", "not_run"),
+    [(("-k", "perfect"), "reconstruction-error"), (("--deselect", "shallow.joblib::perfect-rows[artifact]"), "perfect-rows")],
+)
+def test_deselected_checks_are_listed_and_the_verdict_is_inconclusive_while_pytest_passes(
+    project, selection, not_run
+):
+    result = project.judge("shallow.joblib", *selection)
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=1, deselected=1)
+    report = project.report()
+    assert report["not_run"] == [f"shallow.joblib::{not_run}[artifact]"]
+    assert report["verdict"] == "inconclusive"
+    result.stdout.fnmatch_lines([f"not run, so the verdict is inconclusive: *{not_run}*"])
+
+
+def test_a_deselected_check_fails_the_run_when_strict(project):
+    result = project.judge("shallow.joblib", "-k", "perfect", "--draft-strict")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert project.report()["verdict"] == "inconclusive"
+
+
+def test_a_strict_run_passes_when_every_check_has_run(project):
+    assert project.judge("shallow.joblib", "--draft-strict").ret == pytest.ExitCode.OK
+
+
+def test_a_skipped_check_fails_the_run_when_strict(project):
+    project.write(
+        "conftest.py",
+        "import pytest\n"
+        "def pytest_collection_modifyitems(items):\n"
+        "    items[0].add_marker(pytest.mark.skip(reason='not today'))\n",
+    )
+    assert project.judge("shallow.joblib").ret == pytest.ExitCode.OK
+    assert project.judge("shallow.joblib", "--draft-strict").ret == pytest.ExitCode.TESTS_FAILED
+    assert project.report()["not_run"] == ["shallow.joblib::reconstruction-error[artifact]"]
+
+
+def test_pytest_says_that_nothing_ran_when_all_checks_are_deselected(project):
+    result = project.judge("shallow.joblib", "-k", "nothing_has_this_name")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert project.report()["verdict"] == "inconclusive"
+    assert len(project.report()["not_run"]) == 2
+    strict = project.judge("shallow.joblib", "-k", "nothing_has_this_name", "--draft-strict")
+    assert strict.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_failure_stands_when_the_first_one_stops_the_run(project):
+    result = project.judge("leaking.joblib", "-x")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(failed=1)
+    assert project.report()["verdict"] == "failed"
+    assert project.report()["not_run"] == [PERFECT]
+
+
+def test_checks_that_a_stopped_run_never_reached_are_listed(project):
+    project.write("test_own.py", "def test_own(): assert False")
+    project.judge("shallow.joblib", "-x", "test_own.py", "shallow.joblib").assert_outcomes(failed=1)
+    assert len(project.report()["not_run"]) == 2
+    assert project.report()["verdict"] == "inconclusive"
+
+
+def test_junit_has_a_case_for_every_check_when_asked_for(project):
+    project.judge("leaking.joblib", "--junitxml=junit.xml")
+    cases = ElementTree.parse(project.path / "junit.xml").getroot().findall(".//testcase")
+    assert [case.get("name") for case in cases] == ["reconstruction-error[artifact]", "perfect-rows[artifact]"]
+    assert all("crossed by" in case.find("failure").text for case in cases)
+
+
+def test_each_forest_gets_its_items_when_the_option_is_repeated(project):
+    result = project.run(
+        "--draft-forest=leaking.joblib",
+        "--draft-forest=shallow.joblib",
+        "--draft-data=train.csv",
+        "--draft-report=json:report.json",
+    )
+    result.assert_outcomes(failed=2, passed=2)
+    report = project.report()
+    assert [(r["artifact"]["path"], r["verdict"]) for r in report["results"]] == [
+        ("leaking.joblib", "failed"),
+        ("shallow.joblib", "passed"),
+    ]
+    assert report["verdict"] == "failed"
+
+
+def test_each_adversary_gets_its_items_when_the_option_is_repeated(project):
+    result = project.judge("leaking.joblib", "--draft-adversary=artifact", "--draft-adversary=published")
+    result.assert_outcomes(failed=4)
+    assert [r["adversary"] for r in project.report()["results"]] == ["artifact", "published"]
+
+
+def test_a_forest_is_judged_once_when_named_twice(project):
+    result = project.run(
+        "--draft-forest=shallow.joblib", "--draft-forest=./shallow.joblib", "--draft-data=train.csv"
+    )
+    result.assert_outcomes(passed=2)
+
+
+def test_the_published_adversary_is_inconclusive_when_the_forest_was_bagged(project):
+    result = project.judge("bagged.joblib", "--draft-adversary=published")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    judged = project.result()
+    assert judged["adversary"] == "published"
+    assert judged["verdict"] == "inconclusive"
+    assert any("unknown occurrences are not covered yet" in reason for reason in judged["reasons"])
+
+
+def test_an_attack_that_runs_out_of_time_is_inconclusive(project):
+    result = project.judge("leaking.joblib", "--draft-budget=1e-9")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert project.report()["verdict"] == "inconclusive"
+    assert "time box" in project.result()["reasons"][0]
