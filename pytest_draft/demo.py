@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 N_ROWS = 150
-N_MEASUREMENTS = 8
+N_MEASUREMENTS = 5
 
 FOLDER = "draft_demo_folder"
 """Under this name, xdist's controller tells its workers where the demo's files are."""

@@ -24,6 +24,9 @@ Kind = Literal["binary", "one-hot", "ordinal", "numeric"]
 MAX_ORDINAL_VALUES = 32
 """A column of integers with at most this many values between its bounds is inferred as ordinal."""
 
+MAX_WHOLE = 2**24
+"""Up to here float32, in which scikit-learn's trees compare, tells neighbouring whole numbers apart."""
+
 _SEPARATORS = "_:=.- \t|/[(<>"
 _SEPARATOR = re.compile(f"[{re.escape(_SEPARATORS)}]")
 
@@ -60,8 +63,13 @@ class Attribute:
             raise DataError(f"{where}: bounds must be finite and in order, not {self.low} to {self.high}")
         if self.kind in ("binary", "one-hot") and (self.low, self.high) != (0.0, 1.0):
             raise DataError(f"{where}: a {self.kind} attribute has the values 0 and 1")
-        if self.kind == "ordinal" and not (self.low.is_integer() and self.high.is_integer()):
-            raise DataError(f"{where}: an ordinal attribute has whole bounds, not {self.low} to {self.high}")
+        if self.kind == "ordinal" and self.low < self.high:
+            if not (self.low.is_integer() and self.high.is_integer()):
+                raise DataError(f"{where}: an ordinal attribute has whole bounds, not {self.low} to {self.high}")
+            if max(-self.low, self.high) > MAX_WHOLE:
+                raise DataError(
+                    f"{where}: float32, which forests compute with, holds whole numbers to {MAX_WHOLE} only"
+                )
 
     @property
     def n_values(self) -> int:
@@ -195,7 +203,7 @@ class Domain:
         for attribute in self.attributes:
             values = rows[:, list(attribute.columns)]
             bad = ~((values >= attribute.low) & (values <= attribute.high)).all(axis=1)
-            if attribute.kind != "numeric":
+            if attribute.kind != "numeric" and attribute.low < attribute.high:
                 bad |= (values != np.rint(values)).any(axis=1)
             if attribute.kind == "one-hot":
                 bad |= values.sum(axis=1) != 1
@@ -225,8 +233,8 @@ def infer(columns: Sequence[str], rows: NDArray[np.float64]) -> Domain:
 
     A column of zeros and ones is binary, also a constant one. Binary columns are a one-hot group when
     their names share a prefix that ends in a separator *and* exactly one of them is 1 in every row.
-    Whole numbers with at most `MAX_ORDINAL_VALUES` values between their bounds are ordinal; the rest is
-    numeric.
+    A column of one value, and whole numbers with at most `MAX_ORDINAL_VALUES` values between their bounds, are
+    ordinal; the rest is numeric.
 
     Parameters
     ----------
@@ -262,8 +270,9 @@ def infer(columns: Sequence[str], rows: NDArray[np.float64]) -> Domain:
             attributes.append(Attribute(name, "binary", (index,)))
             continue
         low, high = float(rows[:, index].min()), float(rows[:, index].max())
-        whole = (rows[:, index] == np.rint(rows[:, index])).all()
-        kind: Kind = "ordinal" if whole and high - low < MAX_ORDINAL_VALUES else "numeric"
+        whole = (rows[:, index] == np.rint(rows[:, index])).all() and max(-low, high) <= MAX_WHOLE
+        few = low == high or (whole and high - low < MAX_ORDINAL_VALUES)
+        kind: Kind = "ordinal" if few else "numeric"
         attributes.append(Attribute(name, kind, (index,), low, high))
     attributes.sort(key=lambda attribute: attribute.columns)
     return Domain(tuple(columns), tuple(attributes), "inferred from the training data")
@@ -282,7 +291,8 @@ def _one_hot_groups(columns: list[tuple[int, str]], rows: NDArray[np.float64]) -
         group = [index for index in by_prefix[prefix] if index not in taken]
         if len(group) >= 2 and (rows[:, group].sum(axis=1) == 1).all():
             taken.update(group)
-            groups.append((prefix.rstrip(_SEPARATORS) or prefix, tuple(group)))
+            name = prefix.rstrip(_SEPARATORS) or prefix
+            groups.append((prefix if name in {known for known, _ in groups} else name, tuple(group)))
     return groups
 
 

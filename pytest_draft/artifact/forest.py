@@ -173,7 +173,9 @@ class Forest:
         """Refuse a tree whose counts are scaled by weights, also where they happen to be whole."""
         nodes = self.trees[tree]
         if not self.bootstrap:
-            scaled = bool((nodes.weight != nodes.n_distinct).any())
+            # Weights that leave every node's sum alone still scale its classes (balanced ones do).
+            scaled = self.class_weight is not None or bool((nodes.weight != nodes.n_distinct).any())
+            scaled |= self.sample_weight is not None and bool((self.sample_weight != 1).any())
         else:
             # From scikit-learn 1.9 on a forest's weights drive the draw and are stored, and do not
             # scale the counts; except those of each bootstrap sample by itself.

@@ -31,6 +31,9 @@ MAX_BYTES = 1024**3
 MAX_CANDIDATES = 3_000_000
 """Most (group, cell, class) triples that a problem may keep after domain reduction."""
 
+MAX_COEFFICIENTS = 200_000_000
+"""Most coefficients of the equations; each takes about 20 bytes while they are solved."""
+
 MAX_TRIPLES = 30_000_000
 """Most (group, vector, class) triples that may be left before vectors are merged into cells."""
 
@@ -309,6 +312,11 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox) -> P
             f"the domain allows {domain.n_vectors:,} vectors, more than the {MAX_VECTORS:,} that are enumerated; "
             "larger domains are not covered yet"
         )
+    if 8 * domain.n_vectors * domain.n_columns > MAX_BYTES:
+        raise NotCoveredError(
+            f"{domain.n_vectors:,} vectors of {domain.n_columns:,} columns are too many to enumerate; "
+            "larger domains are not covered yet"
+        )
     n_classes = forest.n_classes
     needed = domain.n_vectors / 8 * groups.n_groups * n_classes
     if needed > MAX_BYTES:
@@ -334,6 +342,12 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox) -> P
             f"{len(triples):,} ways to place rows in cells remain, more than the {MAX_CANDIDATES:,} that are "
             "solved; so many rows with so few constraints are not covered yet"
         )
+    coefficients = len(triples) * (forest.n_trees * (2 if forest.bootstrap else 1) + 1)
+    if coefficients > MAX_COEFFICIENTS:
+        raise NotCoveredError(
+            f"{len(triples):,} ways to place rows in cells of {forest.n_trees:,} trees remain, more than are solved; "
+            "so many rows with so few constraints are not covered yet"
+        )
     group_label, cell = np.divmod(triples, cells.n_cells)
     distinct = None
     if forest.bootstrap:
@@ -356,6 +370,11 @@ class _Survivors:
         """Strike out what the tree's leaves exclude."""
         leaf = leaf_positions(tree, self.columns)
         self.leaves.append(leaf)
+        if 8 * len(self.leaves) * len(leaf) > MAX_BYTES:
+            raise NotCoveredError(
+                f"the leaves of {len(leaf):,} vectors in {len(self.leaves):,} trees take too much memory; "
+                "larger domains are not covered yet"
+            )
         here = counts[leaf].T
         for times in np.unique(weight[weight > 0]):
             enough = np.packbits(here >= times, axis=1)

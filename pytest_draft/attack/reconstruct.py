@@ -38,7 +38,8 @@ class Reconstruction:
     cells : ndarray of int64, shape (n_rows,), or None
         The problem's cell of each row.
     free : ndarray of bool, shape (n_rows, n_attributes), or None
-        Attributes that the row's cell leaves open: filled with their likeliest value, never recovered.
+        Attributes that the row's cell leaves open, and all of a row that no tree has seen: filled with a guess,
+        never recovered.
     ordered : bool
         Whether row ``i`` stands for training row ``i``.
     residual : int or None
@@ -100,6 +101,8 @@ def reconstruct(problem: Problem, search: Search, evidence: Evidence | None = No
         with search.clock("refit"):
             draft, score = _best_supported(draft, solution.open_parts, evidence, search.timebox)
     free = ~problem.cells.determined[draft.cells]
+    never_drawn = (problem.groups.weight == 0).all(axis=0)
+    free[never_drawn[problem.groups.of_row]] = [attribute.n_values > 1 for attribute in problem.domain.attributes]
     status: Status = "not converged" if solution.residual else "consistent"
     if solution.unique and not free.any():
         status = "unique"

@@ -35,9 +35,7 @@ DRAWN = {
     "pasting": BaggingClassifier(TREE, 4, bootstrap=False, max_samples=0.5, random_state=1),
     "all but one": BaggingClassifier(TREE, 4, bootstrap=False, max_samples=59, random_state=1),
     "one row": BaggingClassifier(TREE, 4, bootstrap=False, max_samples=1, random_state=1),
-    "all rows": BaggingClassifier(
-        TREE, 4, bootstrap=False, max_samples=1.0, max_features=0.5, random_state=1
-    ),
+    "all rows": BaggingClassifier(TREE, 4, bootstrap=False, max_samples=1.0, max_features=0.5, random_state=1),
 }
 
 

@@ -92,9 +92,7 @@ def test_a_call_of_os_system_is_refused_with_its_name_and_place(name, protocol, 
 def test_a_payload_behind_an_honest_forest_is_refused(compress, marker, forest, dump):
     forest.zzz = Payload(marker)
     path = dump(forest, compress=compress)
-    refused(
-        path, ArtifactNotAllowedError, "system", "inside a sklearn.ensemble._forest.RandomForestClassifier"
-    )
+    refused(path, ArtifactNotAllowedError, "system", "inside a sklearn.ensemble._forest.RandomForestClassifier")
 
 
 def test_a_payload_in_a_nested_array_of_objects_is_refused(marker, forest, dump):
@@ -161,9 +159,7 @@ def test_an_instruction_that_reaches_outside_is_refused(instructions, dump):
 
 
 def test_an_object_of_an_unknown_class_is_described_and_never_made(marker, dump):
-    made = (
-        b"\x80\x04" + text("subprocess") + text("Popen") + b"\x93)\x81}" + text("args") + text("x") + b"sb."
-    )
+    made = b"\x80\x04" + text("subprocess") + text("Popen") + b"\x93)\x81}" + text("args") + text("x") + b"sb."
     refused(dump(made), UnsupportedArtifactError, "it holds a subprocess.Popen")
 
 
@@ -209,9 +205,7 @@ def test_a_forest_whose_array_is_said_to_be_huge_is_refused(fitted, dump):
 
 def test_half_a_file_says_where_it_ends(fitted, dump):
     honest = dump(fitted).read_bytes()
-    message = refused(
-        dump(honest[: len(honest) // 2], "half.joblib"), CorruptArtifactError, "copy or train it again"
-    )
+    message = refused(dump(honest[: len(honest) // 2], "half.joblib"), CorruptArtifactError, "copy or train it again")
     assert message.startswith("half.joblib: corrupt: the file ends")
     assert f" of {len(honest) // 2}" in message
 
@@ -341,9 +335,7 @@ def test_what_is_not_a_regular_file_is_refused_without_waiting(tmp_path):
     refused(str(tmp_path / "a\0b"), UnsupportedArtifactError, "not a path")
 
 
-@pytest.mark.parametrize(
-    "name", ["a\nb.joblib", "\x1b[31mred.joblib", "::error::x.joblib", "n\u00e4me\udc80.joblib"]
-)
+@pytest.mark.parametrize("name", ["a\nb.joblib", "\x1b[31mred.joblib", "::error::x.joblib", "n\u00e4me\udc80.joblib"])
 def test_a_files_name_cannot_write_into_a_log(name, tmp_path):
     refused(tmp_path / name, UnsupportedArtifactError)
 
@@ -363,17 +355,13 @@ def test_a_name_in_a_file_cannot_write_into_a_log(name, dump, forest):
 def test_other_things_are_named_with_what_is_supported(columns, classes, dump):
     model = LogisticRegression().fit(columns, classes)
     message = refused(dump(model), UnsupportedArtifactError, "supported are RandomForest")
-    assert message.startswith(
-        "model.joblib: unsupported: it holds a LogisticRegression; supported are RandomForest, "
-    )
+    assert message.startswith("model.joblib: unsupported: it holds a LogisticRegression; supported are RandomForest, ")
     refused(dump({"model": 1}), UnsupportedArtifactError, "a dict")
     refused(dump([model]), UnsupportedArtifactError, "a list")
     refused(dump(np.zeros(3)), UnsupportedArtifactError, "an array")
     refused(dump(OrderedDict(a=1)), UnsupportedArtifactError, "OrderedDict")
     boosted = GradientBoostingClassifier(n_estimators=2).fit(columns, classes == "yes")
-    refused(
-        dump(boosted), ArtifactNotAllowedError, "inside a sklearn.ensemble._gb.GradientBoostingClassifier"
-    )
+    refused(dump(boosted), ArtifactNotAllowedError, "inside a sklearn.ensemble._gb.GradientBoostingClassifier")
 
 
 def test_unfitted_estimators_are_unsupported(dump):

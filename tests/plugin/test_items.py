@@ -112,11 +112,12 @@ def test_an_item_outside_of_the_root_can_be_addressed_as_the_report_names_it(pro
 
 @pytest.mark.parametrize(
     ("selection", "not_run"),
-    [(("-k", "perfect"), "reconstruction-error"), (("--deselect", "shallow.joblib::perfect-rows[artifact]"), "perfect-rows")],
+    [
+        (("-k", "perfect"), "reconstruction-error"),
+        (("--deselect", "shallow.joblib::perfect-rows[artifact]"), "perfect-rows"),
+    ],
 )
-def test_deselected_checks_are_listed_and_the_verdict_is_inconclusive_while_pytest_passes(
-    project, selection, not_run
-):
+def test_deselected_checks_are_listed_and_the_verdict_is_inconclusive_while_pytest_passes(project, selection, not_run):
     result = project.judge("shallow.joblib", *selection)
     assert result.ret == pytest.ExitCode.OK
     result.assert_outcomes(passed=1, deselected=1)
@@ -202,9 +203,7 @@ def test_each_adversary_gets_its_items_when_the_option_is_repeated(project):
 
 
 def test_a_forest_is_judged_once_when_named_twice(project):
-    result = project.run(
-        "--draft-forest=shallow.joblib", "--draft-forest=./shallow.joblib", "--draft-data=train.csv"
-    )
+    result = project.run("--draft-forest=shallow.joblib", "--draft-forest=./shallow.joblib", "--draft-data=train.csv")
     result.assert_outcomes(passed=2)
 
 

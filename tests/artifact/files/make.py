@@ -35,9 +35,7 @@ def truth(model) -> dict:
     arrays = {"occurrences": np.array(drawn, np.int64)}
     for index, estimator in enumerate(model.estimators_):
         nodes = estimator.tree_
-        subset = getattr(model, "estimators_features_", [np.arange(N_COLUMNS)] * len(model.estimators_))[
-            index
-        ]
+        subset = getattr(model, "estimators_features_", [np.arange(N_COLUMNS)] * len(model.estimators_))[index]
         arrays[f"left{index}"] = nodes.children_left
         arrays[f"feature{index}"] = np.where(nodes.children_left < 0, -1, subset[nodes.feature])
         arrays[f"threshold{index}"] = nodes.threshold

@@ -1,0 +1,181 @@
+"""The fixtures in a project's own tests, and what a project may put in their place."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+SAVE = """
+import numpy as np
+
+def test_save(draft_attack, draft_forest):
+    rebuilt = draft_attack()
+    np.savez({name!r}, rows=rebuilt.rows, labels=rebuilt.labels, cells=rebuilt.cells)
+"""
+
+DOMAIN = 'others = "binary"\n'
+
+
+def test_the_result_shows_metrics_and_verdict_when_a_test_asks_for_it(project):
+    project.configure()
+    project.write(
+        "test_own.py",
+        "def test_own(draft_result):\n"
+        "    assert draft_result.verdict == 'failed'\n"
+        "    assert draft_result.metrics['perfect_rows'] == 40\n"
+        "    assert draft_result.metrics['reconstruction_error'] == 0\n"
+        "    assert draft_result.examination.solver_status == 'unique'\n"
+        "    assert {check.result for check in draft_result.checks} == {'failed'}\n",
+    )
+    project.run().assert_outcomes(passed=1)
+
+
+def test_an_unmarked_test_decides_by_itself_and_leaves_no_trace_in_the_report(project):
+    project.configure()
+    project.write("test_own.py", "def test_own(draft_result): ...\n")
+    result = project.run()
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*gives away*")
+
+
+def test_a_test_that_asks_for_the_forest_runs_once_for_each(project):
+    project.configure("leaking.joblib shallow.joblib")
+    project.write(
+        "test_own.py",
+        "from pathlib import Path\n"
+        "def test_own(draft_forest):\n    assert isinstance(draft_forest, Path) and draft_forest.is_file()\n",
+    )
+    project.run().assert_outcomes(passed=2)
+
+
+def test_the_policy_is_the_shipped_default_unless_another_is_named(project, policy):
+    project.configure()
+    project.write("ours.toml", policy(0.25))
+    project.write("test_own.py", "def test_own(draft_policy): assert draft_policy.name == 'default'\n")
+    project.run().assert_outcomes(passed=1)
+    project.write("test_own.py", "def test_own(draft_policy): assert draft_policy.name == 'ours'\n")
+    project.run("--draft-policy=ours.toml").assert_outcomes(passed=1)
+
+
+def test_one_line_is_shown_when_no_forest_is_configured(project):
+    project.mark("max_error=0.1")
+    result = project.run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["no forest: give --draft-forest, *"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+IN_MEMORY = {
+    "frame": "pd.read_csv('train.csv')",
+    "pair": "(pd.read_csv('train.csv').drop(columns='label'), pd.read_csv('train.csv')['label'])",
+    "arrays": "(pd.read_csv('train.csv').drop(columns='label').to_numpy(), pd.read_csv('train.csv')['label'].tolist())",
+}
+
+
+@pytest.mark.parametrize("data", IN_MEMORY)
+def test_data_can_come_from_a_projects_own_fixture(project, data):
+    project.write("pytest.ini", "[pytest]\ndraft_forest = bagged.joblib\ndraft_data = strangers.csv\n")
+    project.mark("max_perfect_rows=40, max_error=0.0")
+    project.write(
+        "conftest.py",
+        "import pandas as pd, pytest\n"
+        "@pytest.fixture(scope='session')\n"
+        f"def draft_training_data(): return {IN_MEMORY[data]}\n",
+    )
+    project.run("--draft-report=json:report.json").assert_outcomes(failed=1)
+    judged = project.result()
+    assert judged["metrics"]["rows_in_order"] == 40
+    assert judged["data"] == {
+        "path": "given in memory",
+        "sha256": None,
+        "rows": 40,
+        "columns": 8,
+        "unused_columns": [],
+    }
+
+
+def test_data_that_are_no_table_are_refused_with_one_line(project):
+    project.configure()
+    project.mark("max_error=0.1")
+    project.write(
+        "conftest.py",
+        "import pytest\n@pytest.fixture(scope='session')\ndef draft_training_data(): return {'a': [1]}\n",
+    )
+    result = project.run("--draft-report=json:report.json")
+    result.assert_outcomes(failed=1)
+    assert "a dict is not a table" in project.result()["reasons"][0]
+
+
+def test_a_forest_can_come_from_a_projects_own_fixture(project):
+    project.mark("max_perfect_rows=10")
+    project.write(
+        "conftest.py",
+        "import pandas as pd, pytest\n"
+        "@pytest.fixture(scope='session')\ndef draft_forest(): return 'leaking.joblib'\n"
+        "@pytest.fixture(scope='session')\ndef draft_training_data(): return pd.read_csv('train.csv')\n",
+    )
+    result = project.run("--draft-report=json:report.json")
+    result.assert_outcomes(failed=1)
+    assert project.result()["metrics"]["perfect_rows"] == 40
+    assert project.result()["artifact"]["path"] == "leaking.joblib"
+
+
+def test_the_attack_returns_the_reconstruction_once_for_all_who_ask(project):
+    project.configure()
+    project.write(
+        "test_own.py",
+        "import pandas as pd\n"
+        "seen = []\n"
+        "def test_rows(draft_attack):\n"
+        "    rebuilt = draft_attack()\n"
+        "    seen.append(rebuilt)\n"
+        "    truth = pd.read_csv('train.csv').drop(columns='label').to_numpy().tolist()\n"
+        "    assert sorted(rebuilt.rows.tolist()) == sorted(truth)\n"
+        "def test_again(draft_attack):\n"
+        "    assert draft_attack() is seen[0]\n"
+        "    assert draft_attack(adversary='artifact') is seen[0]\n"
+        "    assert draft_attack('published') is not seen[0]\n",
+    )
+    project.run().assert_outcomes(passed=2)
+
+
+def test_the_attack_returns_nothing_when_the_model_is_refused(project):
+    (project.path / "empty.joblib").write_bytes(b"")
+    project.configure("empty.joblib")
+    project.write("test_own.py", "def test_own(draft_attack): assert draft_attack() is None\n")
+    project.run().assert_outcomes(passed=1)
+
+
+def test_an_unknown_adversary_of_the_attack_is_told_with_the_known(project):
+    project.configure()
+    project.write("test_own.py", "def test_own(draft_attack): draft_attack('nobody')\n")
+    result = project.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*unknown adversary 'nobody'; known are: artifact, published"])
+
+
+@pytest.mark.parametrize("forest", ["leaking", "bagged", "shallow"])
+def test_the_attack_never_sees_the_truth_when_a_domain_is_given(project, forest):
+    project.write("domain.toml", DOMAIN)
+    saved = []
+    for data in ("train.csv", "strangers.csv", "shuffled.csv"):
+        project.write("test_own.py", SAVE.format(name=f"{data}.npz"))
+        result = project.run(
+            f"--draft-forest={forest}.joblib", f"--draft-data={data}", "--draft-domain=domain.toml", "test_own.py"
+        )
+        assert result.parseoutcomes()["passed"] >= 1
+        with np.load(project.path / f"{data}.npz") as arrays:
+            saved.append({name: arrays[name].tobytes() for name in arrays.files})
+    assert saved[0] == saved[1] == saved[2]
+
+
+def test_the_attack_needs_no_data_when_a_domain_is_given(project):
+    project.write("domain.toml", DOMAIN)
+    project.write("pytest.ini", "[pytest]\ndraft_forest = leaking.joblib\ndraft_domain = domain.toml\n")
+    project.write(
+        "test_own.py",
+        "def test_own(draft_attack, draft_result):\n"
+        "    assert draft_attack().rows.shape == (40, 8)\n"
+        "    assert draft_result.verdict == 'inconclusive'\n",
+    )
+    project.run().assert_outcomes(passed=1)

@@ -1,0 +1,163 @@
+"""What cannot be judged never passes: one clear line, a report with nothing but nulls, exit 1."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression
+
+KNOWN_WITHOUT_MODEL = {"n_rows", "residual", "reproduced_trees"}
+
+
+class _Payload:
+    """A model file that would make a marker file, if anything in it ran."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.marker),)
+
+
+@pytest.fixture
+def refused(project):
+    """Return a function that judges a file, and gives its reason after all that a refusal must be."""
+
+    def reason(forest: str, *arguments: object, data: str | None = "train.csv") -> str:
+        result = project.judge(forest, *arguments, data=data)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.assert_outcomes(failed=2)
+        judged = project.result()
+        assert project.report()["verdict"] == judged["verdict"] == "inconclusive"
+        metrics = judged["metrics"]
+        assert {name for name, value in metrics.items() if value is not None} <= {"n_rows"}
+        (why,) = judged["reasons"]
+        assert "\n" not in why
+        shown = [line for line in result.outlines if line == f"{forest}: inconclusive: {why}"]
+        assert len(shown) == 1
+        result.stdout.no_fnmatch_line("*Traceback*")
+        result.stdout.no_fnmatch_line("*internal error*")
+        return why
+
+    return reason
+
+
+def test_half_a_file_is_refused(project, refused):
+    whole = (project.path / "leaking.joblib").read_bytes()
+    (project.path / "half.joblib").write_bytes(whole[: len(whole) // 2])
+    assert "half.joblib" in refused("half.joblib")
+    assert project.result()["solver_status"] == "refused"
+
+
+def test_an_empty_file_is_refused(project, refused):
+    (project.path / "empty.joblib").write_bytes(b"")
+    assert "empty.joblib" in refused("empty.joblib")
+
+
+@pytest.mark.parametrize("suffix", ["joblib", "pkl"])
+def test_nothing_of_a_payload_runs_when_it_is_refused(project, refused, suffix):
+    marker = project.path / "it-ran"
+    name = f"payload.{suffix}"
+    if suffix == "pkl":
+        (project.path / name).write_bytes(pickle.dumps(_Payload(marker)))
+    else:
+        joblib.dump(_Payload(marker), project.path / name)
+    assert "mkdir" in refused(name)
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), GradientBoostingClassifier(n_estimators=2)])
+def test_a_model_that_is_no_supported_forest_is_refused(project, refused, rows, model):
+    project.train(model, rows)
+    assert type(model).__name__ in refused("other.joblib", data="other.csv")
+
+
+def test_data_without_a_column_of_the_forest_are_refused_with_its_name(project, refused, rows):
+    rows.drop(columns="c3").to_csv(project.path / "narrow.csv", index=False)
+    assert "'c3'" in refused("leaking.joblib", data="narrow.csv")
+
+
+def test_data_without_the_target_are_refused_with_its_name(refused):
+    assert "'income'" in refused("leaking.joblib", "--draft-target=income")
+
+
+def test_a_forest_without_data_is_not_judged(project, refused):
+    assert "--draft-data" in refused("leaking.joblib", data=None)
+    assert project.result()["data"]["path"] is None
+
+
+def test_data_of_another_kind_are_refused(project, refused):
+    assert "pickles are not read" in refused("leaking.joblib", data="shallow.joblib")
+
+
+def test_the_hash_of_a_refused_model_is_reported(project, refused):
+    (project.path / "empty.joblib").write_bytes(pickle.dumps({"not": "a model"}))
+    refused("empty.joblib")
+    assert len(project.result()["artifact"]["sha256"]) == 64
+    assert project.result()["artifact"]["holds"] is None
+
+
+def test_a_forest_is_still_judged_when_the_one_before_was_refused(project):
+    (project.path / "a.joblib").write_bytes(b"")
+    result = project.run(
+        "--draft-forest=a.joblib",
+        "--draft-forest=shallow.joblib",
+        "--draft-data=train.csv",
+        "--draft-report=json:report.json",
+    )
+    result.assert_outcomes(failed=2, passed=2)
+    assert [r["verdict"] for r in project.report()["results"]] == ["inconclusive", "passed"]
+
+
+def test_a_regressor_is_not_covered_yet(project, refused, rows):
+    rows["label"] = (rows["label"] == "yes") * 1.5
+    project.train(RandomForestRegressor(5, random_state=0), rows)
+    assert "regress" in refused("other.joblib", data="other.csv").lower()
+
+
+def test_numeric_columns_are_not_covered_yet(project, refused, rows):
+    rows["c2"] = np.random.default_rng(0).normal(size=len(rows)).round(3)
+    project.train(RandomForestClassifier(5, random_state=0), rows)
+    why = refused("other.joblib", data="other.csv")
+    assert "'c2' is numeric; numeric columns are not covered yet" in why
+    assert project.result()["solver_status"] == "not covered"
+
+
+def test_missing_values_are_not_covered_yet(project, refused, rows):
+    rows["c2"] = rows["c2"].astype(float).where(rows.index != 5)
+    project.train(RandomForestClassifier(5, random_state=0), rows)
+    assert "'c2' has 1 missing" in refused("other.joblib", data="other.csv")
+
+
+def test_class_weights_are_inconclusive_or_judged_but_never_a_wrong_pass(project, rows):
+    project.train(RandomForestClassifier(20, random_state=0, bootstrap=False, class_weight="balanced"), rows)
+    result = project.judge("other.joblib", data="other.csv")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    judged = project.result()
+    assert judged["verdict"] == "failed" or any("weight" in reason for reason in judged["reasons"])
+
+
+def test_classes_with_names_of_text_and_numbers_are_matched_by_value(project, rows):
+    for name, classes in {"text": ["low", "high"], "number": [7, 3], "truth": [True, False]}.items():
+        changed = rows.assign(label=np.where(rows["label"] == "yes", *classes))
+        project.train(RandomForestClassifier(20, bootstrap=False, random_state=0), changed, name)
+        project.judge(f"{name}.joblib", data=f"{name}.csv").assert_outcomes(failed=2)
+        assert project.result()["metrics"]["perfect_rows"] == 40
+
+
+def test_a_domain_that_excludes_training_rows_is_inconclusive(project):
+    project.write("domain.toml", 'others = "binary"\n[attributes.c0]\nkind = "ordinal"\nlow = 0\nhigh = 0\n')
+    result = project.judge("leaking.joblib", "--draft-domain=domain.toml")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert project.report()["verdict"] == "inconclusive"
+
+
+def test_a_wrong_domain_is_told_with_its_line(project, refused):
+    project.write("domain.toml", "others = \n")
+    assert "line 1" in refused("leaking.joblib", "--draft-domain=domain.toml")

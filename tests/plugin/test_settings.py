@@ -1,0 +1,259 @@
+"""Options and ini values: where they are found, what they mean, and what is refused with one line."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def _paths(report: dict) -> list[str]:
+    return [result["artifact"]["path"] for result in report["results"]]
+
+
+def test_every_match_is_judged_when_a_glob_is_given(project):
+    result = project.judge("*a*.joblib")
+    result.assert_outcomes(failed=4, passed=2)
+    assert _paths(project.report()) == ["bagged.joblib", "leaking.joblib", "shallow.joblib"]
+
+
+def test_a_glob_that_matches_nothing_is_a_usage_error(project, one_line_error):
+    error = one_line_error(project.judge("nothing-*.joblib"))
+    assert "--draft-forest: no file matches" in error
+    assert "nothing-*.joblib" in error
+
+
+def test_a_folder_is_no_forest(project, one_line_error):
+    (project.path / "models").mkdir()
+    assert "is not a regular file" in one_line_error(project.judge("models"))
+
+
+def test_a_name_that_pytest_cannot_address_is_a_usage_error(project):
+    (project.path / "shallow.joblib").rename(project.path / "model[1].joblib")
+    result = project.judge("model[1].joblib")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: *model[[]1[]].joblib*"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--draft-adversary=nobody"], "unknown adversary 'nobody'; known are: artifact, published"),
+        (["--draft-report=xml"], "--draft-report: unknown type 'xml'; known are: json"),
+        (["--draft-report=json:missing/folder.json"], "cannot be written"),
+        (["--draft-budget=0"], "--draft-budget: a time box needs more than 0 seconds"),
+        (["--draft-budget=-3"], "--draft-budget"),
+        (["--draft-budget=nan"], "--draft-budget"),
+        (["--draft-budget=inf"], "--draft-budget"),
+        (["--draft-workers=0"], "--draft-workers: at least 1"),
+        (["--draft-seed=-1"], "--draft-seed: at least 0"),
+        (["--draft-domain=missing.toml"], "--draft-domain: there is no file"),
+        (["--draft-policy=missing.toml"], "--draft-policy: there is no file"),
+        (["--draft-data=missing.csv"], "--draft-data: no file matches"),
+        (["--draft-data=shuffled.csv"], "--draft-data: 2 files for 1 forests; give one for all, or one for each"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_wrong_option_is_a_usage_error_of_one_line(project, one_line_error, arguments, message):
+    assert message in one_line_error(project.judge("leaking.joblib", *arguments))
+    assert not (project.path / "report.json").exists()
+
+
+@pytest.mark.parametrize("value", ["soon", "", "5 seconds"])
+def test_a_budget_that_is_no_number_is_a_usage_error(project, value):
+    result = project.judge("leaking.joblib", f"--draft-budget={value}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--draft-budget*"])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("draft_budget = soon", "draft_budget"),
+        ("draft_seed = many", "draft_seed"),
+        ("draft_workers = 0", "at least 1"),
+        ("draft_report = xml", "ini value draft_report: unknown type 'xml'"),
+        ("draft_adversary = nobody", "unknown adversary 'nobody'"),
+        ("draft_policy = one.toml two.toml", "ini value draft_policy: give one file, not 2"),
+        ("draft_forest = missing.joblib", "ini value draft_forest: no file matches"),
+    ],
+)
+def test_a_wrong_ini_value_is_a_usage_error_of_one_line(project, one_line_error, line, message):
+    forest = "" if line.startswith("draft_forest") else "draft_forest = leaking.joblib\n"
+    project.write("pytest.ini", f"[pytest]\n{forest}{line}\n")
+    assert message in one_line_error(project.run("--draft"))
+
+
+def test_plain_draft_needs_a_configured_forest(project, one_line_error):
+    assert "--draft: no forest is configured" in one_line_error(project.run("--draft"))
+
+
+def test_data_are_given_once_for_all_forests(project):
+    project.judge("*.joblib")
+    assert [result["data"]["path"] for result in project.report()["results"]] == ["train.csv"] * 3
+
+
+def test_data_can_be_given_for_each_forest(project):
+    project.run(
+        "--draft-forest=leaking.joblib",
+        "--draft-data=train.csv",
+        "--draft-forest=bagged.joblib",
+        "--draft-data=shuffled.csv",
+        "--draft-report=json:report.json",
+    )
+    assert {r["artifact"]["path"]: r["data"]["path"] for r in project.report()["results"]} == {
+        "leaking.joblib": "train.csv",
+        "bagged.joblib": "shuffled.csv",
+    }
+
+
+def test_two_data_files_for_three_forests_are_a_usage_error(project, one_line_error):
+    error = one_line_error(project.judge("*.joblib", "--draft-data=shuffled.csv"))
+    assert "--draft-data: 2 files for 3 forests" in error
+
+
+FILES = {
+    "pytest.ini": "[pytest]\ndraft_forest = models/leaking.joblib\ndraft_data = models/train.csv\n"
+    "draft_budget = 30\ndraft_seed = 7\ndraft_report = json:from-ini.json\ndraft_target = label\n",
+    "pyproject.toml": '[tool.pytest.ini_options]\ndraft_forest = "models/leaking.joblib"\n'
+    'draft_data = ["models/train.csv"]\ndraft_budget = "30"\ndraft_seed = 7\n'
+    'draft_report = "json:from-ini.json"\ndraft_target = "label"\n',
+    "native/pyproject.toml": '[tool.pytest]\ndraft_forest = ["models/leaking.joblib"]\n'
+    'draft_data = ["models/train.csv"]\ndraft_budget = 30.0\ndraft_seed = 7\n'
+    'draft_report = ["json:from-ini.json"]\ndraft_target = "label"\n',
+}
+
+
+@pytest.fixture(params=FILES)
+def configured(request, project):
+    """Write a configuration of each kind, with forests beside it, and step into another folder."""
+    project.write(request.param.removeprefix("native/"), FILES[request.param])
+    models = project.path / "models"
+    models.mkdir()
+    for name in ("leaking.joblib", "train.csv"):
+        (project.path / name).rename(models / name)
+    elsewhere = project.path / "some" / "folder"
+    elsewhere.mkdir(parents=True)
+    return elsewhere
+
+
+def test_configured_forests_are_judged_when_draft_stands_on_the_command_line(project, configured, monkeypatch):
+    monkeypatch.chdir(configured)
+    result = project.run("--draft")
+    result.assert_outcomes(failed=2)
+    judged = project.result("from-ini.json")
+    assert judged["artifact"]["path"] == "models/leaking.joblib"
+    assert judged["data"]["path"] == "models/train.csv"
+    assert judged["time_box"] == 30
+    assert judged["seeds"] == {"draft_seed": 7}
+
+
+def test_configured_forests_are_left_alone_when_nothing_asks_for_them(project, configured):
+    project.write("test_own.py", "def test_own(): ...")
+    result = project.run()
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*gives away*")
+    assert not (project.path / "from-ini.json").exists()
+
+
+def test_the_command_line_beats_the_ini_file(project, configured):
+    result = project.run(
+        "--draft-forest=shallow.joblib",
+        "--draft-data=strangers.csv",
+        "--draft-budget=20",
+        "--draft-seed=3",
+        "--draft-report=json:mine.json",
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    judged = project.result("mine.json")
+    assert judged["artifact"]["path"] == "shallow.joblib"
+    assert judged["data"]["path"] == "strangers.csv"
+    assert (judged["time_box"], judged["seeds"]["draft_seed"]) == (20, 3)
+    assert not (project.path / "from-ini.json").exists()
+
+
+def test_paths_of_the_command_line_are_relative_to_where_pytest_was_called(project, monkeypatch):
+    project.configure()
+    inner = project.path / "inner"
+    inner.mkdir()
+    for name in ("shallow.joblib", "train.csv"):
+        (project.path / name).rename(inner / name)
+    monkeypatch.chdir(inner)
+    result = project.judge("shallow.joblib")
+    result.assert_outcomes(passed=2)
+    assert project.result("inner/report.json")["artifact"]["path"] == "inner/shallow.joblib"
+
+
+def test_the_ini_file_can_ask_for_strictness(project):
+    project.write("pytest.ini", "[pytest]\ndraft_strict = true\n")
+    assert project.judge("shallow.joblib", "-k", "perfect").ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_the_ini_file_can_ask_for_nothing_but_the_judgements(project):
+    project.configure("shallow.joblib", "draft_only = true\n")
+    project.write("test_own.py", "def test_own(): ...")
+    project.run("--draft").assert_outcomes(passed=2)
+    project.run().assert_outcomes(passed=1)
+
+
+def test_the_report_has_a_default_name_when_only_its_type_is_given(project):
+    project.run("--draft-forest=shallow.joblib", "--draft-data=train.csv", "--draft-report=json")
+    assert project.report("draft-report.json")["verdict"] == "passed"
+
+
+def test_adversaries_of_the_command_line_are_added_to_those_of_an_explicit_policy(project, policy):
+    project.write("ours.toml", policy(0.0))
+    project.judge("shallow.joblib", "--draft-policy=ours.toml", "--draft-adversary=published")
+    assert [r["adversary"] for r in project.report()["results"]] == ["artifact", "published"]
+
+
+def test_adversaries_of_the_command_line_replace_those_of_the_shipped_default(project):
+    project.judge("shallow.joblib", "--draft-adversary=published")
+    assert [r["adversary"] for r in project.report()["results"]] == ["published"]
+
+
+def test_an_explicit_policy_judges_by_its_own_rules_only(project, policy):
+    project.write("ours.toml", policy(0.0))
+    result = project.judge("shallow.joblib", "--draft-policy=ours.toml")
+    result.assert_outcomes(passed=1)
+    assert project.result()["policy"] == {
+        "name": "ours",
+        "source": str(project.path / "ours.toml"),
+        "rules": {"reconstruction-error": {"max_error": 0.0}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        ('schema_version = 1\nname = "x"\n[rules.reconstruction-error]\nmax_eror = 0.1\n', ["line 4", "max_eror"]),
+        ('schema_version = 1\nname = "x"\n[rules.no-such-rule]\na = 1\n', ["line 3", "no-such-rule"]),
+        ('schema_version = 1\nname = "x"\nwhat = 1\n[rules.perfect-rows]\nmax_perfect_rows = 3\n', ["line 3", "what"]),
+        ("schema_version = 1\nname = \n", ["line 2", "not valid TOML"]),
+        (
+            'schema_version = 2\nname = ""\n[rules.reconstruction-error]\nmax_error = 1.5\n',
+            ["line 1", "line 2", "line 4", "schema_version", "name", "max_error"],
+        ),
+        ('schema_version = 1\nname = "x"\n', ["rules"]),
+        ("", ["schema_version", "name", "rules"]),
+    ],
+    ids=["key", "rule", "top", "syntax", "several", "missing", "empty"],
+)
+def test_a_wrong_policy_is_a_usage_error_that_tells_all_at_once(project, one_line_error, text, messages):
+    project.write("wrong.toml", text)
+    error = one_line_error(project.judge("leaking.joblib", "--draft-policy=wrong.toml"))
+    assert "wrong.toml: " in error
+    for message in messages:
+        assert message in error
+
+
+def test_an_inconclusive_check_passes_when_the_policy_allows_it(project, policy):
+    project.write("ours.toml", policy(0.0, top="allow_inconclusive = true"))
+    result = project.judge("shallow.joblib", "--draft-policy=ours.toml", data=None)
+    assert result.ret == pytest.ExitCode.OK
+    assert project.report()["verdict"] == "inconclusive"
+
+
+def test_a_failure_stands_when_the_policy_allows_what_is_inconclusive(project, policy):
+    project.write("ours.toml", policy(1.0, top="allow_inconclusive = true"))
+    result = project.judge("leaking.joblib", "--draft-policy=ours.toml", data="strangers.csv")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert project.report()["verdict"] == "failed"
