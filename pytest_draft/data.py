@@ -276,8 +276,6 @@ def read_domain(path: str | os.PathLike[str], columns: Sequence[str]) -> Domain:
         return declared(columns, attributes, where)
     except DataError as error:
         problem = str(error)
-    except OverflowError:
-        problem = "a bound is too large"
     raise DataError(problem if problem.startswith(where) else f"{where}: {problem}")
 
 

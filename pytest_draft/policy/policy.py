@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Mapping
@@ -10,7 +11,8 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, TypeChecker
+from jsonschema.validators import extend
 
 from pytest_draft.errors import PolicyError, one_line
 from pytest_draft.policy.rules import RULES
@@ -21,6 +23,18 @@ else:
     import tomli as tomllib
 
 Budgets = Mapping[str, Mapping[str, float]]
+
+
+def _is_finite_number(checker: TypeChecker, value: object) -> bool:
+    """Return whether a value is a number that others can be compared with: a NaN would never be crossed."""
+    known = Draft202012Validator.TYPE_CHECKER.is_type(value, "number")
+    return known and math.isfinite(value)  # type: ignore[arg-type]
+
+
+_Validator = extend(
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("number", _is_finite_number),
+)
 
 
 @dataclass(frozen=True)
@@ -102,7 +116,7 @@ def read_policy(path: Path) -> Policy:
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"{shown}: not valid TOML: {one_line(error)}") from None
     schema = json.loads((rules_folder() / "policy.schema.json").read_text(encoding="utf-8"))
-    errors = sorted(Draft202012Validator(schema).iter_errors(content), key=lambda error: list(map(str, error.path)))
+    errors = sorted(_Validator(schema).iter_errors(content), key=lambda error: list(map(str, error.path)))
     if errors:
         listed = [_shown(error.message, [str(key) for key in error.absolute_path], text) for error in errors]
         raise PolicyError(f"{shown}: " + "; ".join(listed))

@@ -12,6 +12,7 @@ from sklearn.ensemble import (
     ExtraTreesClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
+    _forest,
 )
 from sklearn.tree import DecisionTreeClassifier
 
@@ -40,7 +41,12 @@ DRAWN = {
 
 
 def truth(model, n_rows):
-    return np.array([np.bincount(rows, minlength=n_rows) for rows in model.estimators_samples_])
+    if hasattr(model, "estimators_samples_"):
+        samples = model.estimators_samples_
+    else:  # a forest before scikit-learn 1.4
+        drawn = [(tree.random_state, n_rows, int(tree.tree_.weighted_n_node_samples[0])) for tree in model.estimators_]
+        samples = [_forest._generate_sample_indices(*arguments) for arguments in drawn]
+    return np.array([np.bincount(rows, minlength=n_rows) for rows in samples])
 
 
 @pytest.mark.parametrize("model", DRAWN.values(), ids=DRAWN)

@@ -63,6 +63,11 @@ def test_every_item_shows_its_address_when_collected(project):
     result.stdout.fnmatch_lines([ERROR.replace("[", "[[]"), PERFECT.replace("[", "[[]")])
 
 
+def test_every_item_shows_its_address_when_the_run_is_verbose(project):
+    result = project.judge("leaking.joblib", "-v")
+    result.stdout.fnmatch_lines([f"{item.replace('[', '[[]')} FAILED *" for item in (ERROR, PERFECT)])
+
+
 def test_nothing_is_judged_or_written_when_only_collecting(project):
     result = project.judge("leaking.joblib", "--collect-only")
     assert result.ret == pytest.ExitCode.OK

@@ -37,7 +37,7 @@ def test_a_marked_test_runs_and_is_told_in_the_table_when_nothing_asks_for_judge
     assert report["verdict"] == "failed"
     assert report["not_run"] == []
     (check,) = report["results"][0]["checks"]
-    assert check["item"] == "test_marked.py::test_release[artifact-leaking.joblib]"
+    assert check["item"] == "test_marked.py::test_release[leaking.joblib-artifact]"
     assert check["rule"] == "reconstruction-error"
 
 
@@ -149,7 +149,7 @@ def test_a_marked_test_runs_for_each_forest_and_adversary(project):
     result = project.run("-v", "--draft-adversary=artifact", "--draft-adversary=published")
     result.assert_outcomes(failed=2, passed=2)
     result.stdout.fnmatch_lines_random(
-        [f"*test_release?{a}-{f}.joblib? *" for a in ("artifact", "published") for f in ("leaking", "shallow")]
+        [f"*test_release?{f}.joblib-{a}? *" for a in ("artifact", "published") for f in ("leaking", "shallow")]
     )
 
 
@@ -215,3 +215,32 @@ def test_the_marker_is_known_when_markers_are_strict(project):
     project.configure()
     project.mark("max_perfect_rows=40")
     project.run("--strict-markers").assert_outcomes(passed=1)
+
+
+REPLACED = """
+import pytest
+
+@pytest.fixture
+def draft_result(): return None
+
+@pytest.mark.reconstruction_budget(max_error=1)
+def test_release(draft_result): ...
+"""
+
+UNITTEST = """
+import unittest
+import pytest
+
+@pytest.mark.reconstruction_budget(max_error=1)
+class TestRelease(unittest.TestCase):
+    def test_release(self): ...
+"""
+
+
+@pytest.mark.parametrize("text", [REPLACED, UNITTEST], ids=["replaced", "unittest"])
+def test_a_marker_that_nothing_can_check_is_never_a_pass(project, text):
+    project.configure()
+    project.write("test_marked.py", text)
+    result = project.run()
+    assert result.ret not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+    result.stdout.fnmatch_lines(["*reconstruction_budget*"])

@@ -151,11 +151,13 @@ def test_classes_with_names_of_text_and_numbers_are_matched_by_value(project, ro
         assert project.result()["metrics"]["perfect_rows"] == 40
 
 
-def test_a_domain_that_excludes_training_rows_is_inconclusive(project):
+@pytest.mark.parametrize("forest", ["leaking.joblib", "shallow.joblib"])
+def test_a_domain_that_excludes_training_rows_is_inconclusive_and_told_to_be_wrong(project, forest):
     project.write("domain.toml", 'others = "binary"\n[attributes.c0]\nkind = "ordinal"\nlow = 0\nhigh = 0\n')
-    result = project.judge("leaking.joblib", "--draft-domain=domain.toml")
+    result = project.judge(forest, "--draft-domain=domain.toml")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert project.report()["verdict"] == "inconclusive"
+    assert any("'c0': correct the domain" in reason for reason in project.result()["reasons"])
 
 
 def test_a_wrong_domain_is_told_with_its_line(project, refused):

@@ -1,0 +1,1 @@
+"""The attack: in go a forest, a domain and groups, out comes a reconstruction. It never sees the truth."""

@@ -1,0 +1,137 @@
+"""Whether the given rows trained a forest, on forests that were really trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from pytest_draft.adversary import exchangeable_groups
+from pytest_draft.artifact import Forest, read
+from pytest_draft.attack.exact import Search
+from pytest_draft.attack.problem import Problem, build
+from pytest_draft.attack.reconstruct import Reconstruction, reconstruct
+from pytest_draft.data import TrainingData
+from pytest_draft.domain import infer
+from pytest_draft.evaluate.identity import identify
+from pytest_draft.timebox import TimeBox
+
+COLUMNS = tuple(f"c{index}" for index in range(7))
+N_ROWS = 40
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """A forest's file after the attack."""
+
+    forest: Forest
+    problem: Problem
+    rebuilt: Reconstruction
+    rows: np.ndarray
+    labels: np.ndarray
+
+    def identity(self, rows, labels, rebuilt=None):
+        """Return what is found out about rows and labels."""
+        data = TrainingData(
+            np.ascontiguousarray(rows, np.float32), np.asarray(labels, np.int64), COLUMNS, None, "by hand"
+        )
+        return identify(self.forest, self.problem, data, rebuilt or self.rebuilt, Search(TimeBox(60), 0, 1))
+
+
+NOTHING = Reconstruction("no solution", None, None, None, None, True, None)
+
+MODELS = {
+    "whole": RandomForestClassifier(15, bootstrap=False, random_state=1),
+    "extra": ExtraTreesClassifier(15, random_state=1),
+    "tree": DecisionTreeClassifier(random_state=1),
+    "bagged": RandomForestClassifier(25, random_state=1),
+    "bagging": BaggingClassifier(n_estimators=25, random_state=1),
+    "bagged shallow": RandomForestClassifier(8, max_depth=3, random_state=1),
+    "few draws": RandomForestClassifier(25, max_samples=0.5, random_state=1),
+}
+ORDERED = [name for name in MODELS if name not in ("whole", "extra", "tree")]
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def attacked(request, tmp_path_factory):
+    """Return each model after the attack on its file."""
+    rng = np.random.default_rng(3)
+    rows = rng.integers(0, 2, (N_ROWS, len(COLUMNS))).astype(np.float32)
+    labels = (rows[:, 0] + rows[:, 1] + rng.integers(0, 2, N_ROWS) > 1).astype(np.int64)
+    path = tmp_path_factory.mktemp("identity") / "model.joblib"
+    joblib.dump(MODELS[request.param].fit(rows, labels), path)
+    forest = read(path).forest
+    domain = infer(COLUMNS, rows.astype(float))
+    problem = build(forest, domain, exchangeable_groups(forest, "artifact"), TimeBox(60))
+    return Attacked(forest, problem, reconstruct(problem, Search(TimeBox(60), 0, 1)), rows, labels)
+
+
+@pytest.fixture
+def ordered(attacked):
+    """Return models whose seeds tell the order."""
+    if not attacked.problem.groups.ordered:
+        pytest.skip("the order of the rows is not in this file")
+    return attacked
+
+
+def test_the_right_rows_are_confirmed(attacked):
+    assert attacked.identity(attacked.rows, attacked.labels).status == "confirmed"
+    assert attacked.identity(attacked.rows, attacked.labels, NOTHING).status == "confirmed"
+
+
+def test_another_order_is_confirmed_when_the_order_is_unknown_and_told_when_it_is_known(attacked):
+    order = np.random.default_rng(0).permutation(N_ROWS)
+    identity = attacked.identity(attacked.rows[order], attacked.labels[order])
+    assert identity.status == ("order differs" if attacked.problem.groups.ordered else "confirmed")
+    if identity.status == "order differs":
+        assert "only the order differs" in identity.why
+
+
+def test_another_order_is_found_when_there_is_no_reconstruction_to_spare_the_search(ordered):
+    order = np.random.default_rng(1).permutation(N_ROWS)
+    assert ordered.identity(ordered.rows[order], ordered.labels[order], NOTHING).status == "order differs"
+
+
+@pytest.mark.parametrize("rebuilt", [None, NOTHING], ids=["rebuilt", "nothing"])
+def test_other_rows_of_the_same_population_are_a_mismatch(attacked, rebuilt):
+    rng = np.random.default_rng(4)
+    rows = rng.integers(0, 2, attacked.rows.shape).astype(np.float32)
+    identity = attacked.identity(rows, attacked.labels, rebuilt)
+    assert identity.status == "mismatch"
+    assert "not trained on these rows" in identity.why
+
+
+def test_swapped_labels_are_a_mismatch(attacked):
+    identity = attacked.identity(attacked.rows, 1 - attacked.labels)
+    assert identity.status == "mismatch"
+
+
+@pytest.mark.parametrize("change", [-1, 1])
+def test_another_number_of_rows_is_a_mismatch_with_both_numbers(attacked, change):
+    rows, labels = (np.concatenate([part, part])[: N_ROWS + change] for part in (attacked.rows, attacked.labels))
+    identity = attacked.identity(rows, labels)
+    assert identity.status == "mismatch"
+    assert f"{N_ROWS} rows" in identity.why
+    assert f"{N_ROWS + change}" in identity.why
+
+
+def test_one_wrong_label_in_another_order_is_never_taken_for_the_right_rows(ordered):
+    order = np.random.default_rng(2).permutation(N_ROWS)
+    labels = ordered.labels[order]
+    labels[0] = 1 - labels[0]
+    assert ordered.identity(ordered.rows[order], labels).status in ("mismatch", "unknown")
+    assert ordered.identity(ordered.rows[order], labels, NOTHING).status in ("mismatch", "unknown")
+
+
+def test_nothing_is_claimed_when_the_time_is_out(ordered):
+    now = [0.0]
+    timebox = TimeBox(1.0, clock=lambda: now[0])
+    now[0] = 2.0
+    order = np.random.default_rng(0).permutation(N_ROWS)
+    data = TrainingData(ordered.rows[order], ordered.labels[order], COLUMNS, None, "by hand")
+    identity = identify(ordered.forest, ordered.problem, data, NOTHING, Search(timebox, 0, 1))
+    assert identity.status in ("unknown", "order differs")

@@ -1,0 +1,168 @@
+"""Planted values of the training rows never show up in anything that a run writes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from pytest_draft import gate
+
+LOW, HIGH = 9_871_711, 9_871_714
+PLANTED = (9_871_712, 9_871_713)
+TEXT = "Quokka-of-Rottnest"
+LABEL = "label-of-one-person"
+CANARIES = (*map(str, PLANTED), "9.871712", "9.871713", TEXT, LABEL)
+LOUD = ("--showlocals", "--tb=long", "-vv", "-rA", "--junitxml=junit.xml", "--log-level=DEBUG")
+
+
+@pytest.fixture
+def planted(project, rows) -> pd.DataFrame:
+    """Write a forest and rows with an ordinal column whose bounds are public, and whose values are not."""
+    rng = np.random.default_rng(0)
+    values = np.array([LOW, HIGH, *PLANTED])
+    rows.insert(0, "age", np.concatenate([values, rng.choice(PLANTED, len(rows) - len(values))]))
+    project.train(RandomForestClassifier(30, random_state=0), rows)
+    return rows
+
+
+@pytest.fixture
+def nothing_leaks(project):
+    """Return a function that looks for the canaries in all outputs of a run."""
+
+    def check(result: pytest.RunResult) -> None:
+        outputs = {
+            "stdout": result.stdout.str(),
+            "stderr": result.stderr.str(),
+            "junit": (project.path / "junit.xml").read_text(encoding="utf-8"),
+            "report": (project.path / "report.json").read_text(encoding="utf-8"),
+        }
+        found = {name: canary for name, text in outputs.items() for canary in CANARIES if canary in text}
+        assert not found
+
+    return check
+
+
+def test_no_value_is_shown_when_the_rows_are_rebuilt(project, planted, nothing_leaks):
+    result = project.judge("other.joblib", *LOUD, data="other.csv")
+    result.assert_outcomes(failed=2)
+    assert project.result()["metrics"]["perfect_rows"] > 30  # planted values among them
+    assert project.result()["domain"]["granted_to_adversary"][2].startswith("ordinal age: ")
+    nothing_leaks(result)
+
+
+def test_no_value_is_shown_when_the_rows_are_others(project, planted, nothing_leaks):
+    planted["age"] = planted["age"].to_numpy()[::-1]
+    planted.to_csv(project.path / "wrong.csv", index=False)
+    result = project.judge("other.joblib", *LOUD, data="wrong.csv")
+    assert project.result()["verdict"] in ("inconclusive", "failed")
+    nothing_leaks(result)
+
+
+def test_no_value_is_shown_when_a_domain_excludes_it(project, planted, nothing_leaks):
+    project.write(
+        "domain.toml", f'others = "binary"\n[attributes.age]\nkind = "ordinal"\nlow = {LOW}\nhigh = {LOW + 1}\n'
+    )
+    result = project.judge("other.joblib", "--draft-domain=domain.toml", *LOUD, data="other.csv")
+    assert project.result()["verdict"] == "inconclusive"
+    nothing_leaks(result)
+
+
+def test_no_value_is_shown_when_text_makes_the_data_refused(project, planted, nothing_leaks):
+    planted["age"] = planted["age"].astype(object)
+    planted.loc[3, "age"] = TEXT
+    planted.to_csv(project.path / "text.csv", index=False)
+    result = project.judge("other.joblib", *LOUD, data="text.csv")
+    assert "'age' holds text" in project.result()["reasons"][0]
+    nothing_leaks(result)
+
+
+def test_no_value_is_shown_when_a_label_is_unknown(project, planted, nothing_leaks):
+    planted.loc[3, "label"] = LABEL
+    planted.to_csv(project.path / "label.csv", index=False)
+    result = project.judge("other.joblib", *LOUD, data="label.csv")
+    assert project.result()["solver_status"] == "refused"
+    nothing_leaks(result)
+
+
+@pytest.mark.parametrize("broken", ['"', "a,b,c\n", "\x00\xff"])
+def test_no_value_is_shown_when_the_table_cannot_be_parsed(project, planted, nothing_leaks, broken):
+    lines = (project.path / "other.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    content = lines[0] + lines[1] + broken + "".join(lines[2:]) + f"{TEXT},{PLANTED[0]},1,1,1,1,1,1,1,1,1,1\n"
+    (project.path / "broken.csv").write_bytes(content.encode("latin-1"))
+    result = project.judge("other.joblib", *LOUD, data="broken.csv")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    nothing_leaks(result)
+
+
+def test_no_value_is_shown_when_the_first_row_was_taken_for_a_header(project, planted, nothing_leaks):
+    planted.to_csv(project.path / "headless.csv", index=False, header=False)
+    result = project.judge("other.joblib", *LOUD, data="headless.csv")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    nothing_leaks(result)
+
+
+@pytest.mark.parametrize("stage", ["reconstruct", "identify", "evaluate", "training_data", "build", "infer"])
+def test_no_value_is_shown_when_a_bug_raises_with_a_row_in_its_message(
+    project, planted, nothing_leaks, monkeypatch, stage
+):
+    def broken(*arguments: object, **_: object) -> None:
+        row = planted.iloc[2].tolist()
+        raise RuntimeError(f"cannot handle {row}")
+
+    monkeypatch.setattr(gate, stage, broken)
+    result = project.judge("other.joblib", *LOUD, data="other.csv")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert project.result()["verdict"] == "inconclusive"
+    assert "internal error: RuntimeError" in project.result()["reasons"][0]
+    nothing_leaks(result)
+
+
+MARKED = """
+import pandas as pd
+import pytest
+
+@pytest.fixture(scope="session")
+def draft_training_data():
+    return pd.read_csv("other.csv")
+
+@pytest.mark.reconstruction_budget(max_perfect_rows=0)
+def test_budget(draft_result, draft_attack):
+    rebuilt = draft_attack()
+
+@pytest.mark.reconstruction_budget(max_perfect_rows=0)
+def test_own_failure(draft_result, draft_attack):
+    rebuilt = draft_attack()
+    examination, checks, policy = draft_result.examination, draft_result.checks, draft_result.policy
+    assert draft_result.metrics["perfect_rows"] == 0
+"""
+
+
+def test_no_value_is_shown_when_marked_tests_fail_with_all_in_their_hands(project, planted, nothing_leaks):
+    project.write("test_own.py", MARKED)
+    project.configure("other.joblib")
+    result = project.run("--draft-report=json:report.json", *LOUD)
+    result.assert_outcomes(failed=2)
+    nothing_leaks(result)
+
+
+@pytest.mark.parametrize("stage", ["build", "reconstruct", "evaluate"])
+@pytest.mark.parametrize("items", [True, False], ids=["items", "marked"])
+def test_no_value_is_shown_when_a_time_limit_of_another_plugin_ends_the_gate(
+    project, planted, nothing_leaks, monkeypatch, items, stage
+):
+    def ended(*_: object, **__: object) -> None:
+        __tracebackhide__ = True
+        pytest.fail("Timeout >300.0s")  # as pytest-timeout does: no Exception, so the gate lets it through
+
+    monkeypatch.setattr(gate, stage, ended)
+    if items:
+        result = project.judge("other.joblib", *LOUD, data="other.csv")
+    else:
+        project.write("test_own.py", MARKED)
+        project.configure("other.joblib")
+        result = project.run("--draft-report=json:report.json", *LOUD)
+        project.path.joinpath("report.json").touch()  # no judgement, no report
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    nothing_leaks(result)

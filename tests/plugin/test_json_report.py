@@ -1,0 +1,150 @@
+"""The JSON report as a run leaves it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+
+import pytest
+
+from pytest_draft import summary
+
+METRICS = {
+    "reconstruction_error",
+    "original_error",
+    "random_error",
+    "perfect_rows",
+    "expected_perfect_rows",
+    "singled_out_rows",
+    "worst_row_error",
+    "n_rows",
+    "rows_in_order",
+}
+
+
+def _strict(text: str) -> dict:
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.mark.parametrize("forest", ["bagged.joblib", "shallow.joblib", "half.joblib"])
+def test_every_field_is_there_whatever_the_outcome(project, forest):
+    (project.path / "half.joblib").write_bytes((project.path / "bagged.joblib").read_bytes()[:999])
+    project.judge(forest)
+    report = _strict((project.path / "report.json").read_text(encoding="utf-8"))
+    assert report["schema_version"] == 1
+    assert report["verdict"] in ("passed", "failed", "inconclusive")
+    (judged,) = report["results"]
+    assert {
+        "artifact",
+        "adversary",
+        "data",
+        "verdict",
+        "solver_status",
+        "seconds",
+        "versions",
+        "seeds",
+        "time_box",
+        "metrics",
+        "domain",
+        "policy",
+        "checks",
+        "reasons",
+        "notes",
+    } <= set(judged)
+    assert {"path", "sha256", "holds"} <= set(judged["artifact"])
+    assert {"path", "sha256", "rows", "columns"} <= set(judged["data"])
+    assert set(judged["metrics"]) >= METRICS
+    assert judged["seconds"] >= 0
+    assert {"python", "numpy", "scikit-learn", "ortools"} <= set(judged["versions"])
+
+
+def test_artifact_and_data_are_named_by_their_hashes(project):
+    project.judge("bagged.joblib")
+    judged = project.result()
+    for part, name in (("artifact", "bagged.joblib"), ("data", "train.csv")):
+        assert judged[part]["path"] == name
+        assert judged[part]["sha256"] == hashlib.sha256((project.path / name).read_bytes()).hexdigest()
+    assert (judged["data"]["rows"], judged["data"]["columns"]) == (40, 8)
+    assert judged["artifact"]["holds"] == "RandomForestClassifier, 30 trees, 8 columns, 2 classes"
+
+
+def test_what_the_domain_tells_the_adversary_is_listed(project):
+    project.judge("bagged.joblib")
+    assert project.result()["domain"] == {
+        "source": "inferred from the training data",
+        "granted_to_adversary": ["names and order of 8 columns", "8 binary columns"],
+    }
+
+
+@pytest.mark.parametrize("forest", ["leaking.joblib", "bagged.joblib", "shallow.joblib"])
+def test_the_same_inputs_give_the_same_report(project, without_times, forest):
+    reports = []
+    for _ in range(2):
+        project.judge(forest)
+        reports.append(without_times(project.report()))
+    assert reports[0] == reports[1]
+
+
+def test_another_seed_changes_the_baselines_only_when_all_rows_are_found(project):
+    found = []
+    for seed in (1, 2):
+        project.judge("bagged.joblib", f"--draft-seed={seed}")
+        found.append(project.result())
+    assert [result["seeds"] for result in found] == [{"draft_seed": 1}, {"draft_seed": 2}]
+    one, other = (result["metrics"] for result in found)
+    assert one["random_error"] != other["random_error"]
+    for name in ("reconstruction_error", "perfect_rows", "rows_in_order", "singled_out_rows"):
+        assert one[name] == other[name]
+
+
+def test_an_earlier_report_stays_whole_when_a_new_one_cannot_be_written(project, monkeypatch):
+    project.judge("bagged.joblib")
+    earlier = (project.path / "report.json").read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    result = project.judge("shallow.joblib", "-p", "no:cacheprovider")
+    assert result.ret != pytest.ExitCode.OK
+    assert (project.path / "report.json").read_bytes() == earlier
+    assert [path.name for path in project.path.iterdir() if path.name.endswith(".tmp")] == []
+
+
+def test_a_report_that_cannot_be_written_is_told_in_one_line(project, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    result = project.judge("shallow.joblib", "-p", "no:cacheprovider")
+    assert result.ret != pytest.ExitCode.OK
+    told = [line for line in (*result.outlines, *result.errlines) if "report.json" in line]
+    assert told
+    assert "Traceback" not in "\n".join((*result.outlines, *result.errlines))
+
+
+def test_an_earlier_report_stays_whole_when_the_new_one_cannot_be_rendered(project, monkeypatch):
+    project.judge("bagged.joblib")
+    earlier = (project.path / "report.json").read_bytes()
+
+    def broken(_: object) -> str:
+        raise ValueError("Out of range float values are not JSON compliant")
+
+    monkeypatch.setitem(summary._RENDERED_BY, "json", broken)
+    assert project.judge("shallow.joblib").ret != pytest.ExitCode.OK
+    assert (project.path / "report.json").read_bytes() == earlier
+
+
+def test_a_report_is_replaced_when_pytest_runs_again(project):
+    project.judge("bagged.joblib")
+    project.judge("shallow.joblib")
+    assert project.result()["artifact"]["path"] == "shallow.joblib"
+
+
+def test_the_report_is_written_when_the_run_is_quiet_and_has_no_terminal(project):
+    project.judge("shallow.joblib", "-p", "no:terminal")
+    assert project.report()["verdict"] == "passed"

@@ -1,0 +1,275 @@
+"""Policies: files, markers, what happens where two meet, and the schema that is shipped beside them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from pytest_draft.adversary import ADVERSARIES
+from pytest_draft.errors import PolicyError
+from pytest_draft.evaluate.baselines import Baseline
+from pytest_draft.evaluate.findings import Findings
+from pytest_draft.evaluate.identity import Identity
+from pytest_draft.gate import ArtifactFacts, Case, DataFacts, Examination
+from pytest_draft.matching import Distance
+from pytest_draft.policy.policy import Policy, budgets_of_marker, default_policy, read_policy, rules_folder
+from pytest_draft.policy.rules import RULES
+from pytest_draft.policy.verdict import check_rule, judge, overall
+
+HEAD = 'schema_version = 1\nname = "ours"\n'
+
+
+@pytest.fixture
+def schema():
+    return json.loads((rules_folder() / "policy.schema.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Return a function that reads a policy of this text."""
+
+    def read(text: str) -> Policy:
+        path = tmp_path / "policy.toml"
+        path.write_text(text, encoding="utf-8")
+        return read_policy(path)
+
+    return read
+
+
+def examination(error: float | None = 0.1, reasons: tuple[str, ...] = (), adversary: str = "artifact") -> Examination:
+    """Return an examination by hand; without an error, one without findings."""
+    findings = Findings(
+        n_rows=40,
+        error=Distance(error or 0.0, error or 0.0, 1.0),
+        original_error=Distance(0.0, 0.0, 1.0),
+        perfect_rows=10,
+        singled_out_rows=4,
+        unique_rows=30,
+        rows_in_order=None,
+        free_share=0.0,
+        random=Baseline(0.4, 1.0, 100, 40),
+        split_half=Baseline(0.2, 4.0, 20, 20),
+        identity=Identity("confirmed", "by hand"),
+    )
+    return Examination(
+        case=Case("model.joblib", adversary=adversary),
+        artifact=ArtifactFacts("model.joblib", n_trees=7, bootstrap=True),
+        data=DataFacts("train.csv"),
+        domain=None,
+        solver_status="consistent",
+        residual=0,
+        reproduced_trees=None,
+        statistics={},
+        findings=None if error is None else findings,
+        reasons=reasons,
+        notes=(),
+        seconds=1.0,
+        versions={},
+    )
+
+
+def test_the_schema_lists_exactly_the_rules_and_keys_of_the_code(schema):
+    listed = schema["properties"]["rules"]["properties"]
+    assert {rule: set(entry["properties"]) for rule, entry in listed.items()} == {
+        rule: set(RULES[rule].keys) for rule in RULES
+    }
+
+
+def test_the_schema_gives_every_key_the_type_and_range_of_the_code(schema):
+    listed = schema["properties"]["rules"]["properties"]
+    for rule, entry in listed.items():
+        assert entry["additionalProperties"] is False
+        for name, described in entry["properties"].items():
+            key = RULES[rule].keys[name]
+            assert described["type"] == ("integer" if key.whole else "number")
+            assert described["minimum"] == 0
+            assert described.get("maximum") == key.largest
+
+
+def test_the_schema_lists_exactly_the_adversaries_of_the_code(schema):
+    assert schema["properties"]["adversaries"]["items"]["enum"] == list(ADVERSARIES)
+
+
+def test_the_schema_is_a_schema(schema):
+    Draft202012Validator.check_schema(schema)
+
+
+def test_the_shipped_default_is_valid_and_not_explicit():
+    policy = default_policy()
+    assert not policy.explicit
+    assert policy.name == "default"
+    assert policy.source == "rules/default.toml"
+    assert policy.adversaries == ("artifact",)
+    assert not policy.allow_inconclusive
+
+
+def test_the_shipped_default_states_no_absolute_number():
+    thresholds = {key for rule in default_policy().rules.values() for key in rule}
+    assert thresholds == {"max_error_of_split_half", "max_share_beyond_split_half"}
+
+
+def test_a_policy_says_all_that_its_file_says(written):
+    policy = written(
+        'schema_version = 1\nname = "ours"\nadversaries = ["published", "artifact"]\nallow_inconclusive = true\n'
+        "[rules.perfect-rows]\nmax_perfect_rows = 3\n[rules.reconstruction-error]\nmax_error = 0.5\n"
+    )
+    assert policy.name == "ours"
+    assert policy.explicit
+    assert policy.allow_inconclusive
+    assert policy.adversaries == ("published", "artifact")
+    assert policy.rules == {"perfect-rows": {"max_perfect_rows": 3}, "reconstruction-error": {"max_error": 0.5}}
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        (HEAD + "[rules.reconstruction-error]\nmax_eror = 1\n", ["line 4", "max_eror"]),
+        (HEAD + "[rules.perfect-rows]\nmax_perfect_rows = 1.5\n", ["line 4", "1.5"]),
+        (HEAD + "[rules.perfect-rows]\nmax_perfect_rows = true\n", ["line 4", "max_perfect_rows"]),
+        (HEAD + "[rules.perfect-rows]\nmax_perfect_rows = -1\n", ["line 4", "-1"]),
+        (HEAD + "[rules.reconstruction-error]\nmax_error = nan\n", ["line 4", "max_error"]),
+        (HEAD + "[rules.reconstruction-error]\nmax_error = inf\n", ["line 4", "max_error"]),
+        (HEAD + "[rules.perfect-rows]\nmax_share_beyond_split_half = nan\n", ["line 4", "max_share"]),
+        (HEAD + '[rules.reconstruction-error]\nmax_error = "0.5"\n', ["line 4", "max_error"]),
+        (HEAD + "[rules.reconstruction-error]\n", ["line 3", "reconstruction-error"]),
+        (HEAD + "[rules]\n", ["line 3", "rules"]),
+        (HEAD + 'adversaries = []\n[rules.perfect-rows]\nmax_perfect_rows = 1\n', ["line 3", "adversaries"]),
+        (HEAD + 'adversaries = ["me"]\n[rules.perfect-rows]\nmax_perfect_rows = 1\n', ["line 3", "me"]),
+        (HEAD + "allow_inconclusive = 1\n[rules.perfect-rows]\nmax_perfect_rows = 1\n", ["line 3", "boolean"]),
+        ("[rules.perfect-rows]\nmax_perfect_rows = 1\n", ["schema_version", "name"]),
+        (HEAD.replace("1", "2") + "[rules.perfect-rows]\nmax_perfect_rows = 1\n", ["line 1", "schema_version"]),
+        (HEAD + "rules = 3\n", ["line 3", "rules"]),
+        ("name = \na = 1", ["not valid TOML", "line 1"]),
+        ("a = 1\na = 2\n", ["not valid TOML"]),
+    ],
+)
+def test_a_wrong_policy_is_refused_in_one_line_with_its_place(written, text, messages):
+    with pytest.raises(PolicyError) as caught:
+        written(text)
+    shown = str(caught.value)
+    assert "\n" not in shown
+    assert "policy.toml: " in shown
+    for message in messages:
+        assert message in shown
+
+
+def test_all_errors_are_told_at_once(written):
+    with pytest.raises(PolicyError) as caught:
+        written('schema_version = 3\nname = ""\n[rules.x]\n[rules.perfect-rows]\nmax_perfect_rows = -1\n')
+    assert [number for number in range(1, 6) if f"line {number}:" in str(caught.value)] == [1, 2, 3, 5]
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"name = '\x00'"])
+def test_a_policy_that_is_no_text_is_refused(tmp_path, content):
+    path = tmp_path / "policy.toml"
+    path.write_bytes(content)
+    with pytest.raises(PolicyError):
+        read_policy(path)
+
+
+def test_a_folder_is_no_policy(tmp_path):
+    with pytest.raises(PolicyError, match="cannot be read"):
+        read_policy(tmp_path)
+
+
+@pytest.mark.parametrize("key", [(rule, key) for rule in RULES for key in RULES[rule].keys], ids="/".join)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_strictest_wins_where_two_budgets_meet(key, swapped):
+    rule, name = key
+    mine, theirs = (1, 0) if swapped else (0, 1)
+    policy = Policy("ours", "by hand", {rule: {name: mine}}).tightened({rule: {name: theirs}})
+    assert policy.rules == {rule: {name: 1 if "error" in name else 0}}
+
+
+def test_a_further_budget_is_added_and_the_first_policy_stays_as_it_was():
+    first = Policy("ours", "by hand", {"perfect-rows": {"max_perfect_rows": 3}}, ("published",), True)
+    second = first.tightened({"reconstruction-error": {"max_error": 0.1}})
+    assert first.rules == {"perfect-rows": {"max_perfect_rows": 3}}
+    assert second.rules == {"perfect-rows": {"max_perfect_rows": 3}, "reconstruction-error": {"max_error": 0.1}}
+    assert (second.adversaries, second.allow_inconclusive) == (("published",), True)
+
+
+def test_a_markers_arguments_become_the_budgets_of_their_rules():
+    assert budgets_of_marker({"max_error": 0, "max_perfect_rows": 0, "max_singled_out_rows": 3}) == {
+        "reconstruction-error": {"max_error": 0},
+        "perfect-rows": {"max_perfect_rows": 0},
+        "singled-out-rows": {"max_singled_out_rows": 3},
+    }
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"max_errors": 1},
+        {"max_error": None},
+        {"max_error": float("nan")},
+        {"max_error": 1.01},
+        {"max_error": -0.01},
+        {"max_perfect_rows": 1.0},
+        {"max_perfect_rows": True},
+        {"max_perfect_rows": -1},
+        {"max_singled_out_rows": "3"},
+    ],
+    ids=str,
+)
+def test_a_markers_wrong_arguments_are_refused_in_one_line(arguments):
+    with pytest.raises(PolicyError) as caught:
+        budgets_of_marker(arguments)
+    assert "reconstruction_budget" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+RESULTS = ("failed", "inconclusive", "passed")
+
+
+@pytest.mark.parametrize("results", [*product(RESULTS, RESULTS), *product(RESULTS, RESULTS, RESULTS)], ids=" ".join)
+def test_failed_beats_inconclusive_beats_passed(results):
+    assert overall(results) == min(results, key=RESULTS.index)
+
+
+def test_no_result_at_all_is_inconclusive():
+    assert overall([]) == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("error", "max_error", "reasons", "expected"),
+    [
+        (0.1, 0.2, (), "failed"),
+        (0.1, 0.2, ("no convergence",), "failed"),
+        (0.1, 0.0, (), "passed"),
+        (0.1, 0.0, ("no convergence",), "inconclusive"),
+        (None, 0.2, (), "inconclusive"),
+        (None, 0.2, ("refused",), "inconclusive"),
+    ],
+)
+@pytest.mark.parametrize("allow", [False, True])
+def test_a_crossed_budget_stays_crossed_and_doubt_is_never_a_pass(error, max_error, reasons, expected, allow):
+    policy = Policy("ours", "by hand", {"reconstruction-error": {"max_error": max_error}}, allow_inconclusive=allow)
+    check = check_rule(examination(error, reasons), policy, "reconstruction-error")
+    assert check.result == expected
+    assert bool(check.cause) == bool(check.remedy) == (expected == "failed")
+    if expected == "inconclusive" and reasons:
+        assert check.sentence == "; ".join(reasons)
+
+
+def test_every_rule_of_a_policy_is_judged_in_its_order():
+    rules = {"singled-out-rows": {"max_singled_out_rows": 3}, "perfect-rows": {"max_perfect_rows": 10}}
+    checks = judge(examination(), Policy("ours", "by hand", rules))
+    assert [(check.rule, check.result) for check in checks] == [("singled-out-rows", "failed"), ("perfect-rows", "passed")]
+
+
+@pytest.mark.parametrize(
+    ("bootstrap", "adversary", "seed"), [(True, "artifact", True), (False, "artifact", False), (True, "published", False)]
+)
+def test_a_failure_names_the_seeds_only_where_they_are_what_was_used(bootstrap, adversary, seed):
+    found = examination(adversary=adversary)
+    found = replace(found, artifact=replace(found.artifact, bootstrap=bootstrap))
+    policy = Policy("ours", "by hand", {"reconstruction-error": {"max_error": 1.0}})
+    check = check_rule(found, policy, "reconstruction-error")
+    assert ("seed" in check.cause) == seed
+    assert "7 trees" in check.cause
