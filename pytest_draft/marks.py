@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_draft.fixtures import DraftResult
     from pytest_draft.policy.policy import Budgets, Policy
-    from pytest_draft.policy.verdict import Check
 
 NAME = "reconstruction_budget"
 
@@ -53,9 +51,3 @@ def policy_of(item: pytest.Item, explicit: Policy | None) -> Policy | None:
         policy = base.tightened(checked(marker))
     return policy
 
-
-def checks_after(result: DraftResult, policy: Policy) -> tuple[Check, ...]:
-    """Return the checks of a marked test that has passed by itself."""
-    from pytest_draft.policy.verdict import judge
-
-    return judge(result.examination, policy)

@@ -244,3 +244,25 @@ def test_a_marker_that_nothing_can_check_is_never_a_pass(project, text):
     result = project.run()
     assert result.ret not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
     result.stdout.fnmatch_lines(["*reconstruction_budget*"])
+
+
+def test_a_skipped_marked_test_fails_the_run_when_strict(project):
+    project.configure()
+    project.write(
+        "test_marked.py",
+        "import pytest\n"
+        "@pytest.mark.skip(reason='not today')\n"
+        "@pytest.mark.reconstruction_budget(max_error=0.5)\n"
+        "def test_release(draft_result): ...\n",
+    )
+    assert project.run("--draft-strict").ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_deselected_marked_test_fails_the_run_when_strict(project):
+    project.configure()
+    project.mark("max_perfect_rows=40")
+    project.write("test_own.py", "def test_own(): ...")
+    result = project.run("--draft-strict", "-k", "own", "--draft-report=json:report.json")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert project.report()["not_run"] == ["test_marked.py::test_release[leaking.joblib-artifact]"]
+    assert project.run("-k", "own").ret == pytest.ExitCode.OK

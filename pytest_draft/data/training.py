@@ -1,0 +1,357 @@
+"""Training data: in go a table and a forest, out comes a frozen `TrainingData` with a redacting repr."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.data.files import IN_MEMORY, NUMBER, parsed, place_of
+from pytest_draft.data.tables import Table, as_text, require_distinct
+from pytest_draft.errors import DataError, NotCoveredError, one_line
+
+__tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
+
+_NUMBERS = (bool, int, float, Decimal, np.bool_, np.integer, np.floating)
+_MAX_CLASSES_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainingData:
+    """The rows and labels that a forest was trained on, as its trees see them.
+
+    Attributes
+    ----------
+    rows : ndarray of float32, shape (n_rows, n_columns)
+        Encoded features in the forest's column order. Missing values are NaN; none is infinite.
+    labels : ndarray of int64, shape (n_rows,)
+        Indices into the forest's classes.
+    columns : tuple of str, length n_columns
+        Names in the forest's order.
+    sha256 : str or None
+        Of exactly the bytes of the file that were read; None for in-memory data.
+    source : str
+        The path as given, or ``given in memory``.
+    unused : tuple of str
+        Columns of the table that are neither features nor the target.
+
+    Raises
+    ------
+    DataError
+        Where the arrays' types or shapes do not fit together, or there is no row.
+    """
+
+    rows: NDArray[np.float32]
+    labels: NDArray[np.int64]
+    columns: tuple[str, ...]
+    sha256: str | None
+    source: str
+    unused: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, array, dtype, ndim in (
+            ("rows", self.rows, np.float32, 2),
+            ("labels", self.labels, np.int64, 1),
+        ):
+            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != ndim:
+                raise DataError(f"training data: {name} must be a {ndim}-D array of {np.dtype(dtype)}")
+        where = place_of(self.source)
+        if len(self.rows) != len(self.labels):
+            raise DataError(f"{where}: {len(self.rows)} rows but {len(self.labels)} labels")
+        if self.rows.shape[1] != len(self.columns):
+            raise DataError(f"{where}: {self.rows.shape[1]} columns of rows but {len(self.columns)} column names")
+        if not len(self.rows):
+            raise DataError(f"{where}: no rows; give the rows that the forest was trained on")
+        if (self.labels < 0).any():
+            raise DataError(f"{where}: labels must be indices into the forest's classes, from 0")
+        if np.isinf(self.rows).any():
+            raise DataError(f"{where}: rows must not hold infinite values")
+
+    def __repr__(self) -> str:
+        sha256 = "" if self.sha256 is None else f", sha256 {one_line(self.sha256, 15)}"
+        return (
+            f"TrainingData({self.n_rows} rows, {self.n_columns} columns, "
+            f"{one_line(self.source)}{sha256}, values not shown)"
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of encoded columns."""
+        return len(self.columns)
+
+
+def training_data(table: object, forest: Forest, target: str | None = None) -> TrainingData:
+    """Return a table's rows and labels as a forest's trees see them.
+
+    The label column is `target`. Without it: array ``y`` of an ``.npz`` file, or the only column that is
+    not among the forest's feature names. Features are matched by name where the forest and the table both
+    have names, else by position. Labels are matched to the forest's classes by value, whatever their type:
+    0, 0.0, False and "0" are the same label.
+
+    Parameters
+    ----------
+    table : Table, pandas.DataFrame, tuple (X, y) or TrainingData
+        X is a data frame or an array-like of shape (n_rows, n_columns), y an array-like of shape (n_rows,).
+        `TrainingData` that fit the forest are returned as they are.
+    forest : Forest
+    target : str or None
+        Name of the label column, or of an ``.npz`` file's label array. Not used for a tuple.
+
+    Returns
+    -------
+    TrainingData
+
+    Raises
+    ------
+    DataError
+        Where the label column or a feature is not found, a feature holds text or infinite values, or rows
+        have no label or one that the forest does not know. The message never shows a value of a row.
+    NotCoveredError
+        For regressors.
+    """
+    if forest.classes is None:
+        raise NotCoveredError("regressors are not covered yet")
+    if isinstance(table, TrainingData):
+        _require_fit(table, forest)
+        return table
+    if isinstance(table, tuple) and len(table) == 2:
+        target = None
+    table = _as_table(table)
+    where = place_of(table.source)
+    if not len(table.frame):
+        raise DataError(f"{where}: no rows; give the rows that the forest was trained on")
+    require_distinct(table.frame, where)
+    positions, label_position, names = _selected(table, forest, target)
+    labels: pd.Series[Any] | NDArray[Any]
+    labels = _label_array(table, target) if label_position is None else table.frame.iloc[:, label_position]
+    rows = np.empty((len(table.frame), len(positions)), dtype=np.float32)
+    for index, (position, name) in enumerate(zip(positions, names, strict=True)):
+        rows[:, index] = _encoded(table.frame.iloc[:, position], f"{where}: column {one_line(name)!r}")
+    indices = _class_indices(labels, forest.classes, len(rows), where)
+    rows.flags.writeable = indices.flags.writeable = False
+    used = {label_position, *positions}
+    unused = tuple(str(column) for position, column in enumerate(table.frame.columns) if position not in used)
+    return TrainingData(rows, indices, names, table.sha256, table.source, unused)
+
+
+def _as_table(table: object) -> Table:
+    """Return in-memory data as a table."""
+    if isinstance(table, Table):
+        return table
+    if isinstance(table, pd.DataFrame):
+        return Table(table, None, IN_MEMORY)
+    where = place_of(IN_MEMORY)
+    if not (isinstance(table, tuple) and len(table) == 2):
+        raise DataError(
+            f"{where}: a {one_line(type(table).__name__)} is not a table; "
+            "give a pandas DataFrame, a tuple (X, y) or TrainingData"
+        )
+    features, labels = table
+    if not isinstance(features, pd.DataFrame):
+        array = parsed(lambda: np.asarray(features), where, lambda _: "X cannot be made an array")
+        if array.ndim != 2:
+            raise DataError(f"{where}: X has {array.ndim} dimensions; it must have 2, rows by columns")
+        features = parsed(lambda: pd.DataFrame(array), where, lambda _: "X cannot be made a table")
+    if isinstance(labels, pd.Series):
+        labels = labels.to_numpy(dtype=object)
+    elif not isinstance(labels, np.ndarray):
+        labels = parsed(lambda: np.asarray(labels), where, lambda _: "y cannot be made an array")
+    return Table(features, None, IN_MEMORY, {"y": labels})
+
+
+def _require_fit(data: TrainingData, forest: Forest) -> None:
+    """Refuse training data that were made for another forest."""
+    where = place_of(data.source)
+    if data.n_columns != forest.n_features:
+        raise DataError(f"{where}: {data.n_columns} columns, but the forest takes {forest.n_features}")
+    if int(data.labels.max()) >= forest.n_classes:
+        raise DataError(f"{where}: a label is not an index into the forest's {forest.n_classes} classes")
+
+
+def _selected(table: Table, forest: Forest, target: str | None) -> tuple[list[int], int | None, tuple[str, ...]]:
+    """Return the features' positions in the forest's order, the label column's, and the features' names.
+
+    The label's position is None where the labels are an array of their own.
+    """
+    where = place_of(table.source)
+    columns = [str(column) for column in table.frame.columns]
+    label = None
+    if table.targets is None or (target or "y") not in table.targets:
+        label = _label_position(table, columns, forest, target)
+    others = [position for position in range(len(columns)) if position != label]
+    named = any(isinstance(table.frame.columns[position], str) for position in others)
+    if named and forest.feature_names is not None:
+        position_of = {columns[position]: position for position in others}
+        missing = [name for name in forest.feature_names if name not in position_of]
+        if missing:
+            first = ", ".join(repr(one_line(name, 60)) for name in missing[:3])
+            raise DataError(
+                f"{where}: {len(missing)} of the forest's {forest.n_features} columns are missing: {first}"
+                + (", ..." if len(missing) > 3 else "")
+                + "; give the data encoded as the forest was trained"
+            )
+        return [position_of[name] for name in forest.feature_names], label, forest.feature_names
+    if len(others) != forest.n_features:
+        raise DataError(
+            f"{where}: {len(others)} feature columns, but the forest takes {forest.n_features}; "
+            "give the data encoded as the forest was trained"
+        )
+    if forest.feature_names is not None:
+        return others, label, forest.feature_names
+    return (
+        others,
+        label,
+        tuple(columns[position] if named else f"x{index}" for index, position in enumerate(others)),
+    )
+
+
+def _label_position(table: Table, columns: list[str], forest: Forest, target: str | None) -> int:
+    """Return the position of the label column."""
+    where = place_of(table.source)
+    features = forest.feature_names
+    if target is not None:
+        if target not in columns:
+            what = "column" if table.targets is None else "array or column"
+            raise DataError(f"{where}: no {what} {one_line(target)!r}; give the labels' with --draft-target")
+        if features is not None and target in features:
+            raise DataError(
+                f"{where}: column {one_line(target)!r} is one of the forest's features; "
+                "give the labels' column with --draft-target"
+            )
+        return columns.index(target)
+    others = [position for position, name in enumerate(columns) if name not in (features or ())]
+    if features is not None and len(others) == 1:
+        return others[0]
+    if table.targets is not None:
+        raise DataError(f"{where}: no array 'y'; give the label array's name with --draft-target")
+    reason = "the forest has no feature names" if features is None else f"{len(others)} columns are no features"
+    raise DataError(f"{where}: cannot tell the label column, {reason}; give its name with --draft-target")
+
+
+def _label_array(table: Table, target: str | None) -> NDArray[Any]:
+    """Return the labels that are an array of their own."""
+    where = place_of(table.source)
+    name = target or "y"
+    array = (table.targets or {})[name]
+    if array is None:
+        raise DataError(
+            f"{where}: array {one_line(name)!r} holds Python objects, which are not read; "
+            "save it as numbers or with .astype(str)"
+        )
+    return array
+
+
+def _encoded(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
+    """Return a feature column as scikit-learn's trees see it, shape (n_rows,)."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object)
+    kind = getattr(column.dtype, "kind", "O")
+    if column.dtype == object:
+        numeric = all(isinstance(value, _NUMBERS) for value in column[column.notna()])
+    else:
+        numeric = bool(pd.api.types.is_numeric_dtype(column.dtype)) and kind != "c"
+    if not numeric:
+        holds = {"M": "dates", "m": "times", "c": "complex numbers"}.get(kind, "text")
+        raise DataError(f"{where} holds {holds}; give the data encoded as the forest was trained")
+    present = column.notna().to_numpy(dtype=np.bool_)
+    values = np.full(len(column), np.nan)
+    values[present] = parsed(
+        lambda: column[present].to_numpy(dtype=np.float64),
+        where,
+        lambda _: "values are too large for float32, which the trees compute in",
+    )
+    with np.errstate(over="ignore"):
+        result = values.astype(np.float32)
+    infinite = int(np.isinf(result).sum())
+    if infinite:
+        raise DataError(
+            f"{where} has {infinite} values that are infinite or too large for float32, "
+            "which the trees compute in; give finite values"
+        )
+    return result
+
+
+def _class_indices(
+    labels: pd.Series[Any] | NDArray[Any], classes: tuple[object, ...], n_rows: int, where: str
+) -> NDArray[np.int64]:
+    """Return each row's index into the forest's classes, shape (n_rows,)."""
+    shape = labels.shape
+    if shape not in ((n_rows,), (n_rows, 1)):
+        raise DataError(f"{where}: the labels have shape {shape}; there must be one for each of the {n_rows} rows")
+    if isinstance(labels, np.ndarray):
+        labels = as_text(labels.ravel())
+    codes, distinct = parsed(
+        lambda: pd.factorize(pd.Series(labels)),
+        where,
+        lambda _: "the labels are neither numbers nor text",
+    )
+    class_of = _class_finder(classes)
+    # The last entry is where factorize's code for a missing value, -1, points to.
+    found = np.array([*(class_of(value) for value in distinct), -1], dtype=np.int64)
+    indices: NDArray[np.int64] = found[codes]
+    missing = int((codes == -1).sum())
+    if missing:
+        raise DataError(
+            f"{where}: {missing} of {n_rows} rows have no label (in a CSV also NA, None, null and NaN are "
+            "none); give the rows that the forest was trained on"
+        )
+    unknown = int((indices == -1).sum())
+    if unknown:
+        known = ", ".join(one_line(repr(value), 40) for value in classes[:_MAX_CLASSES_SHOWN])
+        more = len(classes) - _MAX_CLASSES_SHOWN
+        raise DataError(
+            f"{where}: {unknown} of {n_rows} rows have a label that the forest does not know; "
+            f"its classes are {known}" + (f" and {more} more" if more > 0 else "")
+        )
+    return indices
+
+
+def _class_finder(classes: tuple[object, ...]) -> Callable[[object], int]:
+    """Return the function from a label to the index of its class, -1 for none.
+
+    A text is first looked for as it is. Then numbers, truth values and texts of either are compared as
+    numbers; where two classes are the same number ("1" and "01"), only their texts tell them apart.
+    """
+    by_text: dict[str, int] = {}
+    by_number: dict[object, int] = {}
+    for index, value in enumerate(classes):
+        if isinstance(value, str):
+            by_text[value] = index
+        number = _number(value)
+        if number is not None:
+            by_number[number] = -1 if number in by_number else index
+
+    def class_of(label: object) -> int:
+        if isinstance(label, str) and label in by_text:
+            return by_text[label]
+        number = _number(label)
+        return -1 if number is None else by_number.get(number, -1)
+
+    return class_of
+
+
+def _number(value: object) -> object:
+    """Return a label as a Python number, whose equality and hash don't depend on its type; else None."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (int, float, Decimal)):
+        return value
+    if not isinstance(value, str):
+        return None
+    text = value.strip()
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if not NUMBER.fullmatch(text) or len(text) > 400:
+        return None
+    return int(text) if text.lstrip("+-").isdigit() else float(text)

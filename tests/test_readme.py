@@ -1,0 +1,85 @@
+"""The README's examples, run as a reader would run them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from pytest_draft.data import read_domain
+from pytest_draft.policy.policy import read_policy, rules_folder
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    """Return the README's code blocks of a language."""
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    return [text for written_in, text in fenced if written_in == language]
+
+
+@pytest.fixture
+def released(pytester):
+    """A folder with a shallow forest and its data."""
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.integers(0, 2, (60, 8)), columns=[f"b{i}" for i in range(8)])
+    table["income"] = random.integers(0, 2, 60)
+    forest = RandomForestClassifier(n_estimators=3, max_depth=1, random_state=0)
+    joblib.dump(forest.fit(table.drop(columns="income"), table["income"]), pytester.path / "model.joblib")
+    table.to_csv(pytester.path / "train.csv", index=False)
+    return pytester
+
+
+def test_the_command_to_judge_a_model_works_as_it_stands(released):
+    (command,) = [block for block in blocks("") if block.startswith("pytest --draft-forest")]
+    result = released.runpytest_inprocess(*command.split()[1:])
+    result.assert_outcomes(passed=2)
+
+
+def test_the_marked_test_works_as_it_stands(released):
+    marked, _ = blocks("python")
+    released.makepyfile(test_release=marked)
+    result = released.runpytest_inprocess("--draft-forest=model.joblib", "--draft-data=train.csv", "test_release.py")
+    result.assert_outcomes(passed=3)
+
+
+def test_the_fixtures_work_as_they_stand(pytester):
+    _, fixtures = blocks("python")
+    pytester.makepyfile(test_fixtures=fixtures)
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)
+
+
+def test_the_ini_example_is_understood(released):
+    ini, *_ = blocks("toml")
+    released.makepyprojecttoml(ini)
+    for folder, old, new in (("models", "model.joblib", "model.joblib"), ("data", "train.csv", "train.csv")):
+        (released.path / folder).mkdir()
+        (released.path / old).rename(released.path / folder / new)
+    pd.read_csv(released.path / "data" / "train.csv").to_parquet(released.path / "data" / "train.parquet")
+    released.runpytest_inprocess("--draft").assert_outcomes(passed=2)
+
+
+def test_the_policy_and_the_domain_are_valid(tmp_path):
+    _, policy, domain = blocks("toml")
+    (tmp_path / "policy.toml").write_text(policy, encoding="utf-8")
+    assert len(read_policy(tmp_path / "policy.toml").rules) == 3
+    (tmp_path / "domain.toml").write_text(domain, encoding="utf-8")
+    columns = ("female", "education_school", "education_college", "education_university", "children")
+    kinds = {attribute.name: attribute.kind for attribute in read_domain(tmp_path / "domain.toml", columns).attributes}
+    assert kinds == {"female": "binary", "education": "one-hot", "children": "ordinal"}
+
+
+def test_every_option_is_in_the_table(pytester):
+    options = set(re.findall(r"--draft[a-z-]*", pytester.runpytest_inprocess("--help").stdout.str()))
+    assert {option for option in options if option not in README} == set()
+
+
+def test_the_shipped_policies_are_where_the_readme_says():
+    assert (rules_folder() / "default.toml").is_file()
+    assert (ROOT / "rules" / "default.toml").is_file()
