@@ -224,7 +224,7 @@ class Domain:
             lines.append(f"one-hot group {one_line(attribute.name)}: {len(attribute.columns)} columns")
         for kind in ("ordinal", "numeric"):
             for attribute in kinds[kind]:
-                lines.append(f"{kind} {one_line(attribute.name)}: {attribute.low:g} to {attribute.high:g}")
+                lines.append(f"{kind} {one_line(attribute.name)}: {attribute.low:.12g} to {attribute.high:.12g}")
         return tuple(lines)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pytest_draft.gate import Examination
     from pytest_draft.policy.policy import Policy
     from pytest_draft.policy.verdict import Check
+    from pytest_draft.session import GateSession
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,7 @@ def draft_attack(
     session = GateSession.of(request.config)
 
     def attack(adversary: str = "artifact") -> Reconstruction | None:
-        case = session.case(draft_forest, check_adversary(adversary))
-        return session.examine(case, draft_training_data)[1]
+        return _examined(session, draft_forest, check_adversary(adversary), draft_training_data)[1]
 
     return attack
 
@@ -102,7 +102,20 @@ def draft_result(
     from pytest_draft.session import GateSession
 
     session = GateSession.of(request.config)
-    examination, _ = session.examine(session.case(draft_forest, draft_adversary), draft_training_data)
+    examination, _ = _examined(session, draft_forest, draft_adversary, draft_training_data)
     policy = policy_of(request.node, session.explicit_policy) or session.policy
     checks = judge(examination, policy)
     return DraftResult(examination, policy, checks, overall(check.result for check in checks), metrics_of(examination))
+
+
+def _examined(
+    session: GateSession, forest: Path, adversary: str, data: Any
+) -> tuple[Examination, Reconstruction | None]:
+    """Examine a forest. What ends it from outside, or a bug, is told without the frames that hold rows."""
+    try:
+        return session.examine(session.case(forest, adversary), data)
+    except pytest.fail.Exception as error:  # another plugin's time limit
+        ended = str(error.msg)
+    except Exception as error:
+        ended = f"internal error: {type(error).__name__}; please report it"
+    pytest.fail(ended, pytrace=False)

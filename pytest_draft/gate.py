@@ -215,6 +215,7 @@ class _Steps:
             self.domain = infer(self.data.columns, self.data.rows.astype(np.float64))
         else:
             raise DataError("neither training data nor a domain is given: add --draft-data")
+        self._note_outside()
         attack_box = self.timebox.first(ATTACK_SHARE)
         groups = exchangeable_groups(forest, case.adversary)
         problem = build(forest, self.domain, groups, attack_box)
@@ -227,12 +228,6 @@ class _Steps:
         if self.data is None:
             self.reasons.append("no training data are given to compare with: add --draft-data")
             return
-        if outside := self.domain.outside(self.data.rows.astype(np.float64)):
-            name, number = next(iter(outside.items()))
-            self.reasons.append(
-                f"the domain of {one_line(self.domain.source)} excludes {number:,} training rows by attribute "
-                f"{one_line(name)!r}: correct the domain"
-            )
         search = Search(self.timebox.first(IDENTITY_SHARE), case.seed, case.workers)
         identity = identify(forest, problem, self.data, self.reconstruction, search)
         self._note_identity(identity)
@@ -248,6 +243,16 @@ class _Steps:
                 self.reconstruction, self.data, self.domain, identity, seed=case.seed, timebox=self.timebox
             )
 
+    def _note_outside(self) -> None:
+        if self.data is None or self.domain is None:
+            return
+        if outside := self.domain.outside(self.data.rows.astype(np.float64)):
+            name, number = next(iter(outside.items()))
+            self.reasons.append(
+                f"the domain of {one_line(self.domain.source)} excludes {number:,} training rows by attribute "
+                f"{one_line(name)!r}: correct the domain"
+            )
+
     def _note_identity(self, identity: Identity) -> None:
         if identity.status == "order differs":
             self.notes.append(identity.why)
@@ -257,7 +262,7 @@ class _Steps:
     def nothing_fits(self) -> str:
         """Say what it means that no dataset of the domain explains the file."""
         nothing = "no dataset that the domain allows explains its counts"
-        if self.data is not None:
+        if self.data is not None and not self.reasons:  # else the domain excludes these rows
             return f"this forest was not trained on these rows: {nothing}"
         return f"{nothing}: correct the domain"
 

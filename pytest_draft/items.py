@@ -63,9 +63,9 @@ class CheckItem(pytest.Item):
         # a bug: only its kind, because a traceback could show rows of data
         return f"internal error: {excinfo.type.__name__}; please report it"
 
-    def reportinfo(self) -> tuple[Path, None, str]:
-        """Return the headline of a failure."""
-        return self.path, None, f"{self.path.name}::{self.name}"
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the headline of a failure; pytest wants a line, and rewrites a headline that ends the address."""
+        return self.path, 0, f"{self.path.name}: {self.name}"
 
 
 def explained(check: Check) -> str:

@@ -50,4 +50,3 @@ def policy_of(item: pytest.Item, explicit: Policy | None) -> Policy | None:
         base = policy or Policy("marker", f"marker of {item.nodeid}", {})
         policy = base.tightened(checked(marker))
     return policy
-

@@ -118,6 +118,11 @@ def is_active(config: pytest.Config) -> bool:
     return bool(config.option.draft or config.option.draft_forest or config.option.draft_demo)
 
 
+def is_strict(config: pytest.Config) -> bool:
+    """Return whether a check that was not run fails the run."""
+    return bool(config.option.draft_strict or config.getini("draft_strict"))
+
+
 def resolve(config: pytest.Config) -> Settings:
     """Merge command line and ini file, the command line first, and refuse what is wrong.
 
@@ -141,7 +146,7 @@ def resolve(config: pytest.Config) -> Settings:
     return Settings(
         active=is_active(config),
         only=bool(option.draft_only or option.draft_demo or config.getini("draft_only")),
-        strict=bool(option.draft_strict or config.getini("draft_strict")),
+        strict=is_strict(config),
         forests=forests,
         data=data,
         target=_first(config, "target", None),
@@ -161,7 +166,7 @@ def _first(config: pytest.Config, name: str, default):  # type: ignore[no-untype
     if value is None:
         try:
             value = config.getini(f"draft_{name}")
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, pytest.UsageError) as error:  # the last from pytest 9.1 on
             raise pytest.UsageError(f"ini value draft_{name}: {error}") from None
     return default if value is None or value == "" else value
 

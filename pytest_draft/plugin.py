@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from pytest_draft.fixtures import (  # noqa: F401  (pytest finds fixtures by the
     draft_result,
     draft_training_data,
 )
-from pytest_draft.options import add_options, is_active
+from pytest_draft.options import add_options, is_active, is_strict
 
 if TYPE_CHECKING:
     from pytest_draft.summary import Summary
@@ -98,6 +98,10 @@ def pytest_runtest_makereport(
     result = getattr(item, "funcargs", {}).get("draft_result")
     if isinstance(result, DraftResult):
         _judge_marked(item, report, result)
+    elif item.get_closest_marker(marks.NAME) is not None:
+        if report.outcome == "passed":  # unittest's methods have no fixtures; and the fixture can be replaced
+            report.outcome = "failed"
+            report.longrepr = f"{marks.NAME}: nothing was checked: draft_result is missing or was replaced"
     elif is_active(item.config):
         from pytest_draft.items import RECORD
 
@@ -136,20 +140,28 @@ class _Gatherer:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.records: list[dict[str, object]] = []
+        self.left: list[str] = []
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Keep the marked tests that are not run."""
+        self.left += [item.nodeid for item in items if item.get_closest_marker(marks.NAME) is not None]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a report carries, also one that came from another process."""
         record = getattr(report, "draft", None)
         if record is not None:
             self.records.append(record)
+        elif report.skipped and marks.NAME in report.keywords:
+            self.left.append(report.nodeid)
 
     def _summary(self) -> Summary | None:
-        if self.config.option.collectonly or not (self.records or is_active(self.config)):
+        asked = self.records or is_active(self.config) or (self.left and is_strict(self.config))
+        if self.config.option.collectonly or not asked:
             return None
         if _SUMMARY not in self.config.stash:
             from pytest_draft.summary import Summary
 
-            self.config.stash[_SUMMARY] = Summary.of(self.config, self.records)
+            self.config.stash[_SUMMARY] = Summary.of(self.config, self.records, self.left)
         return self.config.stash[_SUMMARY]
 
     @pytest.hookimpl(trylast=True)

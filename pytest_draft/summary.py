@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,19 +39,23 @@ class Summary:
         The whole report, plain.
     explanation : str or None
         Shown last, for the demo.
+    not_written : dict of Path to str
+        Reports that could not be written, and why.
     """
 
     session: GateSession
     report: dict[str, Any]
     explanation: str | None
+    not_written: dict[Path, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, config: pytest.Config, records: Sequence[dict[str, Any]]) -> Summary:
+    def of(cls, config: pytest.Config, records: Sequence[dict[str, Any]], left: Sequence[str]) -> Summary:
         """Join the records of a run, and find out which planned checks are missing."""
         session = GateSession.of(config)
         done = {tuple(record["planned"]) for record in records if record["planned"]}
         planned = session.planned() if session.settings.active else ()
         not_run = [str(check) for check in planned if (check.artifact, check.rule, check.adversary) not in done]
+        not_run += ["::".join(map(one_line, address.split("::"))) for address in left]
         explanation = None
         if config.option.draft_demo:
             from pytest_draft import demo
@@ -62,9 +67,12 @@ class Summary:
     def finish(self, exitstatus: int) -> int:
         """Write the reports and return the exit status of the run."""
         for kind, path in self.session.settings.reports:
-            write_atomically(path, _RENDERED_BY[kind](self.report))
+            try:
+                write_atomically(path, _RENDERED_BY[kind](self.report))
+            except (OSError, ValueError) as error:  # whatever it says could quote what was to be written
+                self.not_written[path] = type(error).__name__
         passed = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-        if passed and self.session.settings.strict and self.report["not_run"]:
+        if passed and (self.not_written or (self.session.settings.strict and self.report["not_run"])):
             return int(pytest.ExitCode.TESTS_FAILED)
         return exitstatus
 
@@ -82,7 +90,10 @@ class Summary:
             strict = "; --draft-strict fails the run" if self.session.settings.strict else ""
             terminal.line(f"not run, so the verdict is inconclusive{strict}: {', '.join(not_run)}")
         for kind, path in self.session.settings.reports:
-            terminal.line(f"{kind} report: {self.session.shown(path)}")
+            problem = self.not_written.get(path)
+            terminal.line(
+                f"{kind} report: {self.session.shown(path)}" + (f" was not written ({problem})" if problem else "")
+            )
         if self.explanation:
             terminal.line("")
             terminal.line(self.explanation)

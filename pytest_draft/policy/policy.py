@@ -31,7 +31,7 @@ def _is_finite_number(checker: TypeChecker, value: object) -> bool:
     return known and math.isfinite(value)  # type: ignore[arg-type]
 
 
-_Validator = extend(
+_Validator = extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("number", _is_finite_number),
 )

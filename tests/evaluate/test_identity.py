@@ -53,7 +53,9 @@ MODELS = {
     "bagged shallow": RandomForestClassifier(8, max_depth=3, random_state=1),
     "few draws": RandomForestClassifier(25, max_samples=0.5, random_state=1),
 }
-ORDERED = [name for name in MODELS if name not in ("whole", "extra", "tree")]
+whose_seeds_tell_the_order = pytest.mark.parametrize(
+    "attacked", [name for name in MODELS if name not in ("whole", "extra", "tree")], indirect=True
+)
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -70,14 +72,6 @@ def attacked(request, tmp_path_factory):
     return Attacked(forest, problem, reconstruct(problem, Search(TimeBox(60), 0, 1)), rows, labels)
 
 
-@pytest.fixture
-def ordered(attacked):
-    """Return models whose seeds tell the order."""
-    if not attacked.problem.groups.ordered:
-        pytest.skip("the order of the rows is not in this file")
-    return attacked
-
-
 def test_the_right_rows_are_confirmed(attacked):
     assert attacked.identity(attacked.rows, attacked.labels).status == "confirmed"
     assert attacked.identity(attacked.rows, attacked.labels, NOTHING).status == "confirmed"
@@ -91,9 +85,10 @@ def test_another_order_is_confirmed_when_the_order_is_unknown_and_told_when_it_i
         assert "only the order differs" in identity.why
 
 
-def test_another_order_is_found_when_there_is_no_reconstruction_to_spare_the_search(ordered):
+@whose_seeds_tell_the_order
+def test_another_order_is_found_when_there_is_no_reconstruction_to_spare_the_search(attacked):
     order = np.random.default_rng(1).permutation(N_ROWS)
-    assert ordered.identity(ordered.rows[order], ordered.labels[order], NOTHING).status == "order differs"
+    assert attacked.identity(attacked.rows[order], attacked.labels[order], NOTHING).status == "order differs"
 
 
 @pytest.mark.parametrize("rebuilt", [None, NOTHING], ids=["rebuilt", "nothing"])
@@ -119,19 +114,21 @@ def test_another_number_of_rows_is_a_mismatch_with_both_numbers(attacked, change
     assert f"{N_ROWS + change}" in identity.why
 
 
-def test_one_wrong_label_in_another_order_is_never_taken_for_the_right_rows(ordered):
+@whose_seeds_tell_the_order
+def test_one_wrong_label_in_another_order_is_never_taken_for_the_right_rows(attacked):
     order = np.random.default_rng(2).permutation(N_ROWS)
-    labels = ordered.labels[order]
+    labels = attacked.labels[order]
     labels[0] = 1 - labels[0]
-    assert ordered.identity(ordered.rows[order], labels).status in ("mismatch", "unknown")
-    assert ordered.identity(ordered.rows[order], labels, NOTHING).status in ("mismatch", "unknown")
+    assert attacked.identity(attacked.rows[order], labels).status in ("mismatch", "unknown")
+    assert attacked.identity(attacked.rows[order], labels, NOTHING).status in ("mismatch", "unknown")
 
 
-def test_nothing_is_claimed_when_the_time_is_out(ordered):
+@whose_seeds_tell_the_order
+def test_nothing_is_claimed_when_the_time_is_out(attacked):
     now = [0.0]
     timebox = TimeBox(1.0, clock=lambda: now[0])
     now[0] = 2.0
     order = np.random.default_rng(0).permutation(N_ROWS)
-    data = TrainingData(ordered.rows[order], ordered.labels[order], COLUMNS, None, "by hand")
-    identity = identify(ordered.forest, ordered.problem, data, NOTHING, Search(timebox, 0, 1))
+    data = TrainingData(attacked.rows[order], attacked.labels[order], COLUMNS, None, "by hand")
+    identity = identify(attacked.forest, attacked.problem, data, NOTHING, Search(timebox, 0, 1))
     assert identity.status in ("unknown", "order differs")

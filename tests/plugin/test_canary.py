@@ -62,7 +62,8 @@ def test_no_value_is_shown_when_the_rows_are_others(project, planted, nothing_le
 
 def test_no_value_is_shown_when_a_domain_excludes_it(project, planted, nothing_leaks):
     project.write(
-        "domain.toml", f'others = "binary"\n[attributes.age]\nkind = "ordinal"\nlow = {LOW}\nhigh = {LOW + 1}\n'
+        "domain.toml",
+        f'others = "binary"\n[attributes.age]\nkind = "ordinal"\nlow = {LOW}\nhigh = {LOW}\n',
     )
     result = project.judge("other.joblib", "--draft-domain=domain.toml", *LOUD, data="other.csv")
     assert project.result()["verdict"] == "inconclusive"

@@ -161,7 +161,10 @@ def test_the_attack_never_sees_the_truth_when_a_domain_is_given(project, forest)
     for data in ("train.csv", "strangers.csv", "shuffled.csv"):
         project.write("test_own.py", SAVE.format(name=f"{data}.npz"))
         result = project.run(
-            f"--draft-forest={forest}.joblib", f"--draft-data={data}", "--draft-domain=domain.toml", "test_own.py"
+            f"--draft-forest={forest}.joblib",
+            f"--draft-data={data}",
+            "--draft-domain=domain.toml",
+            "test_own.py",
         )
         assert result.parseoutcomes()["passed"] >= 1
         with np.load(project.path / f"{data}.npz") as arrays:

@@ -97,7 +97,10 @@ def test_an_unknown_address_is_a_usage_error(project):
 def test_the_forest_can_lie_outside_of_the_root(project):
     project.path.joinpath("inner").mkdir()
     result = project.run(
-        "--rootdir=inner", "--draft-forest=shallow.joblib", "--draft-data=train.csv", "--draft-report=json:r.json"
+        "--rootdir=inner",
+        "--draft-forest=shallow.joblib",
+        "--draft-data=train.csv",
+        "--draft-report=json:r.json",
     )
     assert result.ret == pytest.ExitCode.OK
     result.assert_outcomes(passed=2)
@@ -108,7 +111,10 @@ def test_the_forest_can_lie_outside_of_the_root(project):
 def test_an_item_outside_of_the_root_can_be_addressed_as_the_report_names_it(project):
     project.path.joinpath("inner").mkdir()
     project.run(
-        "--rootdir=inner", "--draft-forest=shallow.joblib", "--draft-data=train.csv", "--draft-report=json:r.json"
+        "--rootdir=inner",
+        "--draft-forest=shallow.joblib",
+        "--draft-data=train.csv",
+        "--draft-report=json:r.json",
     )
     item = project.report("r.json")["results"][0]["checks"][1]["item"]
     again = project.run("--rootdir=inner", "--draft-forest=shallow.joblib", "--draft-data=train.csv", item)
@@ -181,7 +187,10 @@ def test_checks_that_a_stopped_run_never_reached_are_listed(project):
 def test_junit_has_a_case_for_every_check_when_asked_for(project):
     project.judge("leaking.joblib", "--junitxml=junit.xml")
     cases = ElementTree.parse(project.path / "junit.xml").getroot().findall(".//testcase")
-    assert [case.get("name") for case in cases] == ["reconstruction-error[artifact]", "perfect-rows[artifact]"]
+    assert [case.get("name") for case in cases] == [
+        "reconstruction-error[artifact]",
+        "perfect-rows[artifact]",
+    ]
     assert all("crossed by" in case.find("failure").text for case in cases)
 
 

@@ -100,9 +100,7 @@ def test_a_marked_test_without_the_result_is_an_error_at_collection(project):
 @pytest.mark.parametrize(
     ("policy_error", "marker_error", "in_force"), [(0.0, 0.9, 0.9), (0.9, 0.0, 0.9), (0.0, 0.001, 0.001)]
 )
-def test_the_larger_error_wins_when_a_marker_and_a_policy_meet(
-    project, policy, policy_error, marker_error, in_force
-):
+def test_the_larger_error_wins_when_a_marker_and_a_policy_meet(project, policy, policy_error, marker_error, in_force):
     project.configure("shallow.joblib")
     project.write("ours.toml", policy(policy_error))
     project.mark(f"max_error={marker_error}")
@@ -115,7 +113,8 @@ def test_the_larger_error_wins_when_a_marker_and_a_policy_meet(
 def test_the_fewer_rows_win_when_a_marker_and_a_policy_meet(project, policy_rows, marker_rows):
     project.configure()
     project.write(
-        "ours.toml", f'schema_version = 1\nname = "ours"\n[rules.perfect-rows]\nmax_perfect_rows = {policy_rows}\n'
+        "ours.toml",
+        f'schema_version = 1\nname = "ours"\n[rules.perfect-rows]\nmax_perfect_rows = {policy_rows}\n',
     )
     project.mark(f"max_perfect_rows={marker_rows}")
     project.run("--draft-policy=ours.toml").assert_outcomes(failed=1)

@@ -15,7 +15,9 @@ def plain(project, without_times):
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("-n0",), ("-p", "no:xdist"), ("-p", "no:cacheprovider"), ("-p", "no:terminal")], ids=" ".join
+    "arguments",
+    [(), ("-n0",), ("-p", "no:xdist"), ("-p", "no:cacheprovider"), ("-p", "no:terminal")],
+    ids=" ".join,
 )
 def test_the_report_is_the_same_when_run_in_one_process(project, plain, without_times, arguments):
     result = project.run(*BOTH, "--draft-report=json:other.json", *arguments)
@@ -50,7 +52,12 @@ def test_the_demo_fails_one_forest_and_passes_the_other(project):
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.assert_outcomes(failed=2, passed=2)
     result.stdout.fnmatch_lines(
-        ["default.joblib *FAILED", "shallow.joblib *passed", "*one-hot quartiles*", "*exit status 1. That is right*"]
+        [
+            "default.joblib *FAILED",
+            "shallow.joblib *passed",
+            "*one-hot quartiles*",
+            "*exit status 1. That is right*",
+        ]
     )
 
 

@@ -48,7 +48,10 @@ def test_a_name_that_pytest_cannot_address_is_a_usage_error(project):
         (["--draft-domain=missing.toml"], "--draft-domain: there is no file"),
         (["--draft-policy=missing.toml"], "--draft-policy: there is no file"),
         (["--draft-data=missing.csv"], "--draft-data: no file matches"),
-        (["--draft-data=shuffled.csv"], "--draft-data: 2 files for 1 forests; give one for all, or one for each"),
+        (
+            ["--draft-data=shuffled.csv"],
+            "--draft-data: 2 files for 1 forests; give one for all, or one for each",
+        ),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
@@ -224,9 +227,15 @@ def test_an_explicit_policy_judges_by_its_own_rules_only(project, policy):
 @pytest.mark.parametrize(
     ("text", "messages"),
     [
-        ('schema_version = 1\nname = "x"\n[rules.reconstruction-error]\nmax_eror = 0.1\n', ["line 4", "max_eror"]),
+        (
+            'schema_version = 1\nname = "x"\n[rules.reconstruction-error]\nmax_eror = 0.1\n',
+            ["line 4", "max_eror"],
+        ),
         ('schema_version = 1\nname = "x"\n[rules.no-such-rule]\na = 1\n', ["line 3", "no-such-rule"]),
-        ('schema_version = 1\nname = "x"\nwhat = 1\n[rules.perfect-rows]\nmax_perfect_rows = 3\n', ["line 3", "what"]),
+        (
+            'schema_version = 1\nname = "x"\nwhat = 1\n[rules.perfect-rows]\nmax_perfect_rows = 3\n',
+            ["line 3", "what"],
+        ),
         ("schema_version = 1\nname = \n", ["line 2", "not valid TOML"]),
         (
             'schema_version = 2\nname = ""\n[rules.reconstruction-error]\nmax_error = 1.5\n',

@@ -121,7 +121,10 @@ def test_a_policy_says_all_that_its_file_says(written):
     assert policy.explicit
     assert policy.allow_inconclusive
     assert policy.adversaries == ("published", "artifact")
-    assert policy.rules == {"perfect-rows": {"max_perfect_rows": 3}, "reconstruction-error": {"max_error": 0.5}}
+    assert policy.rules == {
+        "perfect-rows": {"max_perfect_rows": 3},
+        "reconstruction-error": {"max_error": 0.5},
+    }
 
 
 @pytest.mark.parametrize(
@@ -137,11 +140,17 @@ def test_a_policy_says_all_that_its_file_says(written):
         (HEAD + '[rules.reconstruction-error]\nmax_error = "0.5"\n', ["line 4", "max_error"]),
         (HEAD + "[rules.reconstruction-error]\n", ["line 3", "reconstruction-error"]),
         (HEAD + "[rules]\n", ["line 3", "rules"]),
-        (HEAD + 'adversaries = []\n[rules.perfect-rows]\nmax_perfect_rows = 1\n', ["line 3", "adversaries"]),
+        (HEAD + "adversaries = []\n[rules.perfect-rows]\nmax_perfect_rows = 1\n", ["line 3", "adversaries"]),
         (HEAD + 'adversaries = ["me"]\n[rules.perfect-rows]\nmax_perfect_rows = 1\n', ["line 3", "me"]),
-        (HEAD + "allow_inconclusive = 1\n[rules.perfect-rows]\nmax_perfect_rows = 1\n", ["line 3", "boolean"]),
+        (
+            HEAD + "allow_inconclusive = 1\n[rules.perfect-rows]\nmax_perfect_rows = 1\n",
+            ["line 3", "boolean"],
+        ),
         ("[rules.perfect-rows]\nmax_perfect_rows = 1\n", ["schema_version", "name"]),
-        (HEAD.replace("1", "2") + "[rules.perfect-rows]\nmax_perfect_rows = 1\n", ["line 1", "schema_version"]),
+        (
+            HEAD.replace("1", "2") + "[rules.perfect-rows]\nmax_perfect_rows = 1\n",
+            ["line 1", "schema_version"],
+        ),
         (HEAD + "rules = 3\n", ["line 3", "rules"]),
         ("name = \na = 1", ["not valid TOML", "line 1"]),
         ("a = 1\na = 2\n", ["not valid TOML"]),
@@ -189,7 +198,10 @@ def test_a_further_budget_is_added_and_the_first_policy_stays_as_it_was():
     first = Policy("ours", "by hand", {"perfect-rows": {"max_perfect_rows": 3}}, ("published",), True)
     second = first.tightened({"reconstruction-error": {"max_error": 0.1}})
     assert first.rules == {"perfect-rows": {"max_perfect_rows": 3}}
-    assert second.rules == {"perfect-rows": {"max_perfect_rows": 3}, "reconstruction-error": {"max_error": 0.1}}
+    assert second.rules == {
+        "perfect-rows": {"max_perfect_rows": 3},
+        "reconstruction-error": {"max_error": 0.1},
+    }
     assert (second.adversaries, second.allow_inconclusive) == (("published",), True)
 
 
@@ -260,11 +272,13 @@ def test_a_crossed_budget_stays_crossed_and_doubt_is_never_a_pass(error, max_err
 def test_every_rule_of_a_policy_is_judged_in_its_order():
     rules = {"singled-out-rows": {"max_singled_out_rows": 3}, "perfect-rows": {"max_perfect_rows": 10}}
     checks = judge(examination(), Policy("ours", "by hand", rules))
-    assert [(check.rule, check.result) for check in checks] == [("singled-out-rows", "failed"), ("perfect-rows", "passed")]
+    assert [check.rule for check in checks] == ["singled-out-rows", "perfect-rows"]
+    assert [check.result for check in checks] == ["failed", "passed"]
 
 
 @pytest.mark.parametrize(
-    ("bootstrap", "adversary", "seed"), [(True, "artifact", True), (False, "artifact", False), (True, "published", False)]
+    ("bootstrap", "adversary", "seed"),
+    [(True, "artifact", True), (False, "artifact", False), (True, "published", False)],
 )
 def test_a_failure_names_the_seeds_only_where_they_are_what_was_used(bootstrap, adversary, seed):
     found = examination(adversary=adversary)

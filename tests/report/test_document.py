@@ -14,7 +14,8 @@ from pytest_draft.report.document import document, merged
 from pytest_draft.report.json_report import render
 from pytest_draft.report.result import METRICS, result_of
 
-POLICY = Policy("ours", "by hand", {"reconstruction-error": {"max_error": 0.1}, "perfect-rows": {"max_perfect_rows": 1}})
+RULES = {"reconstruction-error": {"max_error": 0.1}, "perfect-rows": {"max_perfect_rows": 1}}
+POLICY = Policy("ours", "by hand", RULES)
 
 
 def result(
@@ -87,7 +88,9 @@ def test_the_order_in_which_items_ran_leaves_no_trace():
     assert len(set(reports)) == 1
 
 
-@pytest.mark.parametrize("other", [{"path": "b.joblib"}, {"adversary": "published"}, {"data": "other.csv"}, {"data": None}])
+@pytest.mark.parametrize(
+    "other", [{"path": "b.joblib"}, {"adversary": "published"}, {"data": "other.csv"}, {"data": None}]
+)
 def test_what_was_judged_apart_stays_apart(other):
     assert len(merged([result(), result(**other)])) == 2
 
