@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from pytest_draft.attack.integer import descend, rounded, solve
+from pytest_draft.attack.integer import Model, descend, rounded
 from pytest_draft.attack.problem import InfeasibleError, IntArray, System
 from pytest_draft.attack.propagate import propagate
 from pytest_draft.attack.relax import relax
@@ -163,11 +163,10 @@ def solve_exactly(
             placed, mass = piece.solve(search, np.random.default_rng([search.seed, int(columns[0])]))
             rows[columns] += placed
             expected[columns] += mass
-            alternatives = piece.alternatives(placed, search)
-            unique &= alternatives is not None and len(alternatives.rows) == 1 and alternatives.complete
-            if alternatives is not None and len(alternatives.rows) > 1:
-                listed = tuple(lower[columns] + other for other in alternatives.rows)
-                open_parts.append(Alternatives(columns, listed, alternatives.complete))
+            others, complete = piece.others(placed, search) or ([placed], False)
+            unique &= complete and len(others) == 1
+            if len(others) > 1:
+                open_parts.append(Alternatives(columns, tuple(lower[columns] + other for other in others), complete))
     residual = system.missed(rows)
     return Solution(rows, expected, residual, tuple(open_parts), unique and not residual)
 
@@ -251,17 +250,11 @@ class _Piece:
                 break
             columns = np.sort(order[:limit])
             part = self.system.only(columns)
-            run = partial(
-                solve,
-                part,
-                self.room[columns],
-                seed=search.seed,
-                workers=search.workers,
-                timebox=search.timebox,
-            )
+            model = Model(part, self.room[columns])
+            ask = partial(model.solve, seed=search.seed, workers=search.workers, timebox=search.timebox)
             exact = best[columns]
             if part.missed(exact):
-                answer = run(hint=exact, effort=np.inf if whole else _FIRST_EFFORT * limit / _FIRST_CANDIDATES)
+                answer = ask(hint=exact, effort=np.inf if whole else _FIRST_EFFORT * limit / _FIRST_CANDIDATES)
                 if whole and answer.status == "INFEASIBLE":
                     raise InfeasibleError
                 if answer.rows is None:
@@ -270,30 +263,30 @@ class _Piece:
                         break
                     continue
                 exact = answer.rows
-            nearer = run(hint=exact, effort=_NEAR_EFFORT, near=mass[columns])
+            model.prefer(mass[columns])
+            nearer = ask(hint=exact, effort=_NEAR_EFFORT)
             found = np.zeros_like(best)
             found[columns] = exact if nearer.rows is None else nearer.rows
             return found
         return best
 
-    def alternatives(self, rows: IntArray, search: Search) -> Alternatives | None:
-        """List other datasets with residual 0; None where that was not tried."""
-        if self.system.missed(rows) or len(rows) > _PROOF_CANDIDATES:
+    def others(self, rows: IntArray, search: Search) -> tuple[list[IntArray], bool] | None:
+        """List datasets with residual 0, `rows` first, and whether these are all; None where that was not tried."""
+        if self.system.missed(rows) or len(rows) > _PROOF_CANDIDATES or search.timebox.over:
             return None
         found = [rows]
         with search.clock("prove"):
+            model = Model(self.system, self.room)
             while len(found) < MOST_ALTERNATIVES:
-                answer = solve(
-                    self.system,
-                    self.room,
+                model.exclude(found[-1])
+                answer = model.solve(
                     hint=rows,
                     effort=_PROOF_EFFORT / len(found),
                     seed=search.seed,
                     workers=search.workers,
                     timebox=search.timebox,
-                    other_than=found,
                 )
                 if answer.rows is None:
-                    return Alternatives(np.empty(0, dtype=np.int64), tuple(found), answer.status == "INFEASIBLE")
+                    return found, answer.status == "INFEASIBLE"
                 found.append(answer.rows)
-        return Alternatives(np.empty(0, dtype=np.int64), tuple(found), False)
+        return found, False

@@ -6,7 +6,6 @@ most; CP-SAT decides what is left.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,93 +104,81 @@ class Answer:
     rows: IntArray | None
 
 
-def solve(
-    system: System,
-    upper: IntArray,
-    *,
-    hint: IntArray,
-    effort: float,
-    seed: int,
-    workers: int,
-    timebox: TimeBox,
-    near: NDArray[np.float64] | None = None,
-    other_than: Sequence[IntArray] = (),
-) -> Answer:
-    """Find a dataset with residual 0 by CP-SAT.
+class Model:
+    """The equations as a CP-SAT model, built once and asked several times.
 
     Parameters
     ----------
     system : System
     upper : ndarray of int64, shape (n_candidates,)
-    hint : ndarray of int64, shape (n_candidates,)
-        Where the search starts.
-    effort : float
-        CP-SAT's deterministic time, in its units (about seconds on one core).
-    seed, workers : int
-    timebox : TimeBox
-    near : ndarray of float64, shape (n_candidates,), or None
-        If given, the sum of absolute differences to it is minimised.
-    other_than : sequence of ndarray of int64, shape (n_candidates,)
-        Datasets that the answer must differ from; totals are equal, so somewhere the answer has fewer rows
-        than each of them.
-
-    Returns
-    -------
-    Answer
     """
-    if timebox.over:
-        return Answer("UNKNOWN", None)
-    model = cp_model.CpModel()
-    variables = [model.new_int_var(0, int(most), "") for most in upper]
-    rows_of = system.matrix.tocsr()
-    for i in range(rows_of.shape[0]):
-        part = slice(rows_of.indptr[i], rows_of.indptr[i + 1])
-        terms = [variables[j] for j in rows_of.indices[part]]
-        if terms or system.observed[i]:
-            model.add(cp_model.LinearExpr.weighted_sum(terms, rows_of.data[part].tolist()) == int(system.observed[i]))
-    for variable, value in zip(variables, hint.tolist(), strict=True):
-        model.add_hint(variable, value)
-    if near is not None:
-        _minimise_distance(model, variables, upper, near)
-    for known in other_than:
-        _differ(model, variables, upper, known)
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = max(timebox.remaining, 1e-3)
-    solver.parameters.max_deterministic_time = effort
-    solver.parameters.num_workers = workers
-    solver.parameters.interleave_search = workers > 1  # several workers, and still the same answer every time
-    solver.parameters.random_seed = seed % 2**31
-    status = solver.solve(model)
-    found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
-    rows = np.array([solver.value(variable) for variable in variables], dtype=np.int64) if found else None
-    return Answer(solver.status_name(status), rows)
 
+    def __init__(self, system: System, upper: IntArray) -> None:
+        self._upper = upper
+        self._model = cp_model.CpModel()
+        self._variables = [self._model.new_int_var(0, int(most), "") for most in upper]
+        equations = system.matrix.tocsr()
+        for i, observed in enumerate(system.observed.tolist()):
+            part = slice(equations.indptr[i], equations.indptr[i + 1])
+            terms = [self._variables[j] for j in equations.indices[part]]
+            if terms or observed:
+                total = cp_model.LinearExpr.weighted_sum(terms, equations.data[part].tolist())
+                self._model.add(total == observed)
 
-def _minimise_distance(
-    model: cp_model.CpModel, variables: list[cp_model.IntVar], upper: IntArray, near: NDArray[np.float64]
-) -> None:
-    """Minimise the sum of |h - near|."""
-    single = upper == 1
-    terms = [variables[j] for j in np.flatnonzero(single)]
-    costs = np.rint(_SCALE * (1 - 2 * np.minimum(near[single], 1.0))).astype(np.int64).tolist()
-    for j in np.flatnonzero(~single):
-        distance = model.new_int_var(0, int(upper[j]), "")
-        nearest = int(np.rint(near[j]))
-        model.add(distance >= variables[j] - nearest)
-        model.add(distance >= nearest - variables[j])
-        terms.append(distance)
-        costs.append(_SCALE)
-    model.minimize(cp_model.LinearExpr.weighted_sum(terms, costs))
+    def prefer(self, near: NDArray[np.float64]) -> None:
+        """From now on, minimise the sum of absolute differences to `near`, shape (n_candidates,)."""
+        single = self._upper == 1
+        terms = [self._variables[j] for j in np.flatnonzero(single)]
+        costs = np.rint(_SCALE * (1 - 2 * np.minimum(near[single], 1.0))).astype(np.int64).tolist()
+        for j in np.flatnonzero(~single):
+            distance = self._model.new_int_var(0, int(self._upper[j]), "")
+            nearest = int(np.rint(near[j]))
+            self._model.add(distance >= self._variables[j] - nearest)
+            self._model.add(distance >= nearest - self._variables[j])
+            terms.append(distance)
+            costs.append(_SCALE)
+        self._model.minimize(cp_model.LinearExpr.weighted_sum(terms, costs))
 
+    def exclude(self, known: IntArray) -> None:
+        """From now on, leave out a dataset: totals are equal, so any other has fewer rows than it somewhere."""
+        fewer = []
+        for j in np.flatnonzero(known):
+            if self._upper[j] == 1:
+                fewer.append(self._variables[j].negated())
+                continue
+            literal = self._model.new_bool_var("")
+            self._model.add(self._variables[j] < int(known[j])).only_enforce_if(literal)
+            fewer.append(literal)
+        self._model.add_bool_or(fewer)
 
-def _differ(model: cp_model.CpModel, variables: list[cp_model.IntVar], upper: IntArray, known: IntArray) -> None:
-    """Ask for fewer rows than `known` has in at least one candidate."""
-    fewer = []
-    for j in np.flatnonzero(known):
-        if upper[j] == 1:
-            fewer.append(variables[j].negated())
-            continue
-        literal = model.new_bool_var("")
-        model.add(variables[j] < int(known[j])).only_enforce_if(literal)
-        fewer.append(literal)
-    model.add_bool_or(fewer)
+    def solve(self, *, hint: IntArray, effort: float, seed: int, workers: int, timebox: TimeBox) -> Answer:
+        """Find a dataset with residual 0.
+
+        Parameters
+        ----------
+        hint : ndarray of int64, shape (n_candidates,)
+            Where the search starts.
+        effort : float
+            CP-SAT's deterministic time, in its units (about seconds on one core).
+        seed, workers : int
+        timebox : TimeBox
+
+        Returns
+        -------
+        Answer
+        """
+        if timebox.over:
+            return Answer("UNKNOWN", None)
+        self._model.clear_hints()  # type: ignore[no-untyped-call]
+        for variable, value in zip(self._variables, hint.tolist(), strict=True):
+            self._model.add_hint(variable, value)
+        solver = cp_model.CpSolver()
+        solver.parameters.max_time_in_seconds = max(timebox.remaining, 1e-3)
+        solver.parameters.max_deterministic_time = effort
+        solver.parameters.num_workers = workers
+        solver.parameters.interleave_search = workers > 1  # several workers, and still the same answer every time
+        solver.parameters.random_seed = seed % 2**31
+        status = solver.solve(self._model)
+        found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+        rows = np.array([solver.value(variable) for variable in self._variables], dtype=np.int64) if found else None
+        return Answer(solver.status_name(status), rows)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from pytest_draft.attack.exact import Search, solve_exactly
-from pytest_draft.attack.integer import descend, rounded, solve
+from pytest_draft.attack.integer import Model, descend, rounded
 from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError, System, group_by_occurrences
 from pytest_draft.attack.propagate import propagate
 from pytest_draft.attack.relax import relax
@@ -46,9 +46,14 @@ def every_solution(system, upper):
     return grid[(grid @ system.matrix.toarray().T == system.observed).all(axis=1)]
 
 
-def run(system, upper, **options):
+def run(system, upper, near=None, other_than=(), **options):
     options = {"hint": np.zeros_like(upper), "effort": np.inf, "seed": 0, "workers": 1} | options
-    return solve(system, upper, timebox=TimeBox(60), **options)
+    model = Model(system, upper)
+    if near is not None:
+        model.prefer(near)
+    for known in other_than:
+        model.exclude(known)
+    return model.solve(timebox=TimeBox(60), **options)
 
 
 @PROPERTY
@@ -189,7 +194,7 @@ def test_cp_sat_without_time_answers_nothing():
     now = iter([0.0])
     system = System(sparse.csc_array(np.ones((1, 1), np.int32)), np.array([1]))
     over = TimeBox(1, clock=lambda: next(now, 2.0))
-    answer = solve(system, np.array([1]), hint=np.array([1]), effort=1, seed=0, workers=1, timebox=over)
+    answer = Model(system, np.array([1])).solve(hint=np.array([1]), effort=1, seed=0, workers=1, timebox=over)
     assert (answer.status, answer.rows) == ("UNKNOWN", None)
 
 
