@@ -59,7 +59,11 @@ class CheckItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
         """Return what a failed check shows: sentence, cause, remedy."""
         if isinstance(excinfo.value, CheckFailed):
-            return explained(excinfo.value.check)
+            check = excinfo.value.check
+            if check.result != "inconclusive":
+                return explained(check)
+            first = GateSession.of(self.config).told.setdefault(f"{self.path}: {check.sentence}", self.name)
+            return explained(check) if first == self.name else f"inconclusive, for the same reason as {first}"
         # a bug: only its kind, because a traceback could show rows of data
         return f"internal error: {excinfo.type.__name__}; please report it"
 

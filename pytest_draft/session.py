@@ -63,6 +63,7 @@ class GateSession:
         self._shared = Shared.of(config)
         self._memo: dict[tuple[Case, int | None], tuple[Examination, Reconstruction | None]] = {}
         self._in_memory: dict[int, object] = {}
+        self.told: dict[str, str] = {}  # why checks are inconclusive, and the first item that said so
         try:
             self.explicit_policy = read_policy(self.settings.policy) if self.settings.policy else None
             for name in self.settings.adversaries:
