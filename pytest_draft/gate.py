@@ -235,8 +235,14 @@ class _Steps:
             raise OutOfTimeError
         if self.reconstruction.status == "not converged":
             self.reasons.append(
-                f"the attack did not converge in its time box of {case.seconds:g} s: its residual is "
-                f"{self.reconstruction.residual:,}, the truth's is 0, so its error is only an upper bound"
+                f"the attack did not converge in {attack_box.seconds:g} s, its share of the time box of "
+                f"{case.seconds:g} s: its residual is {self.reconstruction.residual:,}, the truth's is 0, so its error "
+                "is only an upper bound; give it more time with --draft-budget"
+            )
+        elif self.reconstruction.cut_short:
+            self.reasons.append(
+                f"the attack was cut short after {attack_box.seconds:g} s, its share of the time box of "
+                f"{case.seconds:g} s, so its error is only an upper bound; give it more time with --draft-budget"
             )
         if len(self.data.rows) == len(self.reconstruction.rows):
             self.findings = evaluate(

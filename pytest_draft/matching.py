@@ -72,6 +72,10 @@ class Weights:
     columns: NDArray[np.float64]
     total: float
 
+    def only(self, columns: IntArray) -> Weights:
+        """Return the weights of some columns; the mean is taken over these."""
+        return Weights(self.columns[columns], self.total * len(columns) / len(self.columns))
+
 
 def encoded_weights(domain: Domain) -> Weights:
     """Return the weights of the error on encoded columns (the papers' number).

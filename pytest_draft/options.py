@@ -143,6 +143,8 @@ def resolve(config: pytest.Config) -> Settings:
     if seed < 0:
         raise pytest.UsageError(f"--draft-seed: at least 0, not {seed}")
     option = config.option
+    policy, domain, reports = _path(config, "policy"), _path(config, "domain"), _reports(config)
+    _refuse_overwriting(reports, [*forests, *filter(None, (*data, policy, domain))])
     return Settings(
         active=is_active(config),
         only=bool(option.draft_only or option.draft_demo or config.getini("draft_only")),
@@ -150,13 +152,13 @@ def resolve(config: pytest.Config) -> Settings:
         forests=forests,
         data=data,
         target=_first(config, "target", None),
-        domain=_path(config, "domain"),
-        policy=_path(config, "policy"),
+        domain=domain,
+        policy=policy,
         adversaries=tuple(option.draft_adversary or config.getini("draft_adversary")),
         seconds=float(seconds),
         seed=seed,
         workers=workers,
-        reports=_reports(config),
+        reports=reports,
     )
 
 
@@ -206,7 +208,7 @@ def _data(config: pytest.Config, n_forests: int) -> tuple[Path | None, ...]:
     origin, paths = _given(config, "data")
     found = [_absolute(match) for path in paths for match in _expanded(origin, path)]
     if len(found) == 1:
-        return tuple(found * n_forests)
+        return tuple(found * max(n_forests, 1))  # a project's own draft_forest goes with it too
     if found and len(found) != n_forests:
         raise pytest.UsageError(
             f"{origin}: {len(found)} files for {n_forests} forests; give one for all, or one for each"
@@ -238,6 +240,15 @@ def _reports(config: pytest.Config) -> tuple[tuple[str, Path], ...]:
             raise pytest.UsageError(f"{origin}: {str(target)!r} cannot be written: its folder is missing, or it is one")
         reports.append((kind, target))
     return tuple(reports)
+
+
+def _refuse_overwriting(reports: tuple[tuple[str, Path], ...], inputs: list[Path]) -> None:
+    """Refuse a report that would take the place of what it is about, or of another report."""
+    taken = {path.resolve() for path in inputs}
+    for _, path in reports:
+        if path.resolve() in taken:
+            raise pytest.UsageError(f"--draft-report: {str(path)!r} is read or written in this run already")
+        taken.add(path.resolve())
 
 
 def _absolute(path: Path) -> Path:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_draft.summary import Summary
 
 _SUMMARY = pytest.StashKey["Summary"]()
+_MARKED = "draft_marked_tests"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -100,8 +101,7 @@ def pytest_runtest_makereport(
         _judge_marked(item, report, result)
     elif item.get_closest_marker(marks.NAME) is not None:
         if report.outcome == "passed":  # unittest's methods have no fixtures; and the fixture can be replaced
-            report.outcome = "failed"
-            report.longrepr = f"{marks.NAME}: nothing was checked: draft_result is missing or was replaced"
+            _fail(report, f"{marks.NAME}: nothing was checked: draft_result is missing or was replaced")
     elif is_active(item.config):
         from pytest_draft.items import RECORD
 
@@ -122,46 +122,69 @@ def _judge_marked(item: pytest.Item, report: pytest.TestReport, result: DraftRes
         for check in result.checks
         if check.result == "failed" or (check.result == "inconclusive" and not result.policy.allow_inconclusive)
     ]
-    if crossed and report.outcome == "passed":
-        report.outcome = "failed"
-        report.longrepr = "\n\n".join(f"{check.rule}[{check.adversary}]\n{explained(check)}" for check in crossed)
+    if crossed and report.outcome != "failed":  # also where the test expects to fail, or skips itself
+        _fail(report, "\n\n".join(f"{check.rule}[{check.adversary}]\n{explained(check)}" for check in crossed))
+
+
+def _fail(report: pytest.TestReport, why: str) -> None:
+    report.outcome = "failed"
+    report.longrepr = why
+    if hasattr(report, "wasxfail"):
+        del report.wasxfail  # pytest would not count the failure
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Begin to gather what the reports carry, on the process that shows them."""
-    if hasattr(session.config, "workerinput"):
-        return
-    session.config.pluginmanager.register(_Gatherer(session.config), "draft-gatherer")
+    """Begin to gather what the reports carry; a worker of a distributed run only tells what it has collected."""
+    gatherer = _Marked(session.config) if hasattr(session.config, "workerinput") else _Gatherer(session.config)
+    session.config.pluginmanager.register(gatherer, "draft-gatherer")
 
 
-class _Gatherer:
-    """Gathers what test reports carry, writes the reports and shows the table."""
+class _Marked:
+    """Gathers the marked tests that a process collects, and hands them to xdist's controller."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.records: list[dict[str, object]] = []
-        self.left: list[str] = []
+        self.marked: set[str] = set()
 
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Keep the marked tests that are not run."""
-        self.left += [item.nodeid for item in items if item.get_closest_marker(marks.NAME) is not None]
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """Note a marked test, before anything can deselect it."""
+        if item.get_closest_marker(marks.NAME) is not None:
+            self.marked.add(item.nodeid)
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Hand the marked tests over."""
+        self.config.workeroutput[_MARKED] = sorted(self.marked)  # type: ignore[attr-defined]
+
+
+class _Gatherer(_Marked):
+    """Gathers what test reports carry, writes the reports and shows the table."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        super().__init__(config)
+        self.records: list[dict[str, object]] = []
+        self.judged: set[str] = set()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over the marked tests of a worker; one that has crashed tells nothing."""
+        self.marked.update(getattr(node, "workeroutput", {}).get(_MARKED, ()))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a report carries, also one that came from another process."""
         record = getattr(report, "draft", None)
         if record is not None:
             self.records.append(record)
-        elif report.skipped and marks.NAME in report.keywords:
-            self.left.append(report.nodeid)
+            self.judged.add(report.nodeid)
 
     def _summary(self) -> Summary | None:
-        asked = self.records or is_active(self.config) or (self.left and is_strict(self.config))
+        left = sorted(self.marked - self.judged)
+        asked = self.records or is_active(self.config) or (left and is_strict(self.config))
         if self.config.option.collectonly or not asked:
             return None
         if _SUMMARY not in self.config.stash:
             from pytest_draft.summary import Summary
 
-            self.config.stash[_SUMMARY] = Summary.of(self.config, self.records, self.left)
+            self.config.stash[_SUMMARY] = Summary.of(self.config, self.records, left)
         return self.config.stash[_SUMMARY]
 
     @pytest.hookimpl(trylast=True)

@@ -19,7 +19,7 @@ from pytest_draft.options import Settings, resolve
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
 from pytest_draft.policy.verdict import Check
 from pytest_draft.report.result import result_of
-from pytest_draft.sharing import Shared
+from pytest_draft.sharing import Shared, Stamps, stamps
 
 SESSION = pytest.StashKey["GateSession"]()
 
@@ -61,7 +61,7 @@ class GateSession:
         self.root = config.rootpath
         self.demo_folder = self.settings.forests[0].parent if config.option.draft_demo else None
         self._shared = Shared.of(config)
-        self._memo: dict[tuple[Case, int | None], tuple[Examination, Reconstruction | None]] = {}
+        self._memo: dict[tuple[Case, Stamps, int | None], tuple[Examination, Reconstruction | None]] = {}
         self._in_memory: dict[int, object] = {}
         self.told: dict[str, str] = {}  # why checks are inconclusive, and the first item that said so
         try:
@@ -128,7 +128,7 @@ class GateSession:
 
     def examine(self, case: Case, data: object = None) -> tuple[Examination, Reconstruction | None]:
         """Examine a case, once in this process."""
-        key = (case, None if data is None else id(data))
+        key = (case, stamps(case), None if data is None else id(data))
         if key not in self._memo:
             self._in_memory[id(data)] = data  # keeps the object, and with it its id, alive
             self._memo[key] = examine(case, data)

@@ -16,13 +16,28 @@ import pytest
 from filelock import FileLock
 
 from pytest_draft.evaluate.baselines import Baseline
-from pytest_draft.evaluate.findings import Findings
+from pytest_draft.evaluate.findings import Findings, Told
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.gate import ArtifactFacts, Case, DataFacts, DomainFacts, Examination
 from pytest_draft.matching import Distance
 
 FOLDER = "draft_shared_folder"
 """Under this name, xdist's controller tells its workers where to share what they have found out."""
+
+
+Stamps = tuple[tuple[int, int, int] | None, ...]
+
+
+def stamps(case: Case) -> Stamps:
+    """Return what changes when a case's files do: inode, size and time of change of each."""
+    found: list[tuple[int, int, int] | None] = []
+    for path in (case.artifact, case.data, case.domain):
+        try:
+            status = Path(path).stat() if path is not None else None
+        except OSError:  # reading it will say what is wrong
+            status = None
+        found.append((status.st_ino, status.st_size, status.st_mtime_ns) if status else None)
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -47,7 +62,7 @@ class Shared:
         """Return a case's examination; the first process to ask computes it, the others wait."""
         if self.folder is None:
             return compute()
-        name = hashlib.sha256(repr(case).encode()).hexdigest()
+        name = hashlib.sha256(repr((case, stamps(case))).encode()).hexdigest()
         path = self.folder / f"{name}.json"
         with FileLock(self.folder / f"{name}.lock"):
             if not path.exists():
@@ -66,6 +81,10 @@ def _examination(content: dict[str, Any]) -> Examination:
         findings = content["findings"]
         for name, kind in _PARTS.items():
             findings[name] = kind(**findings[name])
+        if findings["told"] is not None:
+            told = findings["told"]
+            told["error"], told["split_half"] = Distance(**told["error"]), Baseline(**told["split_half"])
+            findings["told"] = Told(**told)
         content["findings"] = Findings(**findings)
     return Examination(**_tupled(content))
 

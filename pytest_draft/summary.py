@@ -20,7 +20,7 @@ _HEADINGS = (
     "forest",
     "adversary",
     "solver",
-    "error (random)",
+    "error (split-half, random)",
     "perfect rows",
     "singled out",
     "time",
@@ -72,7 +72,10 @@ class Summary:
             except (OSError, ValueError) as error:  # whatever it says could quote what was to be written
                 self.not_written[path] = type(error).__name__
         passed = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-        if passed and (self.not_written or (self.session.settings.strict and self.report["not_run"])):
+        strictly_failed = self.session.settings.strict and (
+            self.report["not_run"] or self.report["verdict"] == "failed"
+        )
+        if passed and (self.not_written or strictly_failed):
             return int(pytest.ExitCode.TESTS_FAILED)
         return exitstatus
 
@@ -87,8 +90,9 @@ class Summary:
             for line in _sentences(result):
                 terminal.line(line)
         if not_run := self.report["not_run"]:
+            so = "" if self.report["verdict"] == "failed" else ", so the verdict is inconclusive"
             strict = "; --draft-strict fails the run" if self.session.settings.strict else ""
-            terminal.line(f"not run, so the verdict is inconclusive{strict}: {', '.join(not_run)}")
+            terminal.line(f"not run{so}{strict}: {', '.join(not_run)}")
         for kind, path in self.session.settings.reports:
             problem = self.not_written.get(path)
             terminal.line(
@@ -109,7 +113,7 @@ def _row(result: dict[str, Any]) -> tuple[str, ...]:
         one_line(result["artifact"]["path"]),
         result["adversary"],
         result["solver_status"],
-        f"{_error(result)} ({_number(metrics['random_error'])})",
+        f"{_error(result)} ({_number(metrics['split_half_error'])}, {_number(metrics['random_error'])})",
         of("perfect_rows", "n_rows"),
         of("singled_out_rows", "unique_rows"),
         f"{result['seconds']:.1f} s",

@@ -13,6 +13,7 @@ from pytest_draft.evaluate.baselines import Baseline, random_baseline, split_hal
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.matching import (
     Distance,
+    Rows,
     encoded_weights,
     matched_distance,
     original_weights,
@@ -20,6 +21,31 @@ from pytest_draft.matching import (
     unmatched,
 )
 from pytest_draft.timebox import TimeBox
+
+NEARLY_CONSTANT = 0.95
+"""A column in which the commonest value has at least this share says nothing of nearly everybody."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """The same figures without (nearly) constant attributes that the forest never tests.
+
+    Such an attribute can only be guessed, and says nothing of anybody; but a wrong guess is wrong in every row,
+    and would hide that all the rest is right.
+
+    Attributes
+    ----------
+    columns : int
+        Encoded columns that are left.
+    error : Distance
+    perfect_rows : int
+    split_half : Baseline
+    """
+
+    columns: int
+    error: Distance
+    perfect_rows: int
+    split_half: Baseline
 
 
 @dataclass(frozen=True)
@@ -50,6 +76,8 @@ class Findings:
         One half of the training data against the other.
     identity : Identity
         Whether these rows trained the forest.
+    told : Told or None
+        None where there are no such attributes, or no others.
     """
 
     n_rows: int
@@ -63,6 +91,7 @@ class Findings:
     random: Baseline
     split_half: Baseline
     identity: Identity
+    told: Told | None = None
 
 
 def evaluate(
@@ -112,7 +141,31 @@ def evaluate(
         unique_rows=int(unique.sum()),
         rows_in_order=in_order,
         free_share=float(reconstruction.free.mean()),
+        told=_told(reconstruction, truth, domain, seed, timebox),
         split_half=split_half_baseline(truth, weights, seed, timebox),
         random=random_baseline(truth, domain, weights, seed, timebox),
         identity=identity,
+    )
+
+
+def _told(reconstruction: Reconstruction, truth: Rows, domain: Domain, seed: int, timebox: TimeBox) -> Told | None:
+    """Return the figures without (nearly) constant attributes that are open in every row."""
+    if reconstruction.rows is None or reconstruction.free is None:
+        return None
+    kept: list[int] = []
+    for a, attribute in enumerate(domain.attributes):
+        columns = list(attribute.columns)
+        commonest = np.bincount(row_identities(truth[:, columns])[0]).max() / len(truth)
+        if not reconstruction.free[:, a].all() or commonest < NEARLY_CONSTANT:
+            kept += columns
+    if not kept or len(kept) == domain.n_columns:
+        return None
+    columns = sorted(kept)
+    mine, theirs = truth[:, columns], reconstruction.rows[:, columns]
+    weights = encoded_weights(domain).only(np.array(columns))
+    return Told(
+        columns=len(columns),
+        error=matched_distance(mine, theirs, weights, timebox),
+        perfect_rows=len(mine) - len(unmatched(*row_identities(mine, theirs))[0]),
+        split_half=split_half_baseline(mine, weights, seed, timebox),
     )

@@ -10,28 +10,35 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     """Fail when more rows are perfect than a threshold allows."""
     outcomes = []
     if "max_perfect_rows" in thresholds:
-        outcomes.append(_against(findings, thresholds["max_perfect_rows"], ""))
+        outcomes.append(_against(findings.perfect_rows, findings.n_rows, thresholds["max_perfect_rows"], ""))
     if "max_share_beyond_split_half" in thresholds:
         share, baseline = thresholds["max_share_beyond_split_half"], findings.split_half.perfect_rows
         if baseline is not None:
-            most = baseline + share * (findings.n_rows - baseline)
-            outcomes.append(
-                _against(findings, most, f" (the split-half baseline of {baseline:.1f} and {share:g} of the rest)")
-            )
+            outcomes.append(_beyond(findings.perfect_rows, findings.n_rows, share, baseline, ""))
         else:
             outcomes.append(_without_baseline(findings))
+        told = findings.told
+        if told is not None and told.split_half.perfect_rows is not None:
+            on = f" on {told.columns} columns, without (nearly) constant ones that no tree tests"
+            outcomes.append(_beyond(told.perfect_rows, findings.n_rows, share, told.split_half.perfect_rows, on))
     return combined(outcomes)
 
 
-def _against(findings: Findings, most: float, where_from: str) -> Outcome:
-    perfect, n_rows = findings.perfect_rows, findings.n_rows
+def _beyond(perfect: int, n_rows: int, share: float, baseline: float, on: str) -> Outcome:
+    most = baseline + share * (n_rows - baseline)
+    where_from = f" (the split-half baseline of {baseline:.1f} and {share:g} of the rest)"
+    return _against(perfect, n_rows, most, where_from, on)
+
+
+def _against(perfect: int, n_rows: int, most: float, where_from: str, on: str = "") -> Outcome:
     allowed = f"at most {most:.4g} are allowed{where_from}"
     if perfect > most or (where_from and perfect == n_rows):
         return Outcome(
             "failed",
-            f"the attack rebuilds {perfect:,} of {n_rows:,} rows perfectly; {allowed}, crossed by {perfect - most:.4g}",
+            f"the attack rebuilds {perfect:,} of {n_rows:,} rows perfectly{on}; {allowed}, "
+            f"crossed by {perfect - most:.4g}",
         )
-    return Outcome("passed", f"{perfect:,} of {n_rows:,} rows are rebuilt perfectly; {allowed}")
+    return Outcome("passed", f"{perfect:,} of {n_rows:,} rows are rebuilt perfectly{on}; {allowed}")
 
 
 def _without_baseline(findings: Findings) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_draft.evaluate.findings import Findings
+from pytest_draft.matching import Distance
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
 
@@ -10,7 +11,7 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     """Fail when the attack rebuilds the training data with an error of at most a threshold."""
     outcomes = []
     if "max_error" in thresholds:
-        outcomes.append(_against(findings, thresholds["max_error"], ""))
+        outcomes.append(_against(findings.error, thresholds["max_error"], ""))
     baselines = {
         "max_error_of_split_half": ("split-half", findings.split_half.error),
         "max_error_of_random": ("random", findings.random.error),
@@ -22,23 +23,29 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
             outcomes.append(_without_baseline(findings, name))
             continue
         bar = thresholds[key] * error
-        outcomes.append(_against(findings, bar, f" ({thresholds[key]:g} x the {name} baseline of {error:.4f})"))
+        where_from = f" ({thresholds[key]:g} x the {name} baseline of {error:.4f})"
+        outcomes.append(_against(findings.error, bar, where_from))
+    told = findings.told
+    if told is not None and told.split_half.error is not None and "max_error_of_split_half" in thresholds:
+        share = thresholds["max_error_of_split_half"]
+        where_from = f" ({share:g} x their split-half baseline of {told.split_half.error:.4f})"
+        on = f" on {told.columns} columns, without (nearly) constant ones that no tree tests"
+        outcomes.append(_against(told.error, share * told.split_half.error, where_from, on))
     return combined(outcomes)
 
 
-def _against(findings: Findings, bar: float, where_from: str) -> Outcome:
-    error = findings.error
+def _against(error: Distance, bar: float, where_from: str, on: str = "") -> Outcome:
     fails_at = f"the check fails at an error of at most {bar:.4f}{where_from}"
     if error.upper <= bar:
         shown = f"{error.upper:.4f}" if error.exact is not None else f"at most {error.upper:.4f}"
         return Outcome(
             "failed",
-            f"the attack rebuilds the training data with an error of {shown}; {fails_at}, "
+            f"the attack rebuilds the training data with an error of {shown}{on}; {fails_at}, "
             f"crossed by {bar - error.upper:.4f}",
         )
     if error.lower > bar:
         shown = f"{error.lower:.4f}" if error.exact is not None else f"at least {error.lower:.4f}"
-        return Outcome("passed", f"the attack's error is {shown}; {fails_at}")
+        return Outcome("passed", f"the attack's error is {shown}{on}; {fails_at}")
     return Outcome(
         "inconclusive",
         f"the attack's error is only known to lie between {error.lower:.4f} and {error.upper:.4f}; {fails_at}",

@@ -29,6 +29,9 @@ METRICS = (
     "n_rows",
     "rows_in_order",
     "free_share",
+    "told_columns",
+    "told_error",
+    "told_perfect_rows",
     "residual",
     "reproduced_trees",
 )
@@ -114,6 +117,12 @@ def metrics_of(examination: Examination) -> dict[str, float | int | None]:
         rows_in_order=findings.rows_in_order,
         free_share=findings.free_share,
     )
+    if findings.told is not None:
+        metrics.update(
+            told_columns=findings.told.columns,
+            told_error=findings.told.error.exact,
+            told_perfect_rows=findings.told.perfect_rows,
+        )
     return metrics
 
 

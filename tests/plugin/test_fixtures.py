@@ -182,3 +182,19 @@ def test_the_attack_needs_no_data_when_a_domain_is_given(project):
         "    assert draft_result.verdict == 'inconclusive'\n",
     )
     project.run().assert_outcomes(passed=1)
+
+
+def test_another_model_under_the_same_path_is_judged_anew(project):
+    project.write(
+        "conftest.py",
+        "import shutil, pathlib, pytest\n"
+        "here = pathlib.Path(__file__).parent\n"
+        "@pytest.fixture(scope='session', params=['shallow', 'leaking'])\n"
+        "def draft_forest(request):\n"
+        "    return pathlib.Path(shutil.copy(here / f'{request.param}.joblib', here / 'model.joblib'))\n",
+    )
+    project.write(
+        "test_marked.py",
+        "import pytest\n@pytest.mark.reconstruction_budget(max_perfect_rows=35)\ndef test_release(draft_result): ...\n",
+    )
+    project.run("--draft-data=train.csv").assert_outcomes(passed=1, failed=1)

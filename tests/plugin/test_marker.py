@@ -185,15 +185,33 @@ def test_a_tests_own_failure_stays_when_its_budgets_are_met(project):
     result.stdout.fnmatch_lines(["*assert 40 == 41*"])
 
 
-def test_a_skipped_marked_test_stays_skipped(project):
+@pytest.mark.parametrize("end", ["pytest.skip('not today')", "pytest.xfail('not today')"])
+def test_a_test_that_ends_itself_fails_when_its_budget_is_crossed(project, end):
     project.configure()
     project.write(
         "test_marked.py",
-        "import pytest\n"
-        "@pytest.mark.reconstruction_budget(max_error=0.5)\n"
-        "def test_release(draft_result): pytest.skip('not today')\n",
+        f"import pytest\n@pytest.mark.reconstruction_budget(max_error=0.5)\ndef test_release(draft_result): {end}\n",
     )
-    project.run().assert_outcomes(skipped=1)
+    result = project.run()
+    result.assert_outcomes(failed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_test_that_is_expected_to_fail_still_fails_the_run_when_its_budget_is_crossed(project):
+    project.configure()
+    marks = "@pytest.mark.xfail\n@pytest.mark.reconstruction_budget(max_error=0.5)\n"
+    project.write("test_marked.py", f"import pytest\n{marks}def test_release(draft_result): ...\n")
+    assert project.run().ret == pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.mark.parametrize("processes", ["-n0", "-n2"])
+def test_a_strict_run_fails_when_a_marked_test_is_not_selected(project, processes):
+    project.configure()
+    marked = "@pytest.mark.reconstruction_budget(max_error=0.5)\ndef test_release(draft_result): ...\n"
+    project.write("test_marked.py", f"import pytest\n{marked}def test_other(): ...\n")
+    result = project.pytester.runpytest_subprocess("-k", "other", "--draft-strict", processes)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["not run*test_marked.py::test_release*"])
 
 
 def test_an_expected_failure_of_a_marked_test_is_never_shown_as_a_pass(project):

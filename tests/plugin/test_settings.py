@@ -266,3 +266,11 @@ def test_a_failure_stands_when_the_policy_allows_what_is_inconclusive(project, p
     result = project.judge("leaking.joblib", "--draft-policy=ours.toml", data="strangers.csv")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert project.report()["verdict"] == "failed"
+
+
+@pytest.mark.parametrize("name", ["leaking.joblib", "train.csv"])
+def test_a_report_never_takes_the_place_of_what_it_is_about(project, name):
+    before = (project.path / name).read_bytes()
+    result = project.run("--draft-forest=leaking.joblib", "--draft-data=train.csv", f"--draft-report=json:{name}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert (project.path / name).read_bytes() == before
