@@ -52,8 +52,7 @@ class CheckItem(pytest.Item):
             "result": record,
             "planned": [planned.artifact, planned.rule, planned.adversary],
         }
-        allowed = check.result == "inconclusive" and session.policy.allow_inconclusive
-        if check.result != "passed" and not allowed:
+        if session.policy.stops(check.result):
             raise CheckFailed(check)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:

@@ -63,6 +63,10 @@ class Policy:
     allow_inconclusive: bool = False
     explicit: bool = True
 
+    def stops(self, result: str) -> bool:
+        """Return whether a check with this result fails the suite: failed always, inconclusive unless allowed."""
+        return result != "passed" and not (result == "inconclusive" and self.allow_inconclusive)
+
     def tightened(self, budgets: Budgets) -> Policy:
         """Return the policy with further budgets; where two meet, the strictest wins.
 
