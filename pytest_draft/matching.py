@@ -151,7 +151,8 @@ def matched_distance(first: Rows, second: Rows, weights: Weights, timebox: TimeB
         return Distance(0.0, 0.0, 0.0)
     left, right = first[here] * weights.columns, second[there] * weights.columns
     whole = n_rows * weights.total
-    if rest <= MOST_ROWS and _SECONDS_PER_CUBE * rest**3 <= timebox.remaining:
+    if rest <= MOST_ROWS and timebox.allows(cost := _SECONDS_PER_CUBE * rest**3):
+        timebox.spend(cost)
         distances = cdist(left, right, "cityblock")
         pairs = distances[linear_sum_assignment(distances)]
         mean = float(pairs.sum()) / whole

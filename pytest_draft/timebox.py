@@ -1,33 +1,54 @@
-"""The time box that every stage of a judgement shares: one start, one length, one clock."""
+"""When to stop: one time box for every stage of a judgement, made of a wall clock and a deterministic effort.
+
+The wall clock guards: a judgement never takes longer. The effort counts the work that was done, in units that do not
+depend on the machine's speed or load, so a search that the effort ends is the same on every run; where the clock
+ends one instead, that is told (`TimeBox.clock_ended`).
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 
+class Meter:
+    """The work done so far, in units of about one second on one core; all boxes of a judgement share one."""
+
+    def __init__(self) -> None:
+        self.spent = 0.0
+
+
 @dataclass(frozen=True)
 class TimeBox:
-    """Seconds for a whole judgement: reading, building, solving, matching.
+    """Seconds, and units of work, for a whole judgement: reading, building, solving, matching.
 
     Attributes
     ----------
     seconds : float
-        The length of the box.
+        The length of the box on the wall clock.
+    effort : float
+        The most units of work; infinite where only the clock counts.
     clock : callable
         Monotonic clock, in seconds; another one can be given in tests.
     start : float
         When the box was opened, on `clock`.
+    meter : Meter
+        What was spent, also by boxes that were cut out of this one.
     """
 
     seconds: float
+    effort: float = math.inf
     clock: Callable[[], float] = time.monotonic
     start: float = field(default=float("nan"))
+    meter: Meter = field(default_factory=Meter)
 
     def __post_init__(self) -> None:
         if not self.seconds > 0:
             raise ValueError(f"a time box needs more than 0 seconds, not {self.seconds}")
+        if not self.effort > 0:
+            raise ValueError(f"a time box needs an effort of more than 0, not {self.effort}")
         if self.start != self.start:  # not given
             object.__setattr__(self, "start", self.clock())
 
@@ -42,10 +63,28 @@ class TimeBox:
         return max(0.0, self.seconds - self.elapsed)
 
     @property
+    def effort_left(self) -> float:
+        """Units of work left, never below 0; infinite without a limit."""
+        return max(0.0, self.effort - self.meter.spent)
+
+    @property
     def over(self) -> bool:
-        """Whether the time is out."""
-        return self.remaining <= 0.0
+        """Whether the time or the effort is out."""
+        return self.effort_left <= 0.0 or self.remaining <= 0.0
+
+    @property
+    def clock_ended(self) -> bool:
+        """Whether the wall clock is what ended the box: another run may get further, or less far."""
+        return self.effort_left > 0.0 and self.remaining <= 0.0
+
+    def spend(self, units: float) -> None:
+        """Add to the work done."""
+        self.meter.spent += units
+
+    def allows(self, units: float) -> bool:
+        """Return whether work of so many units, about as many seconds, is expected to end inside."""
+        return units <= self.effort_left and units <= self.remaining
 
     def first(self, share: float) -> TimeBox:
-        """Return the box of the same start that ends after a share of this one's seconds."""
-        return TimeBox(self.seconds * share, self.clock, self.start)
+        """Return the box of the same start that ends after a share of this one's seconds and effort."""
+        return TimeBox(self.seconds * share, self.effort * share, self.clock, self.start, self.meter)
