@@ -6,24 +6,37 @@ examination, never a crash and never a pass.
 
 from __future__ import annotations
 
+import math
 import platform
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
 
-from pytest_draft.adversary import exchangeable_groups
+from pytest_draft.adversary import (
+    Adversary,
+    Knowledge,
+    exchangeable_groups,
+    grant,
+    known_rows,
+    told_occurrences,
+)
 from pytest_draft.artifact import Artifact, read
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.exact import Search
-from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError, build
-from pytest_draft.attack.reconstruct import Reconstruction, reconstruct
+from pytest_draft.attack.informed import exact_likelihood, rebuild_alone
+from pytest_draft.attack.problem import InfeasibleError, KnownRows, OutOfTimeError, Problem, build
+from pytest_draft.attack.prove import Certificate
+from pytest_draft.attack.reconstruct import Reconstruction, reconstruct, seen_rows
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.data import TrainingData, read_domain, read_table, training_data
 from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import ArtifactError, DataError, DraftError, NotCoveredError, one_line
-from pytest_draft.evaluate.findings import Findings, evaluate
-from pytest_draft.evaluate.identity import Identity, identify
+from pytest_draft.evaluate.findings import Findings, contradiction, evaluate
+from pytest_draft.evaluate.identity import OR_IN_ANOTHER_ORDER, Identity, identify, identify_granted, truth_is_likelier
+from pytest_draft.progress import StageClock, Tell
 from pytest_draft.timebox import TimeBox
 
 ATTACK_SHARE = 0.6
@@ -53,6 +66,12 @@ class Case:
     seed : int
     workers : int
         Solver threads.
+    effort : float or None
+        The most units of work (`TimeBox`) that a search may spend, so that it is the same on every run; None where
+        only the clock counts. Evaluation is not limited by it.
+    memory : int or None
+        The most resident memory, in MB, where the examination runs in a process of its own; None for that process's
+        default.
     """
 
     artifact: str
@@ -63,6 +82,8 @@ class Case:
     seconds: float = 60.0
     seed: int = 0
     workers: int = 1
+    effort: float | None = None
+    memory: int | None = None
 
 
 @dataclass(frozen=True)
@@ -92,7 +113,7 @@ class DataFacts:
 
 @dataclass(frozen=True)
 class DomainFacts:
-    """Where a domain comes from, and what it tells the adversary."""
+    """Where a domain comes from, and all that the adversary is told of the data: by it, and as side knowledge."""
 
     source: str
     granted: tuple[str, ...]
@@ -109,7 +130,8 @@ class Examination:
     data : DataFacts
     domain : DomainFacts or None
     solver_status : str
-        The reconstruction's status; or ``refused``, ``not covered``, ``no data``, ``out of memory``, ``error``.
+        The reconstruction's status; or ``refused``, ``not covered``, ``no data``, ``out of memory``, ``error``; or,
+        of a process of its own, ``killed``, ``overran``, ``no answer``.
     residual, reproduced_trees : int or None
         As in `Reconstruction`.
     statistics : dict of str to float
@@ -122,6 +144,8 @@ class Examination:
     seconds : float
         Spent on all of it.
     versions : dict of str to str
+    certificate : Certificate or None
+        As in `Reconstruction`.
     """
 
     case: Case
@@ -137,16 +161,26 @@ class Examination:
     notes: tuple[str, ...]
     seconds: float
     versions: dict[str, str]
+    certificate: Certificate | None = None
 
 
-def examine(case: Case, data: object = None) -> tuple[Examination, Reconstruction | None]:
-    """Read, attack and evaluate one case.
+def examine(
+    case: Case,
+    data: object = None,
+    tell: Tell | None = None,
+    keep: Callable[[Examination], None] | None = None,
+) -> tuple[Examination, Reconstruction | None]:
+    """Read, attack and evaluate one case, in this process.
 
     Parameters
     ----------
     case : Case
     data : object, optional
         Training data in memory (`TrainingData`, a DataFrame, or ``(X, y)``), in place of `Case.data`.
+    tell : callable, optional
+        Gets a `Progress` at each stage.
+    keep : callable, optional
+        Gets what is known once all is read: the examination as it would be if it ended there.
 
     Returns
     -------
@@ -155,9 +189,12 @@ def examine(case: Case, data: object = None) -> tuple[Examination, Reconstructio
     reconstruction : Reconstruction or None
         The rebuilt rows, where there are some.
     """
-    steps = _Steps(case, data)
+    steps = _Steps(case, data, tell)
     try:
-        steps.run()
+        forest, domain = steps.read()
+        if keep is not None:
+            keep(steps.result())
+        steps.run(forest, domain)
     except (ArtifactError, DataError) as error:
         steps.stop("refused", str(error))
         if isinstance(error, ArtifactError):
@@ -167,27 +204,35 @@ def examine(case: Case, data: object = None) -> tuple[Examination, Reconstructio
     except DraftError as error:
         steps.stop("refused", str(error))
     except OutOfTimeError:
-        steps.stop("no solution", f"the time box of {case.seconds:g} s ended before there was a dataset")
+        steps.stop("no solution", steps.out_of_time())
     except InfeasibleError:
         steps.stop("infeasible", steps.nothing_fits())
     except MemoryError:
-        steps.stop("out of memory", "this machine has too little memory for this forest and domain")
+        steps.stop("out of memory", too_little_memory(case.memory))
     except Exception as error:  # a bug: its message or traceback could show rows, so only its place is told
         steps.stop("error", _place_of(error))
     return steps.result(), steps.reconstruction
 
 
+def unexamined(case: Case) -> Examination:
+    """Return the examination of a case of which nothing is known yet."""
+    return _Steps(case, None, None).result()
+
+
 class _Steps:
     """The stages of one examination, and what each has left."""
 
-    def __init__(self, case: Case, data: object) -> None:
+    def __init__(self, case: Case, data: object, tell: Tell | None) -> None:
         self.case = case
         self.given = data
         self.timebox = TimeBox(case.seconds)
+        self.attack_box = self._search_box(ATTACK_SHARE)
+        self.clock = StageClock(self.timebox, tell)
         self.artifact: Artifact | None = None
         self.artifact_sha256: str | None = None
         self.data: TrainingData | None = None
         self.domain: Domain | None = None
+        self.knowledge: Knowledge | None = None
         self.reconstruction: Reconstruction | None = None
         self.findings: Findings | None = None
         self.status = "no data"
@@ -199,55 +244,153 @@ class _Steps:
         self.status = status
         self.reasons.append(reason)
 
-    def run(self) -> None:
-        """Go through the stages; each may raise."""
+    def read(self) -> tuple[Forest, Domain]:
+        """Read the model file, the training data, the domain and the side knowledge; each may raise."""
         case = self.case
-        self.artifact = read(case.artifact)
-        self.artifact_sha256 = self.artifact.sha256
-        forest = self.artifact.forest
-        given = read_table(case.data) if self.given is None and case.data is not None else self.given
-        if given is not None:
-            self.data = training_data(given, forest, case.target)
-        if case.domain is not None:
-            columns = self.data.columns if self.data is not None else forest.feature_names
-            self.domain = read_domain(case.domain, columns or tuple(map(str, range(forest.n_features))))
-        elif self.data is not None:
-            self.domain = infer(self.data.columns, self.data.rows.astype(np.float64))
-        else:
-            raise DataError("neither training data nor a domain is given: add --draft-data")
-        self._note_outside()
-        attack_box = self.timebox.first(ATTACK_SHARE)
-        groups = exchangeable_groups(forest, case.adversary)
-        problem = build(forest, self.domain, groups, attack_box)
-        search = Search(attack_box, case.seed, case.workers)
-        evidence = evidence_by_refitting(forest, groups)
-        self.reconstruction = reconstruct(problem, search, evidence)
+        with self.clock("read"):
+            self.artifact = read(case.artifact)
+            self.artifact_sha256 = self.artifact.sha256
+            forest = self.artifact.forest
+            given = read_table(case.data) if self.given is None and case.data is not None else self.given
+            if given is not None:
+                self.data = training_data(given, forest, case.target)
+            if case.domain is not None:
+                columns = self.data.columns if self.data is not None else forest.feature_names
+                self.domain = read_domain(case.domain, columns or tuple(map(str, range(forest.n_features))))
+            elif self.data is not None:
+                self.domain = infer(self.data.columns, self.data.rows.astype(np.float64))
+            else:
+                raise DataError("neither training data nor a domain is given: add --draft-data")
+            self._note_outside()
+            self.knowledge = self._granted(forest, self.domain)
+        return forest, self.domain
+
+    def run(self, forest: Forest, domain: Domain) -> None:
+        """Attack and evaluate what was read; each stage may raise."""
+        case, attack_box = self.case, self.attack_box
+        with self.clock("build"):
+            groups = exchangeable_groups(forest, case.adversary, self.knowledge)
+            problem = build(forest, domain, groups, attack_box)
+        search = Search(attack_box, case.seed, case.workers, self.clock)
+        self.reconstruction = self._attack(forest, problem, search)
+        self._note_clock(attack_box, "attack")
         self.status = self.reconstruction.status
         if self.reconstruction.status == "infeasible":
             raise InfeasibleError
         if self.data is None:
             self.reasons.append("no training data are given to compare with: add --draft-data")
             return
-        search = Search(self.timebox.first(IDENTITY_SHARE), case.seed, case.workers)
-        identity = identify(forest, problem, self.data, self.reconstruction, search)
+        with self.clock("identify"):
+            box = self._search_box(IDENTITY_SHARE)
+            search = Search(box, case.seed, case.workers)
+            if self.knowledge is None:
+                identity = identify(forest, problem, self.data, self.reconstruction, search)
+            else:
+                told = told_occurrences(forest, case.adversary)
+                everyone = KnownRows(self.data.rows, self.data.labels, told)
+                identity = identify_granted(forest, everyone, groups.noise)
+            self._note_clock(box, "identity check")
         self._note_identity(identity)
+        if forest.unused is not None:
+            self.reasons.append(forest.unused)
         if self.reconstruction.rows is None:
             raise OutOfTimeError
-        if self.reconstruction.status == "not converged":
+        limit, remedy = self._limit()
+        if self.reconstruction.status == "likeliest" and self._truth_is_likelier(forest, problem):
+            self.status = "not converged"
             self.reasons.append(
-                f"the attack did not converge in {attack_box.seconds:g} s, its share of the time box of "
-                f"{case.seconds:g} s: its residual is {self.reconstruction.residual:,}, the truth's is 0, so its error "
-                "is only an upper bound; give it more time with --draft-budget"
+                f"the attack did not converge in {limit}: the training data are likelier than its reconstruction, so "
+                f"its error is only an upper bound; give it more with {remedy}"
+            )
+        if self.reconstruction.status == "not converged":
+            missed = f"{self.reconstruction.residual:,}"
+            lacks = f"its rows miss the forest's counts by {missed} (the right rows miss none)"
+            if groups.noise == "multinomial":
+                lacks = f"the forest's leaves lack {missed} of its rows (of the right rows none)"
+            self.reasons.append(
+                f"the attack did not converge in {limit}: {lacks}, so its error is only an upper bound; give it more "
+                f"with {remedy}"
             )
         elif self.reconstruction.cut_short:
             self.reasons.append(
-                f"the attack was cut short after {attack_box.seconds:g} s, its share of the time box of "
-                f"{case.seconds:g} s, so its error is only an upper bound; give it more time with --draft-budget"
+                f"the attack was cut short after {limit}, so its error is only an upper bound; give it more with "
+                f"{remedy}"
             )
-        if len(self.data.rows) == len(self.reconstruction.rows):
-            self.findings = evaluate(
-                self.reconstruction, self.data, self.domain, identity, seed=case.seed, timebox=self.timebox
-            )
+        n_rebuilt = len(self.reconstruction.rows)
+        if n_rebuilt == len(self.data.rows if self.knowledge is None else self.knowledge.unknown):
+            with self.clock("evaluate"):
+                self.findings = evaluate(
+                    self.reconstruction,
+                    self.data,
+                    domain,
+                    identity,
+                    seed=case.seed,
+                    timebox=self.timebox,
+                    knowledge=self.knowledge,
+                )
+                self._note_clock(self.timebox, "evaluation")
+            wrong = contradiction(self.reconstruction, self.data, domain, identity, self.knowledge)
+            if wrong is not None:
+                self.reasons.append(wrong)
+
+    def _truth_is_likelier(self, forest: Forest, problem: Problem) -> bool:
+        if self.data is None or self.reconstruction is None:
+            return False
+        unknown = slice(None) if self.knowledge is None else self.knowledge.unknown
+        return truth_is_likelier(
+            forest, problem, self.data.rows[unknown], self.data.labels[unknown], self.reconstruction
+        )
+
+    def _granted(self, forest: Forest, domain: Domain) -> Knowledge | None:
+        """Return the adversary's side knowledge: the one way by which training data enter the attack."""
+        adversary = Adversary.parse(self.case.adversary)
+        if self.data is not None:
+            return grant(adversary, self.data, domain, forest, self.case.seed)
+        if adversary.has_side_knowledge:
+            raise DataError("no training data are given to take the adversary's side knowledge from: add --draft-data")
+        return None
+
+    def _attack(self, forest: Forest, problem: Problem, search: Search) -> Reconstruction:
+        if self.knowledge is None or not self.knowledge.informed:
+            seeds_known = Adversary.parse(self.case.adversary).name == "artifact"
+            evidence = evidence_by_refitting(forest, problem.groups) if seeds_known else None
+            return reconstruct(problem, search, evidence)
+        if problem.groups.noise != "exact":
+            raise NotCoveredError("an informed adversary that does not know the occurrences is not covered yet")
+        everyone = known_rows(forest, self.case.adversary, self.knowledge)
+        likelihood = exact_likelihood(forest, problem, everyone, self.knowledge.unknown)
+        rebuilt = rebuild_alone(problem, everyone, self.knowledge.unknown, likelihood, search)
+        return replace(rebuilt, seen=seen_rows(problem))
+
+    def _search_box(self, share: float) -> TimeBox:
+        """Return the box of one search: a share of the seconds, and the whole effort for itself."""
+        effort = math.inf if self.case.effort is None else self.case.effort
+        return TimeBox(self.case.seconds * share, effort, start=self.timebox.start)
+
+    def _limit(self) -> tuple[str, str]:
+        """Say what the attack was limited by, and which option gives it more."""
+        if not self.attack_box.effort_left:
+            return f"{self.case.effort:g} units of effort", "--draft-effort"
+        share = f"{self.attack_box.seconds:g} s, its share of the time box of {self.case.seconds:g} s"
+        return share, "--draft-budget"
+
+    def out_of_time(self) -> str:
+        """Say what ended before there was a dataset."""
+        if not self.attack_box.effort_left:
+            return f"the effort of {self.case.effort:g} units was spent before there was a dataset"
+        self._note_clock(self.attack_box, "attack")
+        return f"the time box of {self.case.seconds:g} s ended before there was a dataset"
+
+    def _note_clock(self, timebox: TimeBox, what: str) -> None:
+        """Note that a run that should depend on its effort alone depended on the clock."""
+        if self.case.effort is None or not timebox.clock_ended:
+            return
+        reason = (
+            f"the wall clock ended the {what}, not the effort of {self.case.effort:g} units, so another run can "
+            "differ: give it more time with --draft-budget, or less effort with --draft-effort"
+        )
+        if reason not in self.reasons:
+            self.reasons.append(reason)
 
     def _note_outside(self) -> None:
         if self.data is None or self.domain is None:
@@ -269,7 +412,10 @@ class _Steps:
         """Say what it means that no dataset of the domain explains the file."""
         nothing = "no dataset that the domain allows explains its counts"
         if self.data is not None and not self.reasons:  # else the domain excludes these rows
-            return f"this forest was not trained on these rows: {nothing}"
+            stranger = f"this forest was not trained on these rows: {nothing}"
+            if self.knowledge is None:
+                return stranger
+            return f"{stranger} beside what the adversary knows of them; {OR_IN_ANOTHER_ORDER}"
         return f"{nothing}: correct the domain"
 
     def result(self) -> Examination:
@@ -279,17 +425,24 @@ class _Steps:
             case=self.case,
             artifact=self._artifact_facts(),
             data=self._data_facts(),
-            domain=DomainFacts(self.domain.source, self.domain.granted) if self.domain else None,
+            domain=self._domain_facts(),
             solver_status=self.status,
             residual=rebuilt.residual if rebuilt else None,
             reproduced_trees=rebuilt.reproduced_trees if rebuilt else None,
-            statistics=dict(rebuilt.statistics) if rebuilt else {},
+            statistics=self._statistics(),
             findings=self.findings,
             reasons=tuple(self.reasons),
             notes=tuple(self.notes),
             seconds=self.timebox.elapsed,
             versions=_versions(),
+            certificate=rebuilt.certificate if rebuilt else None,
         )
+
+    def _statistics(self) -> dict[str, float]:
+        statistics = dict(self.reconstruction.statistics) if self.reconstruction else {}
+        if self.case.effort is not None:
+            statistics["effort spent"] = self.attack_box.meter.spent
+        return statistics
 
     def _artifact_facts(self) -> ArtifactFacts:
         artifact = self.artifact
@@ -307,11 +460,24 @@ class _Steps:
             artifact.not_read,
         )
 
+    def _domain_facts(self) -> DomainFacts | None:
+        if self.domain is None:
+            return None
+        side_knowledge = self.knowledge.granted if self.knowledge is not None else ()
+        return DomainFacts(self.domain.source, (*self.domain.granted, *side_knowledge))
+
     def _data_facts(self) -> DataFacts:
         data = self.data
         if data is None:
             return DataFacts(self.case.data)
         return DataFacts(data.source, data.sha256, data.n_rows, data.n_columns, data.unused)
+
+
+def too_little_memory(cap: int | None) -> str:
+    """Say that there is not enough memory, and which cap there is."""
+    if cap is None:
+        return "this machine has too little memory for this forest and domain"
+    return f"the memory cap of {cap:,} MB is too little for this forest and domain: raise it with --draft-memory"
 
 
 def _place_of(error: Exception) -> str:

@@ -3,11 +3,16 @@
 The distance of two rows is a weighted sum of absolute differences by column, which is a metric. So equal rows
 can be matched first: in an optimal matching that splits a pair of equal rows, swapping partners costs nothing
 (triangle inequality). The assignment then runs on the remainder only, and stays exact.
+
+What an adversary knows of every row helps to match, but is no error (DRAFT, ICML 2024, appendix G): rows are matched
+on all columns, and the distance is measured on those that `Weights.counted` names. Where several matchings cost the
+least, the one that is closest there is taken, so that the number does not depend on the solver.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,41 +70,65 @@ class Weights:
     Attributes
     ----------
     columns : ndarray of float64, shape (n_columns,)
+    counted : ndarray of bool, shape (n_columns,)
+        Columns that the distance is measured on; all of them serve to match.
     total : float
-        The distance of two rows is the weighted sum of absolute differences, over this.
+        The distance of two rows is the weighted sum of absolute differences in counted columns, over this.
     """
 
     columns: NDArray[np.float64]
+    counted: NDArray[np.bool_]
     total: float
 
     def only(self, columns: IntArray) -> Weights:
-        """Return the weights of some columns; the mean is taken over these."""
-        return Weights(self.columns[columns], self.total * len(columns) / len(self.columns))
+        """Return the weights of some columns, one of them counted; the mean is taken over the counted ones."""
+        counted = self.counted[columns]
+        return Weights(self.columns[columns], counted, self.total * counted.sum() / self.counted.sum())
+
+    @property
+    def known(self) -> Weights:
+        """The weights to match by columns that are not counted, and nothing else."""
+        return Weights(np.where(self.counted, 0.0, self.columns), self.counted, self.total)
 
 
-def encoded_weights(domain: Domain) -> Weights:
+def _counted(domain: Domain, known: Sequence[int]) -> NDArray[np.bool_]:
+    """Return the columns of all attributes but the known ones, which are given by position."""
+    counted = np.ones(domain.n_columns, dtype=bool)
+    for a in known:
+        counted[list(domain.attributes[a].columns)] = False
+    return counted
+
+
+def encoded_weights(domain: Domain, known: Sequence[int] = ()) -> Weights:
     """Return the weights of the error on encoded columns (the papers' number).
 
     Binary columns count mismatches, ordinal and numeric ones the absolute difference over the range; the mean
-    is taken over the encoded columns (DRAFT, ICML 2024, section 7.1).
+    is taken over the encoded columns (DRAFT, ICML 2024, section 7.1), but for those of known attributes.
+
+    Parameters
+    ----------
+    domain : Domain
+    known : sequence of int
+        Positions of attributes that the adversary knows.
     """
     ranges = domain.ranges
     common = 1.0
     if all(attribute.kind != "numeric" for attribute in domain.attributes):
         common = float(math.lcm(*(int(size) for size in ranges if size > 0)))
     columns = np.where(ranges > 0, common / np.where(ranges > 0, ranges, 1.0), 0.0)
-    return Weights(columns, common * domain.n_columns)
+    counted = _counted(domain, known)
+    return Weights(columns, counted, common * float(counted.sum()))
 
 
-def original_weights(domain: Domain) -> Weights:
+def original_weights(domain: Domain, known: Sequence[int] = ()) -> Weights:
     """Return the weights of the error on original attributes: a one-hot group counts once."""
-    encoded = encoded_weights(domain)
-    common = encoded.total / domain.n_columns
+    encoded = encoded_weights(domain, known)
+    common = encoded.total / float(encoded.counted.sum())
     columns = 2 * encoded.columns
     for attribute in domain.attributes:
         if attribute.kind == "one-hot":
             columns[list(attribute.columns)] = common  # two columns differ when the value differs
-    return Weights(columns, 2 * common * len(domain.attributes))
+    return Weights(columns, encoded.counted, 2 * common * (len(domain.attributes) - len(known)))
 
 
 def row_identities(*tables: Rows) -> list[IntArray]:
@@ -151,14 +180,53 @@ def matched_distance(first: Rows, second: Rows, weights: Weights, timebox: TimeB
         return Distance(0.0, 0.0, 0.0)
     left, right = first[here] * weights.columns, second[there] * weights.columns
     whole = n_rows * weights.total
+    counted = weights.counted
     if rest <= MOST_ROWS and timebox.allows(cost := _SECONDS_PER_CUBE * rest**3):
         timebox.spend(cost)
-        distances = cdist(left, right, "cityblock")
-        pairs = distances[linear_sum_assignment(distances)]
+        pairs = _pairs(left, right, counted)
         mean = float(pairs.sum()) / whole
         return Distance(mean, mean, float(pairs.max()) / weights.total)
     lower, upper = _bounds(left, right)
+    if not counted.all():  # any matching costs at least as much on all columns as on the counted ones
+        lower = min(_bounds(left[:, counted], right[:, counted])[0], upper)
     return Distance(lower / whole, upper / whole, None)
+
+
+def paired_distance(first: Rows, second: Rows, weights: Weights) -> Distance:
+    """Return the mean distance of rows that belong together one by one.
+
+    Parameters
+    ----------
+    first, second : ndarray of float32, shape (n_rows, n_columns)
+    weights : Weights
+    """
+    if first.shape != second.shape or not len(first):
+        raise ValueError(f"two equally large sets are needed, not {first.shape} and {second.shape}")
+    counted = weights.counted
+    distances = np.abs(first.astype(np.float64) - second)[:, counted] @ weights.columns[counted] / weights.total
+    mean = float(distances.mean())
+    return Distance(mean, mean, float(distances.max()))
+
+
+def matched(first: Rows, second: Rows, weights: Weights) -> IntArray:
+    """Return the row of the second set that each row of the first is matched to, on all columns."""
+    distances = cdist(first * weights.columns, second * weights.columns, "cityblock")
+    partner: IntArray = linear_sum_assignment(distances)[1].astype(np.int64)
+    return partner
+
+
+def _pairs(left: NDArray[np.float64], right: NDArray[np.float64], counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the distance on counted columns of each pair of the cheapest matching on all columns."""
+    distances = cdist(left, right, "cityblock")
+    if counted.all():
+        pairs: NDArray[np.float64] = distances[linear_sum_assignment(distances)]
+        return pairs
+    measured = cdist(left[:, counted], right[:, counted], "cityblock")
+    # Too small a share to change which matchings cost the least, and a power of two, so that whole costs stay exact.
+    largest = max(float(measured.max()) * len(left), 1.0)
+    distances += measured * 0.5 ** (math.ceil(math.log2(largest)) + 1)
+    cheapest: NDArray[np.float64] = measured[linear_sum_assignment(distances)]
+    return cheapest
 
 
 def _bounds(left: NDArray[np.float64], right: NDArray[np.float64]) -> tuple[float, float]:

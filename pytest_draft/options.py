@@ -18,6 +18,13 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
     ("budget", "float", "time box in seconds for each judgement, for everything (default: 60)"),
     ("seed", "int", "seed of every random choice (default: 0)"),
     ("workers", "int", "solver threads (default: 1)"),
+    (
+        "effort",
+        "float",
+        "most work for each search, in units of about a second of one core: the same result on every run, while the "
+        "time box only guards (default: none)",
+    ),
+    ("memory", "int", "most memory, in MB, for the process that examines (default: four fifths of the machine's)"),
 )
 
 
@@ -42,6 +49,9 @@ class Settings:
         Of the command line, else of the ini file.
     seconds : float
     seed, workers : int
+    effort : float or None
+    memory : int or None
+        In MB.
     reports : tuple of (str, Path)
         Type and path.
     """
@@ -58,6 +68,8 @@ class Settings:
     seconds: float
     seed: int
     workers: int
+    effort: float | None
+    memory: int | None
     reports: tuple[tuple[str, Path], ...]
 
 
@@ -84,7 +96,8 @@ def add_options(parser: pytest.Parser) -> None:
         action="append",
         default=None,
         metavar="NAME",
-        help="what the attacker knows: artifact or published; repeatable; added to those of --draft-policy",
+        help="what the attacker knows: artifact or published, with side knowledge as in artifact+columns:age,sex, "
+        "artifact+rows:25%% or artifact+informed; repeatable; added to those of --draft-policy",
     )
     group.addoption(
         "--draft-report",
@@ -142,6 +155,12 @@ def resolve(config: pytest.Config) -> Settings:
     seed = _first(config, "seed", 0)
     if seed < 0:
         raise pytest.UsageError(f"--draft-seed: at least 0, not {seed}")
+    effort = _first(config, "effort", None)
+    if effort is not None and not 0 < effort < float("inf"):
+        raise pytest.UsageError(f"--draft-effort: more than 0 units of work, not {effort:g}")
+    memory = _first(config, "memory", None)
+    if memory is not None and memory < 1:
+        raise pytest.UsageError(f"--draft-memory: at least 1 MB, not {memory}")
     option = config.option
     policy, domain, reports = _path(config, "policy"), _path(config, "domain"), _reports(config)
     _refuse_overwriting(reports, [*forests, *filter(None, (*data, policy, domain))])
@@ -158,6 +177,8 @@ def resolve(config: pytest.Config) -> Settings:
         seconds=float(seconds),
         seed=seed,
         workers=workers,
+        effort=effort,
+        memory=memory,
         reports=reports,
     )
 

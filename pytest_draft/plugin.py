@@ -37,13 +37,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", marks.registered())
     if not is_active(config):
         return
+    distributed = config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))  # as xdist decides
+    if not (distributed or hasattr(config, "workerinput") or config.option.collectonly):
+        from pytest_draft.isolation import children
+
+        children.start()  # it imports the engine while this process does
     if config.option.draft_demo:
         from pytest_draft.demo import prepare
 
         prepare(config)
     from pytest_draft.session import GateSession
 
-    if config.pluginmanager.hasplugin("dsession"):
+    if distributed:
         from pytest_draft.workers import Controller
 
         config.pluginmanager.register(Controller(config), "draft-controller")

@@ -14,7 +14,9 @@ import pytest
 from pytest_draft.adversary import check_adversary
 from pytest_draft.attack.reconstruct import Reconstruction
 from pytest_draft.errors import PolicyError, UsageError, one_line
-from pytest_draft.gate import Case, Examination, examine
+from pytest_draft.gate import Case, Examination
+from pytest_draft.isolation import children
+from pytest_draft.live import shown
 from pytest_draft.options import Settings, resolve
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
 from pytest_draft.policy.verdict import Check
@@ -58,6 +60,8 @@ class GateSession:
 
     def __init__(self, config: pytest.Config) -> None:
         self.settings: Settings = resolve(config)
+        self._config = config
+        config.add_cleanup(children.close)
         self.root = config.rootpath
         self.demo_folder = self.settings.forests[0].parent if config.option.draft_demo else None
         self._shared = Shared.of(config)
@@ -124,14 +128,17 @@ class GateSession:
             seconds=settings.seconds,
             seed=settings.seed,
             workers=settings.workers,
+            effort=settings.effort,
+            memory=settings.memory,
         )
 
     def examine(self, case: Case, data: object = None) -> tuple[Examination, Reconstruction | None]:
-        """Examine a case, once in this process."""
+        """Examine a case, once for this process, in a child of it."""
         key = (case, stamps(case), None if data is None else id(data))
         if key not in self._memo:
             self._in_memory[id(data)] = data  # keeps the object, and with it its id, alive
-            self._memo[key] = examine(case, data)
+            with shown(self._config, self.shown(Path(case.artifact))) as tell:
+                self._memo[key] = children.run(case, data, tell or self._shared.heed_interrupt)
         return self._memo[key]
 
     def aggregates(self, case: Case) -> Examination:

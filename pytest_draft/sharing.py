@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.evaluate.baselines import Baseline
-from pytest_draft.evaluate.findings import Findings, Told
+from pytest_draft.evaluate.findings import Findings, Part, Values
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.gate import ArtifactFacts, Case, DataFacts, DomainFacts, Examination
 from pytest_draft.matching import Distance
@@ -24,6 +25,8 @@ from pytest_draft.matching import Distance
 FOLDER = "draft_shared_folder"
 """Under this name, xdist's controller tells its workers where to share what they have found out."""
 
+INTERRUPTED = "interrupted"
+"""A file of this name in that folder tells the workers, which xdist keeps from Ctrl-C, that there was one."""
 
 Stamps = tuple[tuple[int, int, int] | None, ...]
 
@@ -58,6 +61,11 @@ class Shared:
         folder = getattr(config, "workerinput", {}).get(FOLDER)
         return cls(Path(folder) if folder else None)
 
+    def heed_interrupt(self, *_: object) -> None:
+        """Raise KeyboardInterrupt where there was one on the controller."""
+        if self.folder is not None and (self.folder / INTERRUPTED).exists():
+            raise KeyboardInterrupt
+
     def once(self, case: Case, compute: Callable[[], Examination]) -> Examination:
         """Return a case's examination; the first process to ask computes it, the others wait."""
         if self.folder is None:
@@ -65,6 +73,7 @@ class Shared:
         name = hashlib.sha256(repr((case, stamps(case))).encode()).hexdigest()
         path = self.folder / f"{name}.json"
         with FileLock(self.folder / f"{name}.lock"):
+            self.heed_interrupt()
             if not path.exists():
                 path.write_text(json.dumps(asdict(compute()), allow_nan=False), encoding="utf-8")
             return _examination(json.loads(path.read_text(encoding="utf-8")))
@@ -79,22 +88,27 @@ def _examination(content: dict[str, Any]) -> Examination:
         content["domain"] = DomainFacts(**_tupled(content["domain"]))
     if content["findings"] is not None:
         findings = content["findings"]
-        for name, kind in _PARTS.items():
+        for name, kind in _FIGURES.items():
             findings[name] = kind(**findings[name])
-        if findings["told"] is not None:
-            told = findings["told"]
-            told["error"], told["split_half"] = Distance(**told["error"]), Baseline(**told["split_half"])
-            findings["told"] = Told(**told)
+        for name in ("seen", "told", "mostly_determined"):
+            if (part := findings[name]) is not None:
+                part["error"], part["split_half"] = Distance(**part["error"]), Baseline(**part["split_half"])
+                findings[name] = Part(**part)
         content["findings"] = Findings(**findings)
+    if (proved := content["certificate"]) is not None:
+        bounds = {name: Bounds(**value) for name, value in proved.items() if name != "n_rows"}
+        content["certificate"] = Certificate(n_rows=proved["n_rows"], **bounds)
     return Examination(**_tupled(content))
 
 
-_PARTS: dict[str, type[Any]] = {
+_FIGURES: dict[str, type[Any]] = {
     "error": Distance,
     "original_error": Distance,
     "random": Baseline,
     "split_half": Baseline,
     "identity": Identity,
+    "determined": Values,
+    "free": Values,
 }
 
 

@@ -23,6 +23,7 @@ _HEADINGS = (
     "error (split-half, random)",
     "perfect rows",
     "singled out",
+    "certain",
     "time",
     "verdict",
 )
@@ -87,7 +88,7 @@ class Summary:
         for row in rows if len(rows) > 1 else []:
             terminal.line("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
         for result in self.report["results"]:
-            for line in _sentences(result):
+            for line in (*_of_values(result), *_sentences(result)):
                 terminal.line(line)
         if not_run := self.report["not_run"]:
             so = "" if self.report["verdict"] == "failed" else ", so the verdict is inconclusive"
@@ -116,6 +117,7 @@ def _row(result: dict[str, Any]) -> tuple[str, ...]:
         f"{_error(result)} ({_number(metrics['split_half_error'])}, {_number(metrics['random_error'])})",
         of("perfect_rows", "n_rows"),
         of("singled_out_rows", "unique_rows"),
+        _certain(metrics),
         f"{result['seconds']:.1f} s",
         result["verdict"].upper() if result["verdict"] != "passed" else "passed",
     )
@@ -131,6 +133,30 @@ def _error(result: dict[str, Any]) -> str:
     if exact is None and bounds:
         return f"{bounds[0]:.4f} to {bounds[1]:.4f}"
     return _number(exact)
+
+
+def _certain(metrics: dict[str, Any]) -> str:
+    """Return how many rows are proved to be in every dataset that explains the file."""
+    if metrics["certain_rows"] is None:
+        return "-"
+    return f"{metrics['certain_rows']:,}" if metrics["certain_rows_exact"] else f"at least {metrics['certain_rows']:,}"
+
+
+def _of_values(result: dict[str, Any]) -> list[str]:
+    """Return one line of what the error is made of, where a forest leaves something open."""
+    metrics = result["metrics"]
+    if not metrics["free_values"]:
+        return []
+    parts = []
+    for name, kind in (
+        ("determined", "that the forest determines"),
+        ("free", "that it leaves open, which are guessed"),
+    ):
+        number = metrics[f"{name}_values"]
+        share = number / (metrics["determined_values"] + metrics["free_values"])
+        parts.append(f"{_number(metrics[f'{name}_error'])} on the {share:.0%} of values {kind}")
+    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
+    return [f"{name}: the error is {' and '.join(parts)}"]
 
 
 def _sentences(result: dict[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 class Meter:
@@ -84,6 +84,10 @@ class TimeBox:
     def allows(self, units: float) -> bool:
         """Return whether work of so many units, about as many seconds, is expected to end inside."""
         return units <= self.effort_left and units <= self.remaining
+
+    def next(self, units: float) -> TimeBox:
+        """Return the box that ends with this one, or when so many more units are spent."""
+        return replace(self, effort=min(self.effort, self.meter.spent + units))
 
     def first(self, share: float) -> TimeBox:
         """Return the box of the same start that ends after a share of this one's seconds and effort."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,10 @@ class Controller:
         made = tempfile.TemporaryDirectory(prefix="pytest-draft-")
         config.add_cleanup(made.cleanup)
         self.folder = made.name
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Tell the workers: they wait for what they examine."""
+        Path(self.folder, sharing.INTERRUPTED).touch()
 
     def pytest_configure_node(self, node: Any) -> None:
         """Hand the folder, and the demo's, to a worker."""

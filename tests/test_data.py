@@ -18,7 +18,7 @@ import pytest
 
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.data import Table, TrainingData, read_domain, read_table, training_data
-from pytest_draft.errors import DataError, DraftError, NotCoveredError
+from pytest_draft.errors import DataError, DraftError
 
 pytest_plugins = ["pytester"]
 
@@ -453,10 +453,20 @@ def test_labels_that_are_neither_numbers_nor_text_are_refused():
     assert "neither numbers nor text" in refusal(training_data, (ROWS, labels), forest())
 
 
-def test_regressors_are_not_covered(write):
-    table = read_table(write(CSV))
-    message = refusal(training_data, table, forest(classes=None), "y", kind=NotCoveredError)
-    assert message == "regressors are not covered yet"
+@pytest.mark.parametrize("target", ["y", None])
+def test_a_regressors_targets_are_not_looked_at_and_may_be_missing(target, write):
+    regressor, unnamed = forest(classes=None), forest(None, None, 2)
+    for given in (read_table(write(CSV)), read_table(write(CSV.replace(",0\n", f",{TEXT}\n")))):
+        found = training_data(given, regressor, target)
+        np.testing.assert_array_equal(found.rows, ROWS)
+        assert found.labels.tolist() == [0, 0]
+        assert found.unused == ()
+        assert training_data(found, regressor) is found
+    without = read_table(write("\n".join(line.rsplit(",", 1)[0] for line in CSV.splitlines())))
+    for each in (regressor, unnamed):
+        np.testing.assert_array_equal(training_data(without, each).rows, ROWS)
+    assert "no column 'y'" in refusal(training_data, without, regressor, "y")
+    assert "cannot tell the label column" in refusal(training_data, read_table(write(CSV)), unnamed)
 
 
 # In-memory data

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.artifact.weights import (
+    WHOLE,
+    balanced_weights,
+    is_by_class,
+    named_weights,
+    repeated_rows,
+    subsample_weights,
+)
 from pytest_draft.errors import CorruptArtifactError, NotCoveredError
 
 IntArray = NDArray[np.int64]
@@ -125,11 +134,23 @@ class Forest:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes; 0 for regressors."""
-        return 0 if self.classes is None else len(self.classes)
+        """Number of classes; 1 for regressors, whose rows are counted together."""
+        return 1 if self.classes is None else len(self.classes)
+
+    @property
+    def unused(self) -> str | None:
+        """What the file tells of the rows besides its counts, and no attack here uses yet; None for nothing.
+
+        Who uses it rebuilds more: a verdict without it can fail a forest, and never pass it.
+        """
+        if self.classes is None:
+            return f"the mean targets in the nodes of a {self.kind} are not used yet: whoever uses them gets closer"
+        return None
 
     def counts(self, tree: int) -> IntArray:
         """Return how many training rows (with bagging: draws) of each class reached each node.
+
+        Weights that scaled the file's totals and that the file tells are undone.
 
         Parameters
         ----------
@@ -143,22 +164,19 @@ class Forest:
         Raises
         ------
         NotCoveredError
-            For regressors, and where weights made the counts fractional.
+            Where weights have scaled the totals and cannot be undone.
         CorruptArtifactError
             Where a node's counts are not the sum of its children's.
         """
-        if self.classes is None:
-            raise NotCoveredError(f"{self.kind} stores means, not counts: regressors are not covered yet")
-        self._require_unweighted(tree)
         nodes = self.trees[tree]
-        totals = nodes.value * nodes.weight[:, None] if self.values == "fractions" else nodes.value
-        counts = np.rint(totals)
-        tolerance = 1e-6 * np.maximum(1.0, nodes.weight)
-        if (np.abs(totals - counts).max(axis=1) > tolerance).any():
+        exact = self._totals(tree) / self.draw_weight[tree]
+        counts = np.rint(exact)
+        if (np.abs(exact - counts) > WHOLE).any():
             raise NotCoveredError(
-                f"tree {tree}: its class counts are not whole; class or sample weights are not covered yet"
+                f"tree {tree}: its counts are not whole: it was trained with weights that are not in the file"
             )
-        result = counts.astype(np.int64)
+        result: IntArray = counts.astype(np.int64)
+        self._require_draws(tree, result)
         inner = nodes.left >= 0
         if (result[inner] != result[nodes.left[inner]] + result[nodes.right[inner]]).any():
             raise CorruptArtifactError(f"tree {tree}: a node's counts are not the sum of its children's")
@@ -169,24 +187,105 @@ class Forest:
         """The ``class_weight`` parameter of the forest or, for bagging, of its trees; None without."""
         return self.parameters.get("class_weight", self.parameters.get("estimator__class_weight"))
 
-    def _require_unweighted(self, tree: int) -> None:
-        """Refuse a tree whose counts are scaled by weights, also where they happen to be whole."""
-        nodes = self.trees[tree]
-        if not self.bootstrap:
-            # Weights that leave every node's sum alone still scale its classes (balanced ones do).
-            scaled = self.class_weight is not None or bool((nodes.weight != nodes.n_distinct).any())
-            scaled |= self.sample_weight is not None and bool((self.sample_weight != 1).any())
+    @cached_property
+    def row_times(self) -> IntArray | None:
+        """How often each row counts in every tree, shape (n_samples,); None where that is not by sample weights.
+
+        Without bootstrap scikit-learn 1.9 stores the sample weights that scale a forest's totals. Where they are
+        whole multiples of one weight, each row counts that often; a row of weight 0 not at all.
+        """
+        found = self._times_and_unit
+        return None if found is None else found[0]
+
+    @cached_property
+    def draw_weight(self) -> FloatArray:
+        """What one draw (without bootstrap: one row) of each class adds to a node, shape (n_trees, n_classes).
+
+        Raises
+        ------
+        NotCoveredError
+            Where the file does not tell it, or tells several.
+        """
+        if not self._scaled_by_class:
+            unit = 1.0 if self._times_and_unit is None else self._times_and_unit[1]
+            return np.full((self.n_trees, self.n_classes), unit)
+        given = self.class_weight
+        if given == "balanced_subsample" and self.bootstrap:
+            if self.n_draws is None:
+                raise NotCoveredError("the file does not tell how many rows were drawn for each tree")
+            return np.stack([subsample_weights(self._totals(t), self.n_draws) for t in range(self.n_trees)])
+        if isinstance(given, dict) and self.classes is not None:
+            # A bagging ensemble hands its trees the classes' numbers.
+            seen = range(self.n_classes) if self.seeds_from == "ensemble" else self.classes
+            weights = named_weights(given, tuple(seen))
+        elif given in ("balanced", "balanced_subsample"):
+            weights = self._balanced_weights()
         else:
-            # From scikit-learn 1.9 on a forest's weights drive the draw and are stored, and do not
-            # scale the counts; except those of each bootstrap sample by itself.
-            scaled = self.class_weight is not None and (
-                self.sample_weight is None or self.class_weight == "balanced_subsample"
-            )
-            scaled |= self.n_draws is not None and float(nodes.weight[0]) != self.n_draws
-            scaled |= bool((nodes.weight < nodes.n_distinct).any())
-        if scaled:
+            raise NotCoveredError("its class weights are neither balanced nor a plain dict, so they cannot be undone")
+        stored = self._scaling_weights
+        if stored is not None and not is_by_class(stored, weights, self._totals(0)[0] / weights):
+            raise NotCoveredError("it was trained with sample weights besides its class weights, which is not covered")
+        return np.tile(weights, (self.n_trees, 1))
+
+    @property
+    def _once(self) -> bool:
+        """Whether each row counts at most once in each tree."""
+        return not self.replacement and self.row_times is None
+
+    @property
+    def _scaling_weights(self) -> FloatArray | None:
+        """The stored per-row weights where they have scaled the totals; where there are others they drive the draw."""
+        return self.sample_weight if self.seeds_from == "tree" and not self.bootstrap else None
+
+    @property
+    def _scaled_by_class(self) -> bool:
+        """Whether class weights have scaled the totals.
+
+        Those of a bagging ensemble's trees always do; a forest's too, but from scikit-learn 1.9 on not with
+        bootstrap, where they drive the draw and are stored, except those of each subsample by itself.
+        """
+        if self.class_weight is None:
+            return False
+        drive = self.seeds_from == "tree" and self.bootstrap and self.sample_weight is not None
+        return not drive or self.class_weight == "balanced_subsample"
+
+    @cached_property
+    def _times_and_unit(self) -> tuple[IntArray, float] | None:
+        stored = self._scaling_weights
+        return None if stored is None or self._scaled_by_class else repeated_rows(stored)
+
+    def _totals(self, tree: int) -> FloatArray:
+        """Return the weighted totals of each node by class, shape (n_nodes, n_classes)."""
+        nodes = self.trees[tree]
+        if self.values == "totals":
+            return nodes.value
+        shares = nodes.value if self.values == "fractions" else 1.0
+        totals: FloatArray = shares * nodes.weight[:, None]
+        return totals
+
+    def _balanced_weights(self) -> FloatArray:
+        if self.n_samples is None or (self.bootstrap and self.n_draws is None):
             raise NotCoveredError(
-                f"tree {tree}: class or sample weights have scaled its counts, which is not covered yet"
+                "the file does not tell the number of training rows, so its class weights are unknown"
+            )
+        # Where no row counts twice, each leaf's rows are known; else only how many were drawn in all.
+        nodes = [tree.leaves if self._once else np.zeros(1, np.int64) for tree in self.trees]
+        totals = [self._totals(t)[those] for t, those in enumerate(nodes)]
+        rows = [
+            (tree.n_distinct[those] if self._once else np.array([self.n_draws])).astype(np.float64)
+            for tree, those in zip(self.trees, nodes, strict=True)
+        ]
+        return balanced_weights(totals, rows, self.n_samples)
+
+    def _require_draws(self, tree: int, counts: IntArray) -> None:
+        """Refuse counts that are scaled by weights which are not in the file, also where they happen to be whole."""
+        n_distinct = self.trees[tree].n_distinct
+        rows = counts.sum(axis=1)
+        drawn = self.n_draws if self.row_times is None else int(self.row_times.sum())
+        scaled = bool((rows != n_distinct).any() if self._once else (rows < n_distinct).any())
+        if scaled or (drawn is not None and rows[0] != drawn):
+            raise NotCoveredError(
+                f"tree {tree}: its counts are not its draws: it was trained with weights that are not in the file"
             )
 
 

@@ -35,7 +35,7 @@ def occurrences(forest: Forest) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of int64, shape (n_trees, n_samples)
-        All ones without bootstrap.
+        Without bootstrap all ones, or `Forest.row_times`.
 
     Raises
     ------
@@ -49,7 +49,8 @@ def occurrences(forest: Forest) -> NDArray[np.int64]:
     if forest.n_trees * n_samples > _MAX_ENTRIES:
         raise NotCoveredError(f"{forest.n_trees} trees times {n_samples} rows are too many to replay")
     if not forest.bootstrap:
-        counts = np.ones((forest.n_trees, n_samples), np.int64)
+        times = np.ones(n_samples, np.int64) if forest.row_times is None else forest.row_times
+        counts = np.tile(times, (forest.n_trees, 1))
     else:
         _check_version(forest)
         counts = np.empty((forest.n_trees, n_samples), np.int64)
@@ -58,6 +59,35 @@ def occurrences(forest: Forest) -> NDArray[np.int64]:
     for index, tree in enumerate(forest.trees):
         _check_root(forest, tree, index, counts[index])
     return counts
+
+
+def drawn_columns(forest: Forest, index: int) -> IntArray:
+    """Return the forest's column of each column that one tree was trained on, in its order.
+
+    Parameters
+    ----------
+    forest : Forest
+    index : int
+        Of the tree.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_tree_features,)
+        All columns but for bagging ensembles.
+
+    Raises
+    ------
+    NotCoveredError
+        If the file lacks the seed, or the replayed columns are not those that the tree tests.
+    """
+    if forest.seeds_from != "ensemble":
+        return np.arange(forest.n_features)
+    tree = forest.trees[index]
+    if tree.seed is None:
+        raise _without_seed(index)
+    columns = _columns(forest, RandomState(tree.seed))
+    _check_columns(forest, tree, index, columns)
+    return columns
 
 
 def _check_version(forest: Forest) -> None:
@@ -71,7 +101,7 @@ def _check_version(forest: Forest) -> None:
 def _rows(forest: Forest, tree: Tree, index: int) -> IntArray:
     """Return the rows drawn for one tree, in the order of the draw."""
     if tree.seed is None or forest.seeds_from is None:
-        raise NotCoveredError(f"tree {index} has no stored seed, so its draw cannot be replayed")
+        raise _without_seed(index)
     if forest.n_samples is None or forest.n_draws is None or forest.n_draws > _MAX_ENTRIES:
         raise NotCoveredError("the file does not tell how many rows were drawn for each tree")
     random = RandomState(tree.seed)
@@ -148,6 +178,10 @@ def _is_weighted(forest: Forest) -> bool:
     if forest.sample_weight is not None and not forest.bootstrap:
         return True
     return any(not float(tree.weight[0]).is_integer() for tree in forest.trees)
+
+
+def _without_seed(index: int) -> NotCoveredError:
+    return NotCoveredError(f"tree {index} has no stored seed, so its draw cannot be replayed")
 
 
 def _unexplained(forest: Forest, index: int) -> NotCoveredError:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
 
 from pytest_draft.artifact.container import Budget
 from pytest_draft.artifact.forest import FloatArray, Forest, IntArray, Tree
@@ -21,8 +22,12 @@ _SUPPORTED = (
     "supported are RandomForest, ExtraTrees, DecisionTree, ExtraTree and Bagging of trees, "
     "alone or as the last step of a Pipeline or in a fitted search"
 )
+NOT_PLAIN = "(not plain)"
+"""Stands for class weights that are in the file and not understood."""
+
 _MAX_WRAPPERS = 8
 _SHORT = 200
+_MAX_SEED = 2**31 - 1
 _FEW = 32
 
 
@@ -154,7 +159,10 @@ class _Object:
         return value
 
     def parameters(self) -> dict[str, object]:
-        """Return the constructor's parameters that are plain: numbers, texts, booleans, None."""
+        """Return the constructor's parameters that are plain (numbers, texts, booleans, None).
+
+        Class weights are never left out: others than a plain dict or an atom are `NOT_PLAIN`.
+        """
         found = {}
         for name, value in self._attributes.items():
             if name.startswith("_") or name.endswith("_"):
@@ -163,6 +171,8 @@ class _Object:
             if _is_atom(plain) or isinstance(plain, dict):
                 self._asked.add(name)
                 found[name] = plain
+            elif name == "class_weight":
+                found[name] = NOT_PLAIN
         return found
 
     def not_read(self) -> list[str]:
@@ -448,12 +458,25 @@ class _ForestReader:
         return weight
 
     def _ensemble_seeds(self, n_trees: int) -> list[int | None]:
-        """Return each tree's seed; after a warm start only those of the last fit are in the file."""
+        """Return each tree's seed; after a warm start only those of the last fit are stored.
+
+        Those of earlier fits come from the ensemble's own seed, where it is a number that gives the stored ones
+        too and each tree's ``random_state``.
+        """
         stored = self._estimator.get("_seeds")
         seeds = [] if stored is None else _numbers(stored, "iu", "_seeds").tolist()
-        if len(seeds) > n_trees:
+        earlier = n_trees - len(seeds)
+        if earlier < 0:
             raise CorruptArtifactError(f"_seeds has {len(seeds)} seeds for {n_trees} trees")
-        return [None] * (n_trees - len(seeds)) + [_checked_seed(seed) for seed in seeds]
+        known = [_checked_seed(seed) for seed in seeds]
+        seed = self._seed(self._estimator)
+        if not earlier or seed is None:
+            return [None] * earlier + known
+        drawn = RandomState(seed).randint(_MAX_SEED, size=n_trees).tolist()
+        return [
+            seed if drawn[earlier:] == known and RandomState(seed).randint(_MAX_SEED) == self._seed(tree) else None
+            for seed, tree in zip(drawn[:earlier], self.parts, strict=False)
+        ] + known
 
     def _subset(self, stored: object, index: int) -> IntArray:
         columns = _numbers(stored, "iu", f"estimators_features_[{index}]").astype(np.int64)

@@ -6,19 +6,18 @@ and its residual are always at hand.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from pytest_draft.attack.integer import Model, descend, rounded
+from pytest_draft.attack.integer import Answer, Model, descend, program, rounded
 from pytest_draft.attack.problem import InfeasibleError, IntArray, System
 from pytest_draft.attack.propagate import propagate
 from pytest_draft.attack.relax import relax
+from pytest_draft.progress import StageClock
 from pytest_draft.timebox import TimeBox
 
 MOST_ALTERNATIVES = 16
@@ -32,13 +31,17 @@ _WIDEN = 3
 _MOST_CANDIDATES = 100_000
 _PROOF_CANDIDATES = 5_000
 _FIRST_EFFORT = 1.0
-_NEAR_EFFORT = 1.0
+_LEAST_MASS = 1e-6
+_MOST_COEFFICIENTS = 5_000_000
+_PER_RANK = 5
+_SAMPLING_EFFORT = 2.0
+_SAMPLING_GAP = 0.1
 _PROOF_EFFORT = 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Alternatives:
-    """The other datasets that a connected part of the equations allows.
+    """The datasets that are known to meet a connected part of the equations.
 
     Attributes
     ----------
@@ -66,38 +69,24 @@ class Solution:
         The relaxed dataset: expected rows of each candidate.
     residual : int
         0 where the dataset meets every equation.
-    open_parts : tuple of Alternatives
-        The parts of the equations that are met and not proved to be met by this dataset alone.
+    lower, upper : ndarray of int64, shape (n_candidates,)
+        Bounds that propagation proved.
+    parts : tuple of Alternatives
+        The parts of the equations that propagation left open, each candidate with ``lower < upper`` in one of them.
     unique : bool
         Proved: no other dataset meets every equation.
+    samples : tuple of ndarray of int64, shape (n_candidates,)
+        Other datasets, spread as the relaxed one says; parts of them repeat where time was short.
     """
 
     rows: IntArray
     expected: NDArray[np.float64]
     residual: int
-    open_parts: tuple[Alternatives, ...]
+    lower: IntArray
+    upper: IntArray
+    parts: tuple[Alternatives, ...]
     unique: bool
-
-
-class StageClock:
-    """Adds up the seconds of each stage, by name, beside other figures of a search."""
-
-    def __init__(self) -> None:
-        self.figures: dict[str, float] = {}
-        self._stage = ""
-        self._since = 0.0
-
-    def __call__(self, stage: str) -> StageClock:
-        """Name the stage that a ``with`` block is about to run."""
-        self._stage = f"{stage} seconds"
-        return self
-
-    def __enter__(self) -> None:
-        self._since = time.monotonic()
-
-    def __exit__(self, *_: object) -> None:
-        spent = time.monotonic() - self._since
-        self.figures[self._stage] = self.figures.get(self._stage, 0.0) + spent
+    samples: tuple[IntArray, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,7 +110,14 @@ class Search:
 
 
 def solve_exactly(
-    system: System, group: IntArray, size: IntArray, prior: NDArray[np.float64], search: Search
+    system: System,
+    group: IntArray,
+    size: IntArray,
+    prior: NDArray[np.float64],
+    search: Search,
+    *,
+    alternatives: bool = False,
+    n_samples: int = 0,
 ) -> Solution:
     """Find a whole dataset with the smallest residual, near the relaxed one.
 
@@ -135,6 +131,10 @@ def solve_exactly(
     prior : ndarray of float64, shape (n_candidates,)
         Positive.
     search : Search
+    alternatives : bool
+        Whether other datasets that meet the equations are listed, to choose among them or to prove that there are none.
+    n_samples : int
+        How many others are drawn at random where they are not unique.
 
     Returns
     -------
@@ -152,8 +152,8 @@ def solve_exactly(
     rows, expected = lower.copy(), lower.astype(np.float64)
     free = np.flatnonzero(lower < upper)
     search.clock.figures["candidates left by propagation"] = len(free)
-    open_parts: list[Alternatives] = []
-    unique = True
+    parts: list[Alternatives] = []
+    pieces: list[_Piece] = []
     if free.size:
         rest = system.only(free, lower)
         left = size - np.bincount(group, lower, minlength=len(size)).astype(np.int64)
@@ -163,12 +163,19 @@ def solve_exactly(
             placed, mass = piece.solve(search, np.random.default_rng([search.seed, int(columns[0])]))
             rows[columns] += placed
             expected[columns] += mass
-            others, complete = piece.others(placed, search) or ([placed], False)
-            unique &= complete and len(others) == 1
-            if len(others) > 1:
-                open_parts.append(Alternatives(columns, tuple(lower[columns] + other for other in others), complete))
+            others, complete = piece.others(placed, search) if alternatives else ([placed], False)
+            parts.append(Alternatives(columns, tuple(lower[columns] + other for other in others), complete))
+            pieces.append(piece)
     residual = system.missed(rows)
-    return Solution(rows, expected, residual, tuple(open_parts), unique and not residual)
+    unique = not residual and all(part.complete and len(part.rows) == 1 for part in parts)
+    samples = [rows.copy() for _ in range(0 if unique or residual else n_samples)]
+    with search.clock("sample"):
+        for listed, piece in zip(parts, pieces, strict=True):
+            box, columns = search.timebox.next(_SAMPLING_EFFORT / len(parts)), listed.columns
+            mass, rng = expected[columns] - lower[columns], np.random.default_rng([search.seed, int(columns[0]), 1])
+            for sample, own in zip(samples, piece.drawn(mass, len(samples), rng, box), strict=False):
+                sample[columns] = lower[columns] + own
+    return Solution(rows, expected, residual, lower, upper, tuple(parts), unique, tuple(samples))
 
 
 def _connected_parts(system: System) -> list[IntArray]:
@@ -192,6 +199,14 @@ def _piece(
     return _Piece(system, renumbered.astype(np.int64), left[groups], room, prior)
 
 
+def _rank(mass: NDArray[np.float64], group: IntArray) -> IntArray:
+    """Return the place of each candidate in its group, the likeliest first; groups are ascending."""
+    order = np.lexsort((-mass, group))
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order)) - np.searchsorted(group, group[order])
+    return rank
+
+
 @dataclass(frozen=True, eq=False)
 class _Piece:
     """A connected part of the equations that propagation left open."""
@@ -206,10 +221,12 @@ class _Piece:
         """Return whole rows and expected rows of each candidate."""
         with search.clock("relax"):
             rows, mass = self._relax_and_round(search.timebox)
+        search.clock.note("residual", self.system.missed(rows))
         if self.system.missed(rows):
             with search.clock("repair"):
                 lower = descend(self.system, rows, self.group, rng, search.timebox)
                 rows = min(rows, lower, key=self.system.missed)
+                search.clock.note("residual", self.system.missed(rows))
                 rows = self._complete(rows, mass, search)
         return rows, mass
 
@@ -236,45 +253,91 @@ class _Piece:
         return best, mass
 
     def _complete(self, best: IntArray, mass: NDArray[np.float64], search: Search) -> IntArray:
-        """Return a dataset with residual 0 near the relaxed one where CP-SAT finds one, else `best`.
+        """Return a dataset with residual 0 near the relaxed one where one is found, else `best`.
 
-        CP-SAT first sees only the likeliest candidates, then more and more of them: a small search that
-        succeeds is worth more than a large one that doesn't end, and only the whole one can prove that there
-        is no dataset.
+        A search first sees only the likeliest candidates of each group, then more and more of them: a small search
+        that succeeds is worth more than a large one that doesn't end, and only the whole one can prove that there is
+        no dataset.
         """
-        order = np.lexsort((-mass, best == 0))
         limit = _FIRST_CANDIDATES
         while not search.timebox.over:
-            whole = limit >= len(order)
-            if whole and len(order) > _MOST_CANDIDATES:
+            columns = self._first_columns(mass, best, limit)
+            whole = len(columns) == len(mass)
+            if self._coefficients(columns) > _MOST_COEFFICIENTS:
                 break
-            columns = np.sort(order[:limit])
-            part = self.system.only(columns)
-            model = Model(part, self.room[columns])
-            ask = partial(model.solve, seed=search.seed, workers=search.workers, timebox=search.timebox)
-            exact = best[columns]
-            if part.missed(exact):
-                answer = ask(hint=exact, effort=np.inf if whole else _FIRST_EFFORT * limit / _FIRST_CANDIDATES)
-                if whole and answer.status == "INFEASIBLE":
+            answer = self._near(mass, np.zeros_like(mass), columns, search.timebox)
+            if answer.rows is None:
+                part, room = self.system.only(columns), self.room[columns]
+                cost = -np.log(np.maximum(mass[columns], _LEAST_MASS))
+                answer = program(part, np.zeros_like(room), room, cost, search.timebox)
+                if answer.status == "UNKNOWN" and len(columns) <= _MOST_CANDIDATES:
+                    answer = Model(part, room).solve(
+                        hint=best[columns],
+                        effort=np.inf if whole else _FIRST_EFFORT * limit / _FIRST_CANDIDATES,
+                        seed=search.seed,
+                        workers=search.workers,
+                        timebox=search.timebox,
+                    )
+            if answer.rows is not None:
+                found = np.zeros_like(best)
+                found[columns] = answer.rows
+                return found
+            if whole:
+                if answer.status == "INFEASIBLE":
                     raise InfeasibleError
-                if answer.rows is None:
-                    limit *= _WIDEN
-                    if whole:
-                        break
-                    continue
-                exact = answer.rows
-            model.prefer(mass[columns])
-            nearer = ask(hint=exact, effort=_NEAR_EFFORT)
-            found = np.zeros_like(best)
-            found[columns] = exact if nearer.rows is None else nearer.rows
-            return found
+                break
+            limit *= _WIDEN
         return best
 
-    def others(self, rows: IntArray, search: Search) -> tuple[list[IntArray], bool] | None:
-        """List datasets with residual 0, `rows` first, and whether these are all; None where that was not tried."""
-        if self.system.missed(rows) or len(rows) > _PROOF_CANDIDATES or search.timebox.over:
-            return None
+    def drawn(
+        self, mass: NDArray[np.float64], number: int, rng: np.random.Generator, timebox: TimeBox
+    ) -> list[IntArray]:
+        """Return datasets with residual 0 drawn about as the relaxed one says, again and again where time is short.
+
+        Each is the likeliest after adding Gumbel noise to the log-odds: perturb and maximise.
+        """
+        found: list[IntArray] = []
+        while len(found) < number and not timebox.over:
+            noise = rng.gumbel(size=len(mass))
+            score = np.log(np.maximum(mass, _LEAST_MASS)) + noise
+            columns = self._first_columns(score, np.zeros(len(mass), dtype=np.int64), _FIRST_CANDIDATES)
+            if self._coefficients(columns) > _MOST_COEFFICIENTS:
+                break
+            answer = self._near(mass, noise, columns, timebox, gap=_SAMPLING_GAP)
+            if answer.rows is None:
+                break
+            found.append(np.zeros(len(mass), dtype=np.int64))
+            found[-1][columns] = answer.rows
+        return [found[i % len(found)] for i in range(number)] if found else []
+
+    def _near(
+        self,
+        mass: NDArray[np.float64],
+        noise: NDArray[np.float64],
+        columns: IntArray,
+        timebox: TimeBox,
+        gap: float = 0.02,
+    ) -> Answer:
+        """Find the dataset with residual 0 that rounds each mass up or down and has the best log-odds, with noise."""
+        lower = np.floor(mass[columns]).astype(np.int64)
+        upper = np.minimum(lower + 1, self.room[columns])
+        odds = np.clip(mass[columns] - lower, _LEAST_MASS, 1 - _LEAST_MASS)
+        cost = np.log(1 - odds) - np.log(odds) - noise[columns]
+        return program(self.system.only(columns), np.minimum(lower, upper), upper, cost, timebox, gap=gap)
+
+    def _first_columns(self, score: NDArray[np.float64], rows: IntArray, limit: int) -> IntArray:
+        """Return the best candidates of each group, ascending, those of a dataset among them."""
+        order = np.lexsort((-score, _rank(score, self.group) // _PER_RANK, rows == 0))
+        return np.sort(order[: max(limit, 2 * len(self.size))])
+
+    def _coefficients(self, columns: IntArray) -> int:
+        return int(np.diff(self.system.matrix.indptr)[columns].sum())
+
+    def others(self, rows: IntArray, search: Search) -> tuple[list[IntArray], bool]:
+        """List datasets with residual 0, `rows` first, and whether it is proved that these are all."""
         found = [rows]
+        if self.system.missed(rows) or len(rows) > _PROOF_CANDIDATES or search.timebox.over:
+            return found, False
         with search.clock("prove"):
             model = Model(self.system, self.room)
             while len(found) < MOST_ALTERNATIVES:

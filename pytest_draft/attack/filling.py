@@ -14,15 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all
 from pytest_draft.attack.problem import BoolArray, Cells, IntArray
 from pytest_draft.domain import Domain
-from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
 
 INDICATOR_ODDS = 0.4
 """Prior odds of a one in a binary column that the forest leaves open: indicators are mostly zero."""
 
-_MOST_ROWS = 1_000
 _DRAWN = 3
 _IMAGINED = 5
 _PRIOR_ROWS = 1.0
@@ -93,16 +92,11 @@ class Filling:
         ndarray of float32, shape (n_rows, n_columns)
         """
         likeliest = self.likeliest(cell)
-        if self.cells.determined[cell].all() or len(cell) > _MOST_ROWS or timebox.over:
+        if self.cells.determined[cell].all() or len(cell) > MOST_ROWS or timebox.over:
             return likeliest
-        weights = encoded_weights(self.domain)
         guesses = [likeliest, *(self.drawn(cell, rng) for _ in range(_DRAWN))]
         imagined = [self.drawn(cell, rng) for _ in range(_IMAGINED)]
-
-        def expected_error(guess: Rows) -> float:
-            return sum(matched_distance(truth, guess, weights, timebox).upper for truth in imagined)
-
-        return min(guesses, key=expected_error)
+        return closest_to_all(guesses, imagined, self.domain, timebox)
 
     def _encoded(self, cell: IntArray, choose: Choose) -> Rows:
         rows = np.empty((len(cell), self.domain.n_columns), dtype=np.float32)

@@ -1,7 +1,7 @@
 """Whole datasets: in goes a fractional or a wrong one, out comes a whole one that fits the observations better.
 
 Rounding keeps each group's size; descent then moves one row at a time to where the squared residual falls
-most; CP-SAT decides what is left.
+most; mixed-integer programming and CP-SAT decide what is left.
 """
 
 from __future__ import annotations
@@ -11,11 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from pytest_draft.attack.problem import IntArray, System
 from pytest_draft.timebox import TimeBox
 
 _SCALE = 1000
+_MOST_NODES = 100
+_SECONDS_PER_COEFFICIENT = 1e-5
+_PROVED_INFEASIBLE = 2
 
 
 def rounded(mass: NDArray[np.float64], group: IntArray, size: IntArray) -> IntArray:
@@ -104,6 +108,52 @@ class Answer:
     rows: IntArray | None
 
 
+def program(
+    system: System,
+    lower: IntArray,
+    upper: IntArray,
+    cost: NDArray[np.float64],
+    timebox: TimeBox,
+    *,
+    gap: float = 0.02,
+) -> Answer:
+    """Find the dataset with residual 0 and the least cost, or one nearly as cheap, by mixed-integer programming.
+
+    With costs from a relaxed dataset (`-log` of its mass), the linear relaxation has few fractional columns or none,
+    and HiGHS ends where constraint programming does not.
+
+    Parameters
+    ----------
+    system : System
+    lower, upper : ndarray of int64, shape (n_candidates,)
+        Bounds.
+    cost : ndarray of float64, shape (n_candidates,)
+    timebox : TimeBox
+    gap : float
+        How much dearer than the cheapest, relatively, a dataset may be.
+
+    Returns
+    -------
+    Answer
+    """
+    if timebox.over:
+        return Answer("UNKNOWN", None)
+    found = milp(
+        cost,
+        constraints=LinearConstraint(system.matrix.astype(np.float64), system.observed, system.observed),
+        integrality=np.ones(len(cost)),
+        bounds=Bounds(lower, upper),
+        options={"time_limit": max(timebox.remaining, 1e-3), "node_limit": _MOST_NODES, "mip_rel_gap": gap},
+    )
+    timebox.spend(_SECONDS_PER_COEFFICIENT * system.matrix.nnz * (1 + 0.1 * (found.mip_node_count or 0)))
+    if found.x is None:
+        return Answer("INFEASIBLE" if found.status == _PROVED_INFEASIBLE else "UNKNOWN", None)
+    rows = np.rint(found.x).astype(np.int64)
+    if system.missed(rows):  # beyond its tolerances
+        return Answer("UNKNOWN", None)
+    return Answer("FEASIBLE", rows)
+
+
 class Model:
     """The equations as a CP-SAT model, built once and asked several times.
 
@@ -174,11 +224,12 @@ class Model:
             self._model.add_hint(variable, value)
         solver = cp_model.CpSolver()
         solver.parameters.max_time_in_seconds = max(timebox.remaining, 1e-3)
-        solver.parameters.max_deterministic_time = effort
+        solver.parameters.max_deterministic_time = min(effort, timebox.effort_left)
         solver.parameters.num_workers = workers
         solver.parameters.interleave_search = workers > 1  # several workers, and still the same answer every time
         solver.parameters.random_seed = seed % 2**31
         status = solver.solve(self._model)
+        timebox.spend(solver.response_proto.deterministic_time)
         found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
         rows = np.array([solver.value(variable) for variable in self._variables], dtype=np.int64) if found else None
         return Answer(solver.status_name(status), rows)

@@ -7,16 +7,18 @@ a vector that no group can hold any more costs nothing in the trees that follow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import sparse, stats
 
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
+from pytest_draft.matching import row_identities
 from pytest_draft.timebox import TimeBox
 
 IntArray = NDArray[np.int64]
@@ -37,6 +39,8 @@ MAX_COEFFICIENTS = 200_000_000
 MAX_TRIPLES = 30_000_000
 """Most (group, vector, class) triples that may be left before vectors are merged into cells."""
 
+_UNLIKELY = 1e-9
+
 _COMPACT_BELOW = 0.7
 _CHUNK = 50_000
 
@@ -49,22 +53,97 @@ class OutOfTimeError(Exception):
     """The time box ended before the problem was built."""
 
 
-@dataclass(frozen=True, eq=False)
+Noise = Literal["exact", "multinomial"]
+"""How the published counts come from the rows: the occurrences are known, or drawn with replacement and unknown."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KnownValues:
+    """Attributes whose value the adversary knows in every row (DRAFT, ICML 2024, appendix G).
+
+    Attributes
+    ----------
+    attributes : tuple of int
+        Positions among the domain's attributes.
+    columns : tuple of int
+        Their encoded columns.
+    of_group : ndarray of float32, shape (n_groups, len(columns))
+        What the rows of each group hold there.
+    """
+
+    attributes: tuple[int, ...]
+    columns: tuple[int, ...]
+    of_group: NDArray[np.float32]
+
+    def __repr__(self) -> str:
+        return f"KnownValues({len(self.attributes)} attributes, values not shown)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KnownRows:
+    """Rows that the adversary knows whole, with their labels.
+
+    Attributes
+    ----------
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    labels : ndarray of int64, shape (n_rows,)
+    weight : ndarray of int64, shape (n_trees, n_rows)
+        How often each tree saw each row, as far as the adversary knows: ones where the occurrences are unknown.
+    """
+
+    rows: NDArray[np.float32]
+    labels: IntArray
+    weight: IntArray
+
+    def __repr__(self) -> str:
+        return f"KnownRows({len(self.rows)} rows, values not shown)"
+
+    def at_leaves(self, tree: Tree, times: IntArray, n_classes: int) -> IntArray:
+        """Return how often each leaf of a tree holds each class when each row is counted some times.
+
+        Parameters
+        ----------
+        tree : Tree
+        times : ndarray of int64, shape (n_rows,)
+        n_classes : int
+
+        Returns
+        -------
+        ndarray of int64, shape (n_leaves, n_classes)
+        """
+        table = np.zeros((len(tree.leaves), n_classes), dtype=np.int64)
+        np.add.at(table, (leaf_positions(tree, np.ascontiguousarray(self.rows.T)), self.labels), times)
+        return table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Groups:
     """Sets of exchangeable rows: nothing that the adversary knows tells the rows of a group apart.
 
     Attributes
     ----------
     of_row : ndarray of int64, shape (n_rows,)
-        Group of each row.
+        Group of each row that the adversary does not know whole.
     size : ndarray of int64, shape (n_groups,)
     weight : ndarray of int64, shape (n_trees, n_groups)
         How often each tree saw each row of a group.
+    values : KnownValues or None
+        What the adversary knows of each group's rows.
+    known : KnownRows or None
+        The rows that are in no group because the adversary knows them whole.
+    noise : {"exact", "multinomial"}
+        With unknown occurrences the weights are ones.
     """
 
     of_row: IntArray
     size: IntArray
     weight: IntArray
+    values: KnownValues | None = None
+    known: KnownRows | None = None
+    noise: Noise = "exact"
+
+    def __repr__(self) -> str:
+        return f"Groups({self.n_rows} rows, {self.n_groups} groups, {self.values}, {self.known})"
 
     @property
     def n_groups(self) -> int:
@@ -78,8 +157,8 @@ class Groups:
 
     @property
     def ordered(self) -> bool:
-        """Whether some rows can be told apart, so that a reconstruction has a row order."""
-        return self.n_groups > 1
+        """Whether the occurrences tell some rows apart, so that a reconstruction has a row order."""
+        return bool((self.weight != self.weight[:, :1]).any())
 
 
 def group_by_occurrences(occurrences: IntArray) -> Groups:
@@ -100,6 +179,37 @@ def group_by_occurrences(occurrences: IntArray) -> Groups:
         return Groups(np.zeros(n_rows, dtype=np.int64), everyone, np.ones((n_trees, 1), dtype=np.int64))
     weight, of_row, size = np.unique(occurrences, axis=1, return_inverse=True, return_counts=True)
     return Groups(of_row.reshape(-1).astype(np.int64), size.astype(np.int64), weight)
+
+
+def split_by_values(
+    groups: Groups, attributes: tuple[int, ...], columns: tuple[int, ...], values: NDArray[np.float32]
+) -> Groups:
+    """Return groups of rows that also agree in what the adversary knows of them.
+
+    Parameters
+    ----------
+    groups : Groups
+    attributes, columns : tuple of int
+        As in `KnownValues`.
+    values : ndarray of float32, shape (n_rows, len(columns))
+        Each row's.
+
+    Returns
+    -------
+    Groups
+        Without bagging one for each combination of values.
+    """
+    (identity,) = row_identities(values)
+    _, first, of_row, size = np.unique(
+        groups.of_row * len(values) + identity, return_index=True, return_inverse=True, return_counts=True
+    )
+    return replace(
+        groups,
+        of_row=of_row.reshape(-1).astype(np.int64),
+        size=size.astype(np.int64),
+        weight=groups.weight[:, groups.of_row[first]],
+        values=KnownValues(attributes, columns, values[first]),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +305,9 @@ class Problem:
         Observed rows (draws) of each class at each leaf.
     distinct : tuple of ndarray of int64, each of shape (n_leaves of the tree,), or None
         Observed distinct rows at each leaf, where they say more than the counts (bagging).
+    known : tuple of ndarray of int64, each of shape (n_leaves of the tree, n_classes), or None
+        How many rows that the adversary knows whole lie at each leaf, whatever trees saw them. With exact noise
+        `counts` and `distinct` are what these rows leave.
     group, cell, label : ndarray of int64, shape (n_candidates,)
         The candidates: triples that domain reduction left possible.
     """
@@ -207,6 +320,7 @@ class Problem:
     group: IntArray
     cell: IntArray
     label: IntArray
+    known: tuple[IntArray, ...] | None = None
 
     @property
     def n_candidates(self) -> int:
@@ -219,11 +333,29 @@ class Problem:
         return int(self.counts[0].shape[1])
 
     @cached_property
+    def pool(self) -> IntArray:
+        """The pool of each candidate, shape (n_candidates,), ascending: rows of one pool can change places.
+
+        A pool is a group; where there is one group only and every tree tells how many of its rows are of each class,
+        it is a class, and the classes decouple.
+        """
+        return self.label if self._by_class else self.group
+
+    @cached_property
+    def pool_size(self) -> IntArray:
+        """Rows of each pool, shape (n_pools,)."""
+        return self.counts[0].sum(axis=0) // int(self.groups.weight[0, 0]) if self._by_class else self.groups.size
+
+    @property
+    def _by_class(self) -> bool:
+        return self.groups.n_groups == 1 and bool((self.groups.weight > 0).all())
+
+    @cached_property
     def system(self) -> System:
         """The linear system ``A h = b`` over the candidates, with exact noise.
 
         Its equations are the leaf counts by class, tree by tree, each followed by the distinct rows by leaf
-        where those are observed; then the group sizes.
+        where those are observed; then the sizes of the pools.
         """
         tables = [
             (counts if self.distinct is None else np.column_stack([counts, self.distinct[t]]))
@@ -245,13 +377,13 @@ class Problem:
             if self.distinct is not None:
                 equation[:, 1:-1:2] = leaf + self.n_classes
                 weight[:, 1:-1:2] = seen > 0
-            equation[:, -1] = base[-1] + group
+            equation[:, -1] = base[-1] + self.pool[start : start + _CHUNK]
             used = weight > 0
             pointer = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
-            shape = (int(base[-1]) + self.groups.n_groups, len(group))
+            shape = (int(base[-1]) + len(self.pool_size), len(group))
             parts.append(sparse.csc_array((weight[used], equation[used], pointer), shape=shape))
         matrix = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csc")
-        return System(matrix, np.concatenate([*(table.ravel() for table in tables), self.groups.size]))
+        return System(matrix, np.concatenate([*(table.ravel() for table in tables), self.pool_size]))
 
 
 def leaf_positions(tree: Tree, columns: NDArray[np.float32]) -> NDArray[np.int32]:
@@ -284,7 +416,9 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox) -> P
     """Enumerate the domain, reduce it tree by tree, and merge equal signatures into cells.
 
     A vector is possible for a row of group ``g`` and class ``c`` only if every tree that saw the row has at
-    least ``weight[t, g]`` draws of class ``c`` at the vector's leaf.
+    least ``weight[t, g]`` draws of class ``c`` at the vector's leaf, after those of the known rows are taken off;
+    and only if it has the group's known values. Cells that differ in known attributes are kept apart, as if one
+    more tree told their values; so a cell fixes all that is known.
 
     Parameters
     ----------
@@ -304,36 +438,49 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox) -> P
     NotCoveredError
         Where the domain is numeric or too large to enumerate, or too many candidates remain.
     InfeasibleError
-        Where some row can be nothing that the domain allows.
+        Where some row can be nothing that the domain allows, or the known rows alone exceed what was observed.
     OutOfTimeError
     """
-    if domain.n_vectors > MAX_VECTORS:
+    n_vectors = _n_vectors(domain, groups.values)
+    if n_vectors > MAX_VECTORS:
         raise NotCoveredError(
-            f"the domain allows {domain.n_vectors:,} vectors, more than the {MAX_VECTORS:,} that are enumerated; "
+            f"the domain allows {n_vectors:,} vectors, more than the {MAX_VECTORS:,} that are enumerated; "
             "larger domains are not covered yet"
         )
-    if 8 * domain.n_vectors * domain.n_columns > MAX_BYTES:
+    if 8 * n_vectors * domain.n_columns > MAX_BYTES:
         raise NotCoveredError(
-            f"{domain.n_vectors:,} vectors of {domain.n_columns:,} columns are too many to enumerate; "
+            f"{n_vectors:,} vectors of {domain.n_columns:,} columns are too many to enumerate; "
             "larger domains are not covered yet"
         )
     n_classes = forest.n_classes
-    needed = domain.n_vectors / 8 * groups.n_groups * n_classes
+    needed = n_vectors / 8 * groups.n_groups * n_classes
     if needed > MAX_BYTES:
         raise NotCoveredError(
-            f"{groups.n_groups:,} rows that the seeds tell apart x {domain.n_vectors:,} vectors would take "
+            f"{groups.n_groups:,} rows that the adversary tells apart x {n_vectors:,} vectors would take "
             f"{needed / 1024**3:.1f} GiB; so many rows are not covered yet"
         )
     leaf_counts = tuple(forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees))
-    survivors = _Survivors(domain.vectors(), groups.n_groups, n_classes)
+    distinct = None
+    if forest.bootstrap or forest.row_times is not None:  # else each row counts once
+        distinct = tuple(tree.n_distinct[tree.leaves] for tree in forest.trees)
+    known = None
+    if groups.known is not None:
+        known = _known_at_leaves(forest, groups.known)
+        if groups.noise == "exact":
+            leaf_counts, distinct = _without_known(forest, groups.known, leaf_counts, distinct)
+    survivors = _Survivors(domain, groups, n_classes)
+    most_unseen = forest.n_trees if groups.noise == "exact" else _most_unseen(leaf_counts, groups)
     for t, tree in enumerate(forest.trees):
         if timebox.over:
             raise OutOfTimeError
-        survivors.pass_tree(tree, leaf_counts[t], groups.weight[t])
+        if groups.noise == "exact":
+            survivors.pass_tree(tree, leaf_counts[t], groups.weight[t])
+        else:
+            survivors.pass_drawn_tree(tree, leaf_counts[t], most_unseen)
     group, label, vector = survivors.candidates()
     if len(np.unique(group)) < groups.n_groups:
         raise InfeasibleError
-    cells, of_vector = _merge(domain, survivors.columns.T, survivors.leaves)
+    cells, of_vector = _merge(domain, survivors.columns.T, survivors.leaves, survivors.combination)
     triples = np.unique(
         (group * n_classes + label) * cells.n_cells + of_vector[vector]
     )  # vectors of one cell are possible for the same groups and classes
@@ -349,32 +496,98 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox) -> P
             "so many rows with so few constraints are not covered yet"
         )
     group_label, cell = np.divmod(triples, cells.n_cells)
-    distinct = None
-    if forest.bootstrap:
-        distinct = tuple(tree.n_distinct[tree.leaves] for tree in forest.trees)
     return Problem(
-        domain, cells, groups, leaf_counts, distinct, group_label // n_classes, cell, group_label % n_classes
+        domain, cells, groups, leaf_counts, distinct, group_label // n_classes, cell, group_label % n_classes, known
     )
+
+
+def _most_unseen(counts: tuple[IntArray, ...], groups: Groups) -> int:
+    """Return in how many trees some row was not drawn at most, but for a chance of `_UNLIKELY` a row."""
+    n_rows = groups.n_rows + (0 if groups.known is None else len(groups.known.rows))
+    missed = (1 - 1 / n_rows) ** min(int(table.sum()) for table in counts)
+    return int(stats.binom.isf(_UNLIKELY, len(counts), missed))
+
+
+def _n_vectors(domain: Domain, values: KnownValues | None) -> int:
+    """Return how many vectors `_vectors` gives."""
+    if values is None:
+        return domain.n_vectors
+    return len(np.unique(values.of_group, axis=0)) * _unknown_part(domain, values)[0].n_vectors
+
+
+def _unknown_part(domain: Domain, values: KnownValues) -> tuple[Domain, list[int]]:
+    """Return the domain of the attributes that are not known, and their columns in the whole domain."""
+    unknown = [attribute for a, attribute in enumerate(domain.attributes) if a not in values.attributes]
+    columns = sorted(column for attribute in unknown for column in attribute.columns)
+    position = {column: index for index, column in enumerate(columns)}
+    attributes = tuple(
+        replace(attribute, columns=tuple(position[column] for column in attribute.columns)) for attribute in unknown
+    )
+    return Domain(tuple(domain.columns[column] for column in columns), attributes, domain.source), columns
+
+
+def _vectors(
+    domain: Domain, values: KnownValues | None, n_groups: int
+) -> tuple[NDArray[np.float32], IntArray, IntArray]:
+    """Return the vectors that agree with some group's known values, and which combination of them each has.
+
+    Returns
+    -------
+    vectors : ndarray of float32, shape (n_vectors, n_columns)
+    combination : ndarray of int64, shape (n_vectors,)
+        All 0 where nothing is known.
+    of_group : ndarray of int64, shape (n_groups,)
+        The combination of each group.
+    """
+    if values is None:
+        vectors = domain.vectors()
+        return vectors, np.zeros(len(vectors), dtype=np.int64), np.zeros(n_groups, dtype=np.int64)
+    combinations, of_group = np.unique(values.of_group, axis=0, return_inverse=True)
+    unknown, columns = _unknown_part(domain, values)
+    vectors = np.empty((len(combinations), unknown.n_vectors, domain.n_columns), dtype=np.float32)
+    vectors[:, :, columns] = unknown.vectors()
+    vectors[:, :, list(values.columns)] = combinations[:, None]
+    combination = np.repeat(np.arange(len(combinations)), unknown.n_vectors)
+    return vectors.reshape(-1, domain.n_columns), combination, of_group.reshape(-1).astype(np.int64)
+
+
+def _known_at_leaves(forest: Forest, known: KnownRows) -> tuple[IntArray, ...]:
+    """Return how many known rows of each class lie at each leaf of each tree."""
+    once = np.ones(len(known.rows), dtype=np.int64)
+    return tuple(known.at_leaves(tree, once, forest.n_classes) for tree in forest.trees)
+
+
+def _without_known(
+    forest: Forest, known: KnownRows, counts: tuple[IntArray, ...], distinct: tuple[IntArray, ...] | None
+) -> tuple[tuple[IntArray, ...], tuple[IntArray, ...] | None]:
+    """Return counts and distinct rows after those of the known rows are taken off."""
+    seen = [known.at_leaves(tree, known.weight[t], forest.n_classes) for t, tree in enumerate(forest.trees)]
+    counts = tuple(whole - part for whole, part in zip(counts, seen, strict=True))
+    if distinct is not None:
+        once = [
+            known.at_leaves(tree, (known.weight[t] > 0).astype(np.int64), forest.n_classes).sum(axis=1)
+            for t, tree in enumerate(forest.trees)
+        ]
+        distinct = tuple(whole - part for whole, part in zip(distinct, once, strict=True))
+    if any((left < 0).any() for left in (*counts, *(distinct or ()))):
+        raise InfeasibleError
+    return counts, distinct
 
 
 class _Survivors:
     """The vectors that some group can still hold, while trees are passed one by one."""
 
-    def __init__(self, vectors: NDArray[np.float32], n_groups: int, n_classes: int) -> None:
+    def __init__(self, domain: Domain, groups: Groups, n_classes: int) -> None:
+        vectors, self.combination, of_group = _vectors(domain, groups.values, groups.n_groups)
         self.columns = np.ascontiguousarray(vectors.T)
         self.leaves: list[NDArray[np.int32]] = []
-        everything = np.packbits(np.ones(len(vectors), dtype=bool))
-        self.alive = np.tile(everything, (n_groups, n_classes, 1))  # bits over vectors
+        self.unseen = np.zeros((n_classes, len(vectors)), dtype=np.uint16)
+        agree = np.stack([np.packbits(self.combination == known) for known in range(int(of_group.max()) + 1)])
+        self.alive = np.repeat(agree[of_group][:, None], n_classes, axis=1)  # bits over vectors
 
     def pass_tree(self, tree: Tree, counts: IntArray, weight: IntArray) -> None:
         """Strike out what the tree's leaves exclude."""
-        leaf = leaf_positions(tree, self.columns)
-        self.leaves.append(leaf)
-        if 8 * len(self.leaves) * len(leaf) > MAX_BYTES:
-            raise NotCoveredError(
-                f"the leaves of {len(leaf):,} vectors in {len(self.leaves):,} trees take too much memory; "
-                "larger domains are not covered yet"
-            )
+        leaf = self._leaf(tree)
         here = counts[leaf].T
         for times in np.unique(weight[weight > 0]):
             enough = np.packbits(here >= times, axis=1)
@@ -385,6 +598,24 @@ class _Survivors:
                 self.alive[members] &= enough
         self._compact()
 
+    def pass_drawn_tree(self, tree: Tree, counts: IntArray, most_unseen: int) -> None:
+        """Strike out what would have been missed by the draws of too many trees."""
+        leaf = self._leaf(tree)
+        self.unseen += (counts[leaf] == 0).T
+        self.alive &= np.packbits(self.unseen <= most_unseen, axis=1)
+        self._compact()
+
+    def _leaf(self, tree: Tree) -> NDArray[np.int32]:
+        """Return the leaf of each vector, and keep it."""
+        leaf = leaf_positions(tree, self.columns)
+        self.leaves.append(leaf)
+        if 8 * len(self.leaves) * len(leaf) > MAX_BYTES:
+            raise NotCoveredError(
+                f"the leaves of {len(leaf):,} vectors in {len(self.leaves):,} trees take too much memory; "
+                "larger domains are not covered yet"
+            )
+        return leaf
+
     def _compact(self) -> None:
         n_vectors = self.columns.shape[1]
         if not n_vectors:
@@ -394,6 +625,8 @@ class _Survivors:
             return
         self.columns = np.ascontiguousarray(self.columns[:, some])
         self.leaves = [leaf[some] for leaf in self.leaves]
+        self.combination = self.combination[some]
+        self.unseen = self.unseen[:, some]
         kept = np.empty((*self.alive.shape[:2], (int(some.sum()) + 7) // 8), dtype=np.uint8)
         for g in range(len(self.alive)):  # group by group: the unpacked table would be eight times larger
             bits = np.unpackbits(self.alive[g], axis=1, count=n_vectors)
@@ -417,9 +650,11 @@ class _Survivors:
         return group, label, vector
 
 
-def _merge(domain: Domain, vectors: NDArray[np.float32], leaves: list[NDArray[np.int32]]) -> tuple[Cells, IntArray]:
-    """Return the cells, and the cell of each vector."""
-    signature = np.stack(leaves)
+def _merge(
+    domain: Domain, vectors: NDArray[np.float32], leaves: list[NDArray[np.int32]], combination: IntArray
+) -> tuple[Cells, IntArray]:
+    """Return the cells, and the cell of each vector; vectors with other known values are never in one cell."""
+    signature = np.stack([*leaves, combination.astype(np.int32)])
     first, of_vector = _equal_columns(signature)
     n_cells = len(first)
     values = []
@@ -434,7 +669,7 @@ def _merge(domain: Domain, vectors: NDArray[np.float32], leaves: list[NDArray[np
     starts = np.searchsorted(of_vector[order], np.arange(n_cells))
     allowed = np.logical_or.reduceat(np.concatenate(values, axis=1)[order], starts, axis=0)
     offsets = np.cumsum([0, *(attribute.n_values for attribute in domain.attributes)])
-    cells = Cells(signature[:, first], np.bincount(of_vector, minlength=n_cells), allowed, offsets)
+    cells = Cells(signature[:-1, first], np.bincount(of_vector, minlength=n_cells), allowed, offsets)
     return cells, of_vector
 
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
 from pytest_draft.attack.exact import Alternatives, Search, solve_exactly
 from pytest_draft.attack.filling import INDICATOR_ODDS, Filling
+from pytest_draft.attack.likeliest import find_likeliest, posterior_of
+from pytest_draft.attack.occupancy import Draws
 from pytest_draft.attack.problem import BoolArray, InfeasibleError, IntArray, OutOfTimeError, Problem
+from pytest_draft.attack.prove import Certificate, certify
 from pytest_draft.attack.refit import Evidence
 from pytest_draft.timebox import TimeBox
 
-Status = Literal["unique", "consistent", "not converged", "infeasible", "no solution"]
+Status = Literal["unique", "consistent", "likeliest", "not converged", "infeasible", "no solution"]
 
 _MOST_TRIES = 200
+_PROOF_EFFORT = 2.0
+_SAMPLES = 8
 _MOST_REFITTED_ROWS = 20_000_000
 
 
@@ -29,23 +35,35 @@ class Reconstruction:
     ----------
     status : str
         ``unique``: residual 0, and proved that the domain allows no other dataset with residual 0;
-        ``consistent``: residual 0; ``not converged``: a dataset with a residual; ``infeasible``: proved that
+        ``consistent``: residual 0; ``likeliest``: occurrences unknown, and no likelier dataset was found;
+        ``not converged``: a dataset with a residual; ``infeasible``: proved that
         no dataset of the domain has residual 0; ``no solution``: the time was out before there was one.
     rows : ndarray of float32, shape (n_rows, n_columns), or None
-        Encoded feature vectors.
+        Encoded feature vectors: the guess with the least expected error. Where several datasets are consistent, it can
+        be their consensus, which differs from each of them.
+    consistent : ndarray of float32, shape (n_rows, n_columns), or None
+        A whole dataset with the stated residual, the one that statuses and certificates speak of.
     labels : ndarray of int64, shape (n_rows,), or None
         Indices into the forest's classes.
     cells : ndarray of int64, shape (n_rows,), or None
-        The problem's cell of each row.
+        The problem's cell of each row of `consistent`.
     free : ndarray of bool, shape (n_rows, n_attributes), or None
         Attributes that the row's cell leaves open, and all of a row that no tree has seen: filled with a guess,
         never recovered.
     ordered : bool
         Whether row ``i`` stands for training row ``i``.
     residual : int or None
-        Sum of absolute differences between what the file publishes and what the reconstruction gives.
+        Sum of absolute differences between what the file publishes and what the reconstruction gives; with
+        unknown occurrences, the rows that its leaves lack.
+    log_posterior : float or None
+        With unknown occurrences: what the likeliest dataset was chosen by (`log_posterior`), which the truth's must
+        not exceed.
     reproduced_trees : int or None
         Trees that grow again from the reconstruction; None where that was not tried.
+    certificate : Certificate or None
+        What is proved of it; None where it has a residual or the occurrences are unknown.
+    seen : ndarray of bool, shape (n_rows,), or None
+        Rows that some tree has seen; of the others the file tells nothing. None stands for all.
     cut_short : bool
         Whether the clock ended a step: with more time the reconstruction could be closer to the truth.
     statistics : mapping of str to float
@@ -61,6 +79,10 @@ class Reconstruction:
     residual: int | None
     reproduced_trees: int | None = None
     cut_short: bool = False
+    consistent: NDArray[np.float32] | None = None
+    log_posterior: float | None = None
+    certificate: Certificate | None = None
+    seen: BoolArray | None = None
     statistics: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -69,7 +91,7 @@ class Reconstruction:
 
 
 def reconstruct(problem: Problem, search: Search, evidence: Evidence | None = None) -> Reconstruction:
-    """Rebuild the training data of a problem with exact noise.
+    """Rebuild the training data of a problem.
 
     Parameters
     ----------
@@ -87,40 +109,148 @@ def reconstruct(problem: Problem, search: Search, evidence: Evidence | None = No
     figures = search.clock.figures
     figures.update(cells=problem.cells.n_cells, candidates=problem.n_candidates, groups=problem.groups.n_groups)
     ordered = problem.groups.ordered
+    if problem.groups.noise == "multinomial":
+        return _from_draws(problem, search)
     try:
-        solution = solve_exactly(problem.system, problem.group, problem.groups.size, _prior(problem), search)
+        solution = solve_exactly(
+            problem.system,
+            problem.pool,
+            problem.pool_size,
+            _prior(problem),
+            search,
+            alternatives=evidence is not None,
+            n_samples=_SAMPLES if problem.groups.n_rows <= MOST_ROWS else 0,
+        )
     except InfeasibleError:
         return Reconstruction("infeasible", None, None, None, None, ordered, None, statistics=figures)
     except OutOfTimeError:
         return Reconstruction("no solution", None, None, None, None, ordered, None, statistics=figures)
     with search.clock("fill"):
-        of_cell = np.zeros(problem.cells.n_cells)
-        np.add.at(of_cell, problem.cell, solution.expected)
-        draft = _Draft.of(problem, solution.rows, Filling.of(problem.domain, problem.cells, of_cell))
+        draft = _Draft.of(problem, solution.rows, _filling(problem, solution.expected))
         rng = np.random.default_rng([search.seed, 3])
         draft = replace(draft, rows=draft.filling.nearest_to_all(draft.cells, rng, search.timebox))
     score = None
     if evidence is not None and not solution.residual and not search.timebox.over:
         with search.clock("refit"):
-            draft, score = _best_supported(draft, solution.open_parts, evidence, search.timebox)
+            draft, score = _best_supported(draft, solution.parts, evidence, search.timebox)
+    guess = draft.rows
+    if solution.samples and score != len(problem.counts):  # else refitting has told which dataset it is
+        with search.clock("agree"):
+            others = [_placed(problem, sample)[0] for sample in solution.samples]
+            together = _in_row_order(problem, problem.pool[np.repeat(np.arange(problem.n_candidates), draft.chosen)])
+            guess = _agreed(problem, draft.rows, draft.filling, others, together, search)
     free = ~problem.cells.determined[draft.cells]
-    never_drawn = (problem.groups.weight == 0).all(axis=0)
-    free[never_drawn[problem.groups.of_row]] = [attribute.n_values > 1 for attribute in problem.domain.attributes]
+    seen = seen_rows(problem)
+    known = problem.groups.values.attributes if problem.groups.values is not None else ()
+    free[~seen] = [attribute.n_values > 1 and a not in known for a, attribute in enumerate(problem.domain.attributes)]
+    cut_short = search.timebox.over
+    certificate = None
+    if not solution.residual:
+        box = replace(search, timebox=search.timebox.next(_PROOF_EFFORT))
+        certificate = certify(problem, draft.chosen, solution.lower, solution.upper, solution.parts, box)
+    unique = solution.unique or (certificate is not None and certificate.unique is True and not ordered)
     status: Status = "not converged" if solution.residual else "consistent"
-    if solution.unique and not free.any():
+    if unique and not free.any():
         status = "unique"
     return Reconstruction(
         status=status,
-        rows=draft.rows,
+        rows=guess,
+        consistent=draft.rows,
         labels=draft.labels,
         cells=draft.cells,
         free=free,
         ordered=ordered,
         residual=solution.residual,
         reproduced_trees=score,
-        cut_short=search.timebox.over,
+        cut_short=cut_short,
+        certificate=certificate,
+        seen=seen,
         statistics=figures,
     )
+
+
+def seen_rows(problem: Problem) -> BoolArray:
+    """Return which rows some tree has seen, as far as the adversary knows, shape (n_rows,)."""
+    seen: BoolArray = np.any(problem.groups.weight > 0, axis=0)
+    return seen[problem.groups.of_row]
+
+
+def log_posterior(problem: Problem, chosen: IntArray) -> float:
+    """Return what `Reconstruction.log_posterior` would be of the dataset whose rows are some candidates.
+
+    Parameters
+    ----------
+    problem : Problem
+        With unknown occurrences.
+    chosen : ndarray of int64, shape (n_rows,)
+    """
+    return posterior_of(problem, draws_of(problem), _prior(problem), chosen)
+
+
+def draws_of(problem: Problem) -> Draws:
+    """Return what a problem with unknown occurrences observes."""
+    n_known = 0 if problem.known is None else int(problem.known[0].sum())
+    return Draws.of(problem.counts, problem.distinct, problem.groups.n_rows + n_known)
+
+
+def _from_draws(problem: Problem, search: Search) -> Reconstruction:
+    """Rebuild the training data where the occurrences are unknown."""
+    figures = search.clock.figures
+    draws, prior = draws_of(problem), _prior(problem)
+    try:
+        likely = find_likeliest(problem, draws, prior, search)
+    except OutOfTimeError:
+        return Reconstruction("no solution", None, None, None, None, False, None, statistics=figures)
+    with search.clock("fill"):
+        filling = _filling(problem, likely.expected)
+        cells = _in_row_order(problem, problem.cell[likely.chosen])
+        rng = np.random.default_rng([search.seed, 3])
+        rows = guess = filling.nearest_to_all(cells, rng, search.timebox)
+        if len(rows) <= MOST_ROWS and len(likely.samples):
+            others = [_in_row_order(problem, problem.cell[sample]) for sample in likely.samples]
+            guess = _agreed(problem, rows, filling, others, problem.groups.of_row, search)
+    return Reconstruction(
+        status="not converged" if likely.missing else "likeliest",
+        rows=guess,
+        consistent=rows,
+        labels=_in_row_order(problem, problem.label[likely.chosen]),
+        cells=cells,
+        free=~problem.cells.determined[cells],
+        ordered=False,
+        residual=likely.missing,
+        cut_short=search.timebox.over,
+        log_posterior=likely.log_posterior,
+        statistics=figures,
+    )
+
+
+def _agreed(
+    problem: Problem,
+    rows: NDArray[np.float32],
+    filling: Filling,
+    others: Sequence[IntArray],
+    together: IntArray,
+    search: Search,
+) -> NDArray[np.float32]:
+    """Return the guess with the least expected error: the rows, or their consensus with the cells of other datasets."""
+    rng = np.random.default_rng([search.seed, 7])
+    samples = [filling.drawn(cells, rng) for cells in others]
+    agreed = consensus(rows, samples, together, problem.domain, search.timebox)
+    return closest_to_all([rows, agreed], samples, problem.domain, search.timebox)
+
+
+def _filling(problem: Problem, expected: NDArray[np.float64]) -> Filling:
+    """Return what expected rows of each candidate tell of open attributes."""
+    of_cell = np.zeros(problem.cells.n_cells)
+    np.add.at(of_cell, problem.cell, expected)
+    return Filling.of(problem.domain, problem.cells, of_cell)
+
+
+def _in_row_order(problem: Problem, by_group: IntArray) -> IntArray:
+    """Return what is told row by row, group by group, in the order of the rows."""
+    result = np.empty_like(by_group)
+    result[np.argsort(problem.groups.of_row, kind="stable")] = by_group
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +284,7 @@ class _Draft:
 
 
 def _best_supported(
-    draft: _Draft, open_parts: tuple[Alternatives, ...], evidence: Evidence, timebox: TimeBox
+    draft: _Draft, parts: tuple[Alternatives, ...], evidence: Evidence, timebox: TimeBox
 ) -> tuple[_Draft, int]:
     """Choose, part by part and then value by value, what the evidence supports most."""
     score = evidence(draft.rows, draft.labels)
@@ -171,7 +301,7 @@ def _best_supported(
     def done() -> bool:
         return score == n_trees or left <= 0 or timebox.over
 
-    for part in open_parts:
+    for part in parts:
         for rows in part.rows[1:]:
             if done():
                 return draft, score
@@ -205,8 +335,5 @@ def _prior(problem: Problem) -> NDArray[np.float64]:
 
 def _placed(problem: Problem, chosen: IntArray) -> tuple[IntArray, IntArray]:
     """Return the cell and the class of each row; the rows of a group share its candidates in turn."""
-    members = np.argsort(problem.groups.of_row, kind="stable")
     candidate = np.repeat(np.arange(problem.n_candidates), chosen)  # ascending, so group by group
-    cell, label = np.empty_like(members), np.empty_like(members)
-    cell[members], label[members] = problem.cell[candidate], problem.label[candidate]
-    return cell, label
+    return _in_row_order(problem, problem.cell[candidate]), _in_row_order(problem, problem.label[candidate])

@@ -11,16 +11,16 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.occurrences import drawn_columns
 from pytest_draft.attack.problem import Groups, IntArray
+from pytest_draft.errors import NotCoveredError
 
-_GROWN_BY: dict[str, type[DecisionTreeClassifier]] = {
-    "RandomForestClassifier": DecisionTreeClassifier,
-    "ExtraTreesClassifier": ExtraTreeClassifier,
-}
+_SPLITTERS = {"RandomForestClassifier": "best", "ExtraTreesClassifier": "random"}
 _PARAMETERS = (
+    "splitter",
     "criterion",
     "max_depth",
     "min_samples_split",
@@ -45,43 +45,70 @@ def evidence_by_refitting(forest: Forest, groups: Groups) -> Evidence | None:
     ----------
     forest : Forest
     groups : Groups
-        Whose weights are the rows' occurrences.
+        Whose weights are the rows' occurrences. Rows that the adversary knows whole are refitted along.
 
     Returns
     -------
     callable or None
-        Takes encoded rows, shape (n_rows, n_columns), and class indices, shape (n_rows,); returns a number
-        from 0 to `forest.n_trees`. None where the file does not hold what refitting needs, or
+        Takes the unknown rows encoded, shape (n_rows, n_columns), and their class indices, shape (n_rows,);
+        returns a number from 0 to `forest.n_trees`. None where the file does not hold what refitting needs, or
         refitting once would take more than about a second.
     """
-    grow = _GROWN_BY.get(forest.kind)
-    if grow is None or any(tree.seed is None for tree in forest.trees):
+    if forest.classes is None or any(tree.seed is None for tree in forest.trees):
         return None
-    if forest.n_trees * groups.n_rows > MOST_ROWS:
+    known = groups.known
+    if forest.n_trees * (groups.n_rows + (0 if known is None else len(known.rows))) > MOST_ROWS:
         return None
-    parameters = {name: forest.parameters[name] for name in _PARAMETERS if name in forest.parameters}
+    parameters = _parameters(forest)
+    try:
+        columns = [drawn_columns(forest, t) for t in range(forest.n_trees)]
+    except NotCoveredError:
+        return None
+    seeds = [_own_seed(forest, tree) for tree in forest.trees]
+    draw_weight = forest.draw_weight
+    weighted = forest.bootstrap or bool((groups.weight != 1).any() or (draw_weight != 1).any())
 
     def count(rows: NDArray[np.float32], labels: IntArray) -> int:
-        same = 0
-        for t, tree in enumerate(forest.trees):
-            weight = groups.weight[t, groups.of_row].astype(np.float64) if forest.bootstrap else None
+        same, weight = 0, groups.weight[:, groups.of_row]
+        if known is not None:
+            rows, labels = np.concatenate([rows, known.rows]), np.concatenate([labels, known.labels])
+            weight = np.concatenate([weight, known.weight], axis=1)
+        for t, times in enumerate(weight):
+            sample_weight = times * draw_weight[t, labels] if weighted else None
             try:
-                grown = grow(**parameters, random_state=tree.seed).fit(rows, labels, sample_weight=weight)
+                grown = DecisionTreeClassifier(**parameters, random_state=seeds[t])
+                grown.fit(rows[:, columns[t]], labels, sample_weight=sample_weight)
             except ValueError:  # parameters of another version: no evidence
                 return 0
-            same += _equal(tree, grown)
+            same += _equal(forest.trees[t], grown, columns[t])
         return same
 
     return count
 
 
-def _equal(tree: Tree, grown: DecisionTreeClassifier) -> bool:
+def _parameters(forest: Forest) -> dict[str, object]:
+    """Return the parameters of the forest's trees; weights are handed to each tree instead."""
+    prefix = "estimator__" if forest.seeds_from == "ensemble" else ""
+    given = {name: forest.parameters[prefix + name] for name in _PARAMETERS if prefix + name in forest.parameters}
+    if forest.kind in _SPLITTERS:
+        given["splitter"] = _SPLITTERS[forest.kind]
+    return given
+
+
+def _own_seed(forest: Forest, tree: Tree) -> int | None:
+    """Return the ``random_state`` that a tree was grown with: a bagging ensemble draws it from the tree's seed."""
+    if forest.seeds_from != "ensemble" or tree.seed is None:
+        return tree.seed
+    return int(np.random.RandomState(tree.seed).randint(np.iinfo(np.int32).max))
+
+
+def _equal(tree: Tree, grown: DecisionTreeClassifier, columns: IntArray) -> bool:
     """Return whether two trees have the same splits and sizes."""
     other = grown.tree_
     return bool(
         other.node_count == tree.n_nodes
         and np.array_equal(other.children_left, tree.left)
-        and np.array_equal(np.where(other.feature < 0, -1, other.feature), tree.feature)
+        and np.array_equal(np.where(other.feature < 0, -1, columns[np.maximum(other.feature, 0)]), tree.feature)
         and np.array_equal(other.threshold, tree.threshold)
         and np.array_equal(other.n_node_samples, tree.n_distinct)
     )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.data.files import IN_MEMORY, NUMBER, parsed, place_of
 from pytest_draft.data.tables import Table, as_text, require_distinct
-from pytest_draft.errors import DataError, NotCoveredError, one_line
+from pytest_draft.errors import DataError, one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 
@@ -31,7 +31,7 @@ class TrainingData:
     rows : ndarray of float32, shape (n_rows, n_columns)
         Encoded features in the forest's column order. Missing values are NaN; none is infinite.
     labels : ndarray of int64, shape (n_rows,)
-        Indices into the forest's classes.
+        Indices into the forest's classes; all 0 for a regressor's.
     columns : tuple of str, length n_columns
         Names in the forest's order.
     sha256 : str or None
@@ -97,7 +97,7 @@ def training_data(table: object, forest: Forest, target: str | None = None) -> T
     The label column is `target`. Without it: array ``y`` of an ``.npz`` file, or the only column that is
     not among the forest's feature names. Features are matched by name where the forest and the table both
     have names, else by position. Labels are matched to the forest's classes by value, whatever their type:
-    0, 0.0, False and "0" are the same label.
+    0, 0.0, False and "0" are the same label. A regressor's targets are not looked at, and may be missing.
 
     Parameters
     ----------
@@ -117,11 +117,7 @@ def training_data(table: object, forest: Forest, target: str | None = None) -> T
     DataError
         Where the label column or a feature is not found, a feature holds text or infinite values, or rows
         have no label or one that the forest does not know. The message never shows a value of a row.
-    NotCoveredError
-        For regressors.
     """
-    if forest.classes is None:
-        raise NotCoveredError("regressors are not covered yet")
     if isinstance(table, TrainingData):
         _require_fit(table, forest)
         return table
@@ -133,12 +129,14 @@ def training_data(table: object, forest: Forest, target: str | None = None) -> T
         raise DataError(f"{where}: no rows; give the rows that the forest was trained on")
     require_distinct(table.frame, where)
     positions, label_position, names = _selected(table, forest, target)
-    labels: pd.Series[Any] | NDArray[Any]
-    labels = _label_array(table, target) if label_position is None else table.frame.iloc[:, label_position]
     rows = np.empty((len(table.frame), len(positions)), dtype=np.float32)
     for index, (position, name) in enumerate(zip(positions, names, strict=True)):
         rows[:, index] = _encoded(table.frame.iloc[:, position], f"{where}: column {one_line(name)!r}")
-    indices = _class_indices(labels, forest.classes, len(rows), where)
+    indices = np.zeros(len(rows), dtype=np.int64)
+    if forest.classes is not None:
+        labels: pd.Series[Any] | NDArray[Any]
+        labels = _label_array(table, target) if label_position is None else table.frame.iloc[:, label_position]
+        indices = _class_indices(labels, forest.classes, len(rows), where)
     rows.flags.writeable = indices.flags.writeable = False
     used = {label_position, *positions}
     unused = tuple(str(column) for position, column in enumerate(table.frame.columns) if position not in used)
@@ -182,7 +180,7 @@ def _require_fit(data: TrainingData, forest: Forest) -> None:
 def _selected(table: Table, forest: Forest, target: str | None) -> tuple[list[int], int | None, tuple[str, ...]]:
     """Return the features' positions in the forest's order, the label column's, and the features' names.
 
-    The label's position is None where the labels are an array of their own.
+    The label's position is None where the labels are an array of their own, or not needed.
     """
     where = place_of(table.source)
     columns = [str(column) for column in table.frame.columns]
@@ -216,8 +214,8 @@ def _selected(table: Table, forest: Forest, target: str | None) -> tuple[list[in
     )
 
 
-def _label_position(table: Table, columns: list[str], forest: Forest, target: str | None) -> int:
-    """Return the position of the label column."""
+def _label_position(table: Table, columns: list[str], forest: Forest, target: str | None) -> int | None:
+    """Return the position of the label column; None where a regressor's features are told without it."""
     where = place_of(table.source)
     features = forest.feature_names
     if target is not None:
@@ -233,6 +231,8 @@ def _label_position(table: Table, columns: list[str], forest: Forest, target: st
     others = [position for position, name in enumerate(columns) if name not in (features or ())]
     if features is not None and len(others) == 1:
         return others[0]
+    if forest.classes is None and (features is not None or len(columns) == forest.n_features):
+        return None
     if table.targets is not None:
         raise DataError(f"{where}: no array 'y'; give the label array's name with --draft-target")
     reason = "the forest has no feature names" if features is None else f"{len(others)} columns are no features"

@@ -2,52 +2,49 @@
 
 from __future__ import annotations
 
-from pytest_draft.evaluate.findings import Findings
+from pytest_draft.evaluate.findings import Findings, Part
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
 
 def check(findings: Findings, thresholds: Thresholds) -> Outcome:
-    """Fail when more rows are perfect than a threshold allows."""
+    """Fail when more rows are perfect, whole or on a part of the columns, than a threshold allows."""
+    return combined([outcome for part in findings.judged for outcome in _of_part(part, thresholds)])
+
+
+def _of_part(part: Part, thresholds: Thresholds) -> list[Outcome]:
     outcomes = []
-    if "max_perfect_rows" in thresholds:
-        outcomes.append(_against(findings.perfect_rows, findings.n_rows, thresholds["max_perfect_rows"], ""))
+    if "max_perfect_rows" in thresholds and part.absolute:
+        outcomes.append(_against(part, thresholds["max_perfect_rows"], ""))
     if "max_share_beyond_split_half" in thresholds:
-        share, baseline = thresholds["max_share_beyond_split_half"], findings.split_half.perfect_rows
-        if baseline is not None:
-            outcomes.append(_beyond(findings.perfect_rows, findings.n_rows, share, baseline, ""))
+        share, baseline = thresholds["max_share_beyond_split_half"], part.split_half.perfect_rows
+        if baseline is None:
+            outcomes.append(_without_baseline(part))
         else:
-            outcomes.append(_without_baseline(findings))
-        told = findings.told
-        if told is not None and told.split_half.perfect_rows is not None:
-            on = f" on {told.columns} columns, without (nearly) constant ones that no tree tests"
-            outcomes.append(_beyond(told.perfect_rows, findings.n_rows, share, told.split_half.perfect_rows, on))
-    return combined(outcomes)
+            most = baseline + share * (part.n_rows - baseline)
+            where_from = f" (the split-half baseline of {baseline:.1f} and {share:g} of the rest)"
+            outcomes.append(_against(part, most, where_from))
+    return outcomes
 
 
-def _beyond(perfect: int, n_rows: int, share: float, baseline: float, on: str) -> Outcome:
-    most = baseline + share * (n_rows - baseline)
-    where_from = f" (the split-half baseline of {baseline:.1f} and {share:g} of the rest)"
-    return _against(perfect, n_rows, most, where_from, on)
-
-
-def _against(perfect: int, n_rows: int, most: float, where_from: str, on: str = "") -> Outcome:
+def _against(part: Part, most: float, where_from: str) -> Outcome:
+    perfect, n_rows = part.perfect_rows, part.n_rows
     allowed = f"at most {most:.4g} are allowed{where_from}"
     if perfect > most or (where_from and perfect == n_rows):
         return Outcome(
             "failed",
-            f"the attack rebuilds {perfect:,} of {n_rows:,} rows perfectly{on}; {allowed}, "
+            f"the attack rebuilds {perfect:,} of {n_rows:,} rows perfectly{part.on}; {allowed}, "
             f"crossed by {perfect - most:.4g}",
         )
-    return Outcome("passed", f"{perfect:,} of {n_rows:,} rows are rebuilt perfectly{on}; {allowed}")
+    return Outcome("passed", f"{perfect:,} of {n_rows:,} rows are rebuilt perfectly{part.on}; {allowed}")
 
 
-def _without_baseline(findings: Findings) -> Outcome:
+def _without_baseline(part: Part) -> Outcome:
     """Judge without a baseline: nothing is worse than every row."""
-    if findings.perfect_rows == findings.n_rows:
-        return Outcome("failed", f"the attack rebuilds all {findings.n_rows:,} rows perfectly")
+    if part.perfect_rows == part.n_rows:
+        return Outcome("failed", f"the attack rebuilds all {part.n_rows:,} rows perfectly{part.on}")
     return Outcome(
         "inconclusive",
-        "the split-half baseline is missing: the time was out, or the data have too few rows for it",
+        f"the split-half baseline{part.on} is missing: the time was out, or the data have too few rows for it",
     )
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from jsonschema import Draft202012Validator, TypeChecker
 from jsonschema.validators import extend
 
-from pytest_draft.errors import PolicyError, one_line
+from pytest_draft.adversary import check_adversary
+from pytest_draft.errors import PolicyError, UsageError, one_line
 from pytest_draft.policy.rules import RULES
 
 if sys.version_info >= (3, 11):
@@ -121,16 +122,29 @@ def read_policy(path: Path) -> Policy:
         raise PolicyError(f"{shown}: not valid TOML: {one_line(error)}") from None
     schema = json.loads((rules_folder() / "policy.schema.json").read_text(encoding="utf-8"))
     errors = sorted(_Validator(schema).iter_errors(content), key=lambda error: list(map(str, error.path)))
-    if errors:
-        listed = [_shown(error.message, [str(key) for key in error.absolute_path], text) for error in errors]
+    listed = [_shown(error.message, [str(key) for key in error.absolute_path], text) for error in errors]
+    adversaries = content.get("adversaries", ["artifact"])
+    listed += [] if errors else _wrong_adversaries(adversaries, text)
+    if listed:
         raise PolicyError(f"{shown}: " + "; ".join(listed))
     return Policy(
         content["name"],
         str(path),
         content["rules"],
-        tuple(content.get("adversaries", ("artifact",))),
+        tuple(adversaries),
         content.get("allow_inconclusive", False),
     )
+
+
+def _wrong_adversaries(adversaries: list[str], text: str) -> list[str]:
+    """Return what is wrong with adversaries that have the schema's form."""
+    problems = []
+    for index, adversary in enumerate(adversaries):
+        try:
+            check_adversary(adversary)
+        except UsageError as error:
+            problems.append(_shown(str(error), ["adversaries", str(index)], text))
+    return problems
 
 
 def _shown(message: str, keys: list[str], text: str) -> str:

@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from pytest_draft.evaluate.findings import Findings
+from pytest_draft.evaluate.findings import Findings, Part
 from pytest_draft.matching import Distance
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
 
 def check(findings: Findings, thresholds: Thresholds) -> Outcome:
-    """Fail when the attack rebuilds the training data with an error of at most a threshold."""
+    """Fail when the attack rebuilds the training data, or a part of them, with an error of at most a threshold."""
+    return combined([outcome for part in findings.judged for outcome in _of_part(part, thresholds)])
+
+
+def _of_part(part: Part, thresholds: Thresholds) -> list[Outcome]:
     outcomes = []
-    if "max_error" in thresholds:
-        outcomes.append(_against(findings.error, thresholds["max_error"], ""))
+    if "max_error" in thresholds and part.absolute:
+        outcomes.append(_against(part.error, thresholds["max_error"], "", part.on))
     baselines = {
-        "max_error_of_split_half": ("split-half", findings.split_half.error),
-        "max_error_of_random": ("random", findings.random.error),
+        "max_error_of_split_half": ("split-half", part.split_half.error),
+        "max_error_of_random": ("random", part.random_error),
     }
     for key, (name, error) in baselines.items():
         if key not in thresholds:
             continue
         if error is None:
-            outcomes.append(_without_baseline(findings, name))
+            outcomes.append(_without_baseline(part, name))
             continue
         bar = thresholds[key] * error
-        where_from = f" ({thresholds[key]:g} x the {name} baseline of {error:.4f})"
-        outcomes.append(_against(findings.error, bar, where_from))
-    told = findings.told
-    if told is not None and told.split_half.error is not None and "max_error_of_split_half" in thresholds:
-        share = thresholds["max_error_of_split_half"]
-        where_from = f" ({share:g} x their split-half baseline of {told.split_half.error:.4f})"
-        on = f" on {told.columns} columns, without (nearly) constant ones that no tree tests"
-        outcomes.append(_against(told.error, share * told.split_half.error, where_from, on))
-    return combined(outcomes)
+        where_from = f" ({thresholds[key]:g} x {'their' if part.on else 'the'} {name} baseline of {error:.4f})"
+        outcomes.append(_against(part.error, bar, where_from, part.on))
+    return outcomes
 
 
-def _against(error: Distance, bar: float, where_from: str, on: str = "") -> Outcome:
+def _against(error: Distance, bar: float, where_from: str, on: str) -> Outcome:
     fails_at = f"the check fails at an error of at most {bar:.4f}{where_from}"
     if error.upper <= bar:
         shown = f"{error.upper:.4f}" if error.exact is not None else f"at most {error.upper:.4f}"
@@ -48,17 +46,17 @@ def _against(error: Distance, bar: float, where_from: str, on: str = "") -> Outc
         return Outcome("passed", f"the attack's error is {shown}{on}; {fails_at}")
     return Outcome(
         "inconclusive",
-        f"the attack's error is only known to lie between {error.lower:.4f} and {error.upper:.4f}; {fails_at}",
+        f"the attack's error is only known to lie between {error.lower:.4f} and {error.upper:.4f}{on}; {fails_at}",
     )
 
 
-def _without_baseline(findings: Findings, name: str) -> Outcome:
+def _without_baseline(part: Part, name: str) -> Outcome:
     """Judge without a baseline: nothing is better than no error at all."""
-    if findings.error.upper == 0:
-        return Outcome("failed", "the attack rebuilds the training data with an error of 0.0000")
+    if part.error.upper == 0:
+        return Outcome("failed", f"the attack rebuilds the training data with an error of 0.0000{part.on}")
     return Outcome(
         "inconclusive",
-        f"the {name} baseline is missing: the time was out, or the data have too few rows for it",
+        f"the {name} baseline{part.on} is missing: the time was out, or the data have too few rows for it",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pytest_draft.adversary import Adversary
 from pytest_draft.gate import Examination
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.rule import Outcome, Result
@@ -88,6 +89,6 @@ def cause_in_file(examination: Examination) -> str | None:
     counts = f"the file stores the class counts of every node of {artifact.n_trees:,} trees"
     if not artifact.bootstrap:
         return f"{counts}, each grown on all rows"
-    if examination.case.adversary == "artifact":
+    if Adversary.parse(examination.case.adversary).name == "artifact":
         return f"{counts} and each tree's seed, which tells how often each row was drawn for it"
     return counts

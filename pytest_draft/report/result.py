@@ -27,11 +27,28 @@ METRICS = (
     "unique_rows",
     "worst_row_error",
     "n_rows",
+    "known_rows",
+    "known_attributes",
     "rows_in_order",
     "free_share",
+    "determined_values",
+    "determined_error",
+    "free_values",
+    "free_error",
+    "seen_rows",
+    "seen_error",
+    "seen_perfect_rows",
     "told_columns",
     "told_error",
     "told_perfect_rows",
+    "mostly_determined_columns",
+    "mostly_determined_error",
+    "mostly_determined_perfect_rows",
+    "certain_rows",
+    "certain_rows_exact",
+    "guaranteed_overlap",
+    "guaranteed_overlap_exact",
+    "unique",
     "residual",
     "reproduced_trees",
 )
@@ -84,6 +101,8 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy)
         "notes": list(examination.notes),
         "seconds": round(examination.seconds, 3),
         "time_box": case.seconds,
+        "effort": case.effort,
+        "memory_cap": case.memory,
         "seeds": {"draft_seed": case.seed},
         "workers": case.workers,
         "versions": dict(examination.versions),
@@ -99,6 +118,14 @@ def metrics_of(examination: Examination) -> dict[str, float | int | None]:
     metrics["n_rows"] = examination.data.rows
     metrics["residual"] = examination.residual
     metrics["reproduced_trees"] = examination.reproduced_trees
+    if (proved := examination.certificate) is not None:
+        metrics.update(
+            certain_rows=proved.certain_vectors.lower,
+            certain_rows_exact=proved.certain_vectors.exact,
+            guaranteed_overlap=proved.guaranteed_vectors.lower,
+            guaranteed_overlap_exact=proved.guaranteed_vectors.exact,
+            unique=proved.unique,
+        )
     findings = examination.findings
     if findings is None:
         return metrics
@@ -114,15 +141,22 @@ def metrics_of(examination: Examination) -> dict[str, float | int | None]:
         unique_rows=findings.unique_rows,
         worst_row_error=findings.error.worst,
         n_rows=findings.n_rows,
+        known_rows=findings.known_rows,
+        known_attributes=findings.known_attributes,
         rows_in_order=findings.rows_in_order,
         free_share=findings.free_share,
+        determined_values=findings.determined.number,
+        determined_error=findings.determined.error,
+        free_values=findings.free.number,
+        free_error=findings.free.error,
     )
-    if findings.told is not None:
-        metrics.update(
-            told_columns=findings.told.columns,
-            told_error=findings.told.error.exact,
-            told_perfect_rows=findings.told.perfect_rows,
-        )
+    if (seen := findings.seen) is not None:
+        metrics.update(seen_rows=seen.n_rows, seen_error=seen.error.exact, seen_perfect_rows=seen.perfect_rows)
+    for name, part in (("told", findings.told), ("mostly_determined", findings.mostly_determined)):
+        if part is not None:
+            metrics[f"{name}_columns"] = part.columns
+            metrics[f"{name}_error"] = part.error.exact
+            metrics[f"{name}_perfect_rows"] = part.perfect_rows
     return metrics
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
-from pytest_draft.studies import gate, startup
+from pytest_draft.studies import agreement, gate, grid, side_by_side, startup
 
 
 def main() -> None:
@@ -23,6 +24,32 @@ def main() -> None:
     command.add_argument("--max-error", type=float, default=None, help="judge by this budget, not the default policy")
     command = studies.add_parser("startup", help="what the unused plugin costs a pytest run")
     command.add_argument("--pairs", type=int, default=20)
+    command = studies.add_parser("agreement", help="engine, papers' models and enumeration on generated instances")
+    command.add_argument("--instances", type=int, default=200)
+    command.add_argument("--seed", type=int, default=0)
+    command = studies.add_parser("side-by-side", help="this engine and the DRAFT reference on the same forests")
+    command.add_argument("--draft", type=Path, required=True, help="checkout of github.com/vidalt/DRAFT")
+    command.add_argument("--draft-python", type=Path, default=Path(sys.executable), help="interpreter that runs it")
+    command.add_argument("--datasets", type=Path, required=True, help="folder of compas.csv, adult.csv, ...")
+    command.add_argument("--names", nargs="+", default=["compas"], choices=list(gate.TARGETS))
+    command.add_argument("--rows", type=int, default=100, help="rows drawn at random")
+    command.add_argument("--seeds", type=int, nargs="+", default=[0])
+    command.add_argument("--bootstrap", nargs="+", default=["no"], choices=["no", "yes"])
+    command.add_argument("--trees", type=int, nargs="+", default=[10, 30])
+    command.add_argument("--depth", type=int, default=None)
+    command.add_argument("--seconds", type=int, default=120, help="limit of each attack")
+    command.add_argument("--threads", type=int, default=2)
+    command = studies.add_parser("grid", help="this engine beside DRAFT's published runs")
+    command.add_argument("--datasets", type=Path, required=True, help="folder of compas.csv, adult.csv, ...")
+    command.add_argument("--published", type=Path, required=True, help="draft_runs.csv")
+    command.add_argument("--names", nargs="+", default=list(gate.TARGETS), choices=list(gate.TARGETS))
+    command.add_argument("--trees", type=int, nargs="+", default=[1, 5, *range(10, 101, 10)])
+    command.add_argument("--depth", type=int, nargs="+", default=[2, 3, 4, 5, 10, 0], help="0 for no limit")
+    command.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
+    command.add_argument("--bootstrap", default="no", choices=["no", "yes"])
+    command.add_argument("--seconds", type=float, default=60.0)
+    command.add_argument("--jobs", type=int, default=1, help="attacks at a time")
+    command.add_argument("--threads", type=int, default=2, help="of each attack")
     arguments = parser.parse_args()
     if arguments.study == "gate":
         gate.run(
@@ -33,6 +60,35 @@ def main() -> None:
             [choice == "yes" for choice in arguments.bootstrap],
             {"n_estimators": arguments.trees, "max_depth": arguments.depth},
             arguments.max_error,
+        )
+    elif arguments.study == "grid":
+        grid.run(
+            arguments.datasets,
+            arguments.published,
+            arguments.names,
+            arguments.trees,
+            [depth or None for depth in arguments.depth],
+            arguments.seeds,
+            bootstrap=arguments.bootstrap == "yes",
+            seconds=arguments.seconds,
+            jobs=arguments.jobs,
+            workers=arguments.threads,
+        )
+    elif arguments.study == "agreement":
+        sys.exit(1 if agreement.run(arguments.instances, arguments.seed) else 0)
+    elif arguments.study == "side-by-side":
+        side_by_side.run(
+            arguments.draft,
+            arguments.draft_python,
+            arguments.datasets,
+            arguments.names,
+            arguments.rows,
+            arguments.seeds,
+            [choice == "yes" for choice in arguments.bootstrap],
+            arguments.trees,
+            arguments.depth,
+            arguments.seconds,
+            arguments.threads,
         )
     else:
         startup.run(arguments.pairs)

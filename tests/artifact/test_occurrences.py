@@ -94,10 +94,17 @@ def test_a_warm_started_forest_is_replayed(columns, classes, dump):
     np.testing.assert_array_equal(occurrences(read(dump(model)).forest), truth(model, len(columns)))
 
 
-def test_a_warm_started_bagging_ensemble_lacks_its_first_seeds(columns, classes, dump):
+@pytest.mark.parametrize("seed", [1, None, 2])
+def test_a_warm_started_bagging_ensembles_first_seeds_are_replayed_only_where_its_own_explains_them(
+    seed, columns, classes, dump
+):
     model = BaggingClassifier(TREE, 2, warm_start=True, random_state=1).fit(columns, classes)
-    model.set_params(n_estimators=4).fit(columns, classes)
+    first = truth(model, len(columns))
+    model.set_params(n_estimators=4, random_state=seed).fit(columns, classes)
     forest = read(dump(model)).forest
+    if seed == 1:
+        np.testing.assert_array_equal(occurrences(forest)[:2], first)
+        return
     assert [tree.seed is None for tree in forest.trees] == [True, True, False, False]
     with pytest.raises(NotCoveredError, match="tree 0 has no stored seed"):
         occurrences(forest)

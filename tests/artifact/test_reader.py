@@ -6,6 +6,7 @@ import hashlib
 import pickle
 import sys
 import warnings
+from collections import OrderedDict
 from pathlib import Path
 
 import joblib
@@ -99,8 +100,8 @@ def test_a_regressor_is_read_bit_for_bit(model, columns, numbers, dump):
     assert_same(forest, model)
     assert forest.classes is None
     assert forest.values == "means"
-    with pytest.raises(NotCoveredError):
-        forest.counts(0)
+    for index, tree in enumerate(forest.trees):
+        np.testing.assert_array_equal(forest.counts(index), tree.weight[:, None])
 
 
 @pytest.mark.parametrize(("name", "options"), WRITERS, ids=str)
@@ -195,11 +196,20 @@ def test_counts_are_the_draws_of_each_class(fitted, dump):
         np.testing.assert_array_equal(counts.sum(axis=1), tree.weight)
 
 
-def test_counts_scaled_by_whole_class_weights_are_refused_not_misread(columns, classes, dump):
-    weights = dict.fromkeys(("no", "yes", "perhaps"), 2)
+@pytest.mark.parametrize("doubled", [("no",), ("no", "yes", "perhaps")], ids=len)
+def test_counts_scaled_by_whole_class_weights_are_undone_not_misread(doubled, columns, classes, dump):
+    weights = {name: 2 if name in doubled else 1 for name in ("no", "yes", "perhaps")}
     model = DecisionTreeClassifier(class_weight=weights).fit(columns, classes)
-    with pytest.raises(NotCoveredError, match="weights"):
-        read(dump(model)).forest.counts(0)
+    of_class = np.unique(classes, return_counts=True)[1]
+    np.testing.assert_array_equal(read(dump(model)).forest.counts(0)[0], of_class)
+
+
+def test_class_weights_that_are_no_plain_dict_are_refused_never_overlooked(columns, classes, dump):
+    model = DecisionTreeClassifier(class_weight=OrderedDict(no=2, yes=1, perhaps=1)).fit(columns, classes)
+    artifact = read(dump(model))
+    assert "class_weight" in artifact.not_read
+    with pytest.raises(NotCoveredError, match="plain dict"):
+        artifact.forest.counts(0)
 
 
 def test_a_forest_that_is_the_last_step_of_a_pipeline_in_a_search_is_found(columns, classes, dump):

@@ -219,10 +219,10 @@ def test_the_engine_agrees_with_enumeration(wrong):
         assert (found.status == "infeasible") == (not datasets)
         assert (found.status == "unique") == (len(datasets) == 1)
         if not datasets:
-            assert found.rows is None
+            assert found.consistent is None
             return
         assert found.residual == 0
-        assert as_dataset(case, found.rows, found.labels) in datasets
+        assert as_dataset(case, found.consistent, found.labels) in datasets
         assert found.ordered == (groups.n_groups > 1)
 
     agrees()
@@ -234,10 +234,12 @@ def test_the_alternatives_are_all_datasets_that_enumeration_finds(case):
     groups = group_by_occurrences(case.times)
     problem = build(case.forest, case.domain, groups, TimeBox(60))
     prior = np.ones(problem.n_candidates)
-    solution = solve_exactly(problem.system, problem.group, groups.size, prior, Search(TimeBox(60)))
+    solution = solve_exactly(
+        problem.system, problem.pool, problem.pool_size, prior, Search(TimeBox(60)), alternatives=True
+    )
     assert solution.residual == problem.system.missed(solution.rows) == 0
-    for part in solution.open_parts:
-        assert 2 <= len(part.rows) <= MOST_ALTERNATIVES
+    for part in solution.parts:
+        assert 1 <= len(part.rows) <= MOST_ALTERNATIVES
         assert len({rows.tobytes() for rows in part.rows}) == len(part.rows)
         np.testing.assert_array_equal(part.rows[0], solution.rows[part.columns])
         for rows in part.rows:
@@ -246,8 +248,8 @@ def test_the_alternatives_are_all_datasets_that_enumeration_finds(case):
             assert problem.system.missed(other) == 0
     distinct = {by_cell(case, dataset) for dataset in every_dataset(case)}
     assert solution.unique == (len(distinct) == 1)
-    if all(part.complete for part in solution.open_parts):
-        assert prod(len(part.rows) for part in solution.open_parts) == len(distinct)
+    if all(part.complete for part in solution.parts):
+        assert prod(len(part.rows) for part in solution.parts) == len(distinct)
     else:
         assert len(distinct) >= MOST_ALTERNATIVES
 

@@ -99,7 +99,7 @@ def test_the_exact_solver_agrees_with_enumeration(case):
     system, group, size = case
     solutions = every_solution(system, size[group])
     try:
-        found = solve_exactly(system, group, size, np.ones(len(group)), Search(TimeBox(60)))
+        found = solve_exactly(system, group, size, np.ones(len(group)), Search(TimeBox(60)), alternatives=True)
     except InfeasibleError:
         assert not len(solutions)
         return

@@ -129,8 +129,8 @@ def test_a_consistent_reconstruction_meets_every_leaf_count(publish, recount, sh
     event(found.status)
     assert found.status in ("unique", "consistent")
     assert found.residual == 0
-    assert not case.domain.outside(found.rows.astype(float))
-    for ours, theirs in zip(recount(case.model, found.rows, found.labels), shown(case.model), strict=True):
+    assert not case.domain.outside(found.consistent.astype(float))
+    for ours, theirs in zip(recount(case.model, found.consistent, found.labels), shown(case.model), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
@@ -144,7 +144,7 @@ def test_a_unique_reconstruction_is_the_truth_group_by_group(publish, case):
         return
     assert not found.free.any()
     group = published.groups.of_row
-    rebuilt = np.column_stack([group, found.labels, found.rows]).tolist()
+    rebuilt = np.column_stack([group, found.labels, found.consistent]).tolist()
     truth = np.column_stack([group, case.labels, case.rows]).tolist()
     assert Counter(map(tuple, rebuilt)) == Counter(map(tuple, truth))
     assert found.ordered == (len(set(group.tolist())) > 1)
@@ -156,9 +156,11 @@ def test_a_unique_solution_is_the_truth_cell_by_cell(publish, leaves, case):
     published = publish(case.model, case.domain)
     problem = published.problem
     prior = np.ones(problem.n_candidates)
-    solution = solve_exactly(problem.system, problem.group, problem.groups.size, prior, Search(TimeBox(60)))
+    solution = solve_exactly(
+        problem.system, problem.pool, problem.pool_size, prior, Search(TimeBox(60)), alternatives=True
+    )
     event("unique" if solution.unique else "several")
-    assert solution.unique == (not solution.open_parts)
+    assert solution.unique == all(part.complete and len(part.rows) == 1 for part in solution.parts)
     candidates = placed(published, leaves(case.model, case.rows), case.labels)
     if solution.unique:
         np.testing.assert_array_equal(solution.rows, np.bincount(candidates, minlength=problem.n_candidates))
@@ -169,15 +171,15 @@ def test_a_unique_solution_is_the_truth_cell_by_cell(publish, leaves, case):
 def test_free_attributes_are_those_that_can_change_without_changing_a_leaf(publish, leaves, case):
     published = publish(case.model, case.domain)
     found = published.attack()
-    before = leaves(case.model, found.rows)
+    before = leaves(case.model, found.consistent)
     never_drawn = (published.groups.weight == 0).all(axis=0)[published.groups.of_row]
     for a, attribute in enumerate(case.domain.attributes):
         columns = list(attribute.columns)
-        can_change = np.zeros(len(found.rows), bool)
+        can_change = np.zeros(len(found.consistent), bool)
         for value in range(attribute.n_values):
-            changed = found.rows.copy()
+            changed = found.consistent.copy()
             changed[:, columns] = attribute.encoded(np.full(len(changed), value))
-            differs = (changed != found.rows).any(axis=1)
+            differs = (changed != found.consistent).any(axis=1)
             can_change |= differs & (never_drawn | (leaves(case.model, changed) == before).all(axis=0))
         np.testing.assert_array_equal(found.free[:, a], can_change)
 
@@ -243,7 +245,7 @@ def test_a_time_box_that_is_over_gives_no_rows(kind, publish):
     assert over.over
     found = reconstruct(published.problem, Search(over))
     assert found.status == "no solution"
-    assert found.rows is found.labels is found.cells is found.free is found.residual is None
+    assert found.consistent is found.labels is found.cells is found.free is found.residual is None
     with pytest.raises(OutOfTimeError):
         build(published.forest, domain, published.groups, over)
 
@@ -258,13 +260,13 @@ def test_a_time_box_that_ends_anywhere_never_claims_more_than_it_has(kind, publi
         ticking = iter(range(ticks))
         found = reconstruct(published.problem, Search(TimeBox(ticks - 1, clock=lambda i=ticking: next(i, 10**9))))
         statuses.add(found.status)
-        if found.rows is None:
+        if found.consistent is None:
             assert found.status == "no solution"
             continue
         missed = sum(
             np.abs(ours - theirs)[:, : -1 if not published.forest.bootstrap else None].sum()
             for ours, theirs in zip(
-                recount(published.model, found.rows, found.labels), shown(published.model), strict=True
+                recount(published.model, found.consistent, found.labels), shown(published.model), strict=True
             )
         )
         assert found.residual == missed

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_draft.artifact import occurrences
 from pytest_draft.attack.exact import Search
-from pytest_draft.attack.problem import build, group_by_occurrences
+from pytest_draft.attack.problem import build, group_by_occurrences, split_by_values
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.domain import declared
 from pytest_draft.timebox import TimeBox
@@ -46,7 +46,7 @@ def partly(found):
     """Return the examples of a reconstruction with None for free attributes."""
     return Counter(
         (tuple(None if open_ else int(value) for value, open_ in zip(row, free, strict=True)), int(label))
-        for row, free, label in zip(found.rows, found.free, found.labels, strict=True)
+        for row, free, label in zip(found.consistent, found.free, found.labels, strict=True)
     )
 
 
@@ -117,5 +117,37 @@ def test_a_third_tree_that_settles_the_rest_makes_table_1_the_only_dataset(by_ha
     found = attacked(by_hand(4, T1, T2["f1 first"], t3))
     assert (found.status, found.residual) == ("unique", 0)
     assert not found.free.any()
-    rebuilt = zip(map(tuple, np.asarray(found.rows, int).tolist()), found.labels.tolist(), strict=True)
+    rebuilt = zip(map(tuple, np.asarray(found.consistent, int).tolist()), found.labels.tolist(), strict=True)
     assert Counter(rebuilt) == Counter(TABLE_1)
+
+
+def attacked_knowing(forest, known):
+    """Attack with the values of some attributes known in every row of Table 1."""
+    values = np.array([[example[column] for column in known] for example, _ in TABLE_1], np.float32)
+    groups = split_by_values(group_by_occurrences(occurrences(forest)), known, known, values)
+    return reconstruct(build(forest, DOMAIN, groups, TimeBox(60)), Search(TimeBox(60)))
+
+
+# How many of the eight datasets that the trees allow agree with what is known.
+LEFT = {
+    "f1 first": {(F1,): 4, (F4,): 4, (F1, F4): 2, (F2, F3): 8, (F2, F4): 2, (F1, F2, F4): 1},
+    "f4 first": {(F1,): 4, (F4,): 4, (F1, F4): 2, (F2, F3): 8, (F2, F4): 4, (F1, F2, F4): 1},
+}
+
+
+@pytest.mark.parametrize("order", T2)
+@pytest.mark.parametrize("known", LEFT["f1 first"])
+def test_known_attributes_leave_what_enumeration_leaves(order, known, by_hand):
+    found = attacked_knowing(by_hand(4, T1, T2[order]), known)
+    told = Counter(tuple(example[column] for column in known) for example, _ in TABLE_1)
+    examples = list(product(product((0, 1), repeat=4), (0, 1)))
+    consistent = [
+        dataset
+        for dataset in combinations_with_replacement(examples, 4)
+        if all(leaf_counts(tree, dataset) == published(tree) for tree in (T1, T2[order]))
+        and Counter(tuple(example[column] for column in known) for example, _ in dataset) == told
+    ]
+    rebuilt = zip(map(tuple, np.asarray(found.consistent, int).tolist()), found.labels.tolist(), strict=True)
+    assert Counter(rebuilt) in [Counter(dataset) for dataset in consistent]
+    assert (found.status == "unique") == (len(consistent) == 1)
+    assert len(consistent) == LEFT[order][known]

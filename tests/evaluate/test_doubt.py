@@ -8,31 +8,45 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft import gate
-from pytest_draft.policy.policy import default_policy
+from pytest_draft.evaluate import findings
+from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.verdict import judge, overall
+
+STORES_WEIGHTS = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
 
 
 @pytest.fixture
 def examined(tmp_path):
     """Return a function that trains a forest on rows and examines its file."""
 
-    def run(rows: np.ndarray, **parameters) -> gate.Examination:
+    def run(rows: np.ndarray, weights=None, untested=0, shuffled=False, **parameters) -> gate.Examination:
         table = pd.DataFrame(rows, columns=[f"c{index}" for index in range(rows.shape[1])])
         labels = np.random.default_rng(1).integers(0, 2, len(rows))
         forest = RandomForestClassifier(random_state=0, **parameters)
-        joblib.dump(forest.fit(table, labels), tmp_path / "model.joblib")
-        table.assign(label=labels).to_csv(tmp_path / "train.csv", index=False)
+        shown = table.copy()
+        shown.iloc[:, rows.shape[1] - untested :] = 0  # no tree can test these, whatever the rows hold there
+        joblib.dump(forest.fit(shown, labels, weights), tmp_path / "model.joblib")
+        table = table.assign(label=labels)
+        if shuffled:
+            table = table.sample(frac=1, random_state=0)
+        table.to_csv(tmp_path / "train.csv", index=False)
         return gate.examine(gate.Case(str(tmp_path / "model.joblib"), str(tmp_path / "train.csv"), "label"))[0]
 
     return run
 
 
-def verdict(examination):
-    """Return the verdict by the default policy."""
-    return overall(check.result for check in judge(examination, default_policy()))
+def verdict(examination, policy=None):
+    """Return the verdict by the default policy, or another."""
+    return overall(check.result for check in judge(examination, policy or default_policy()))
+
+
+def without(examination, part):
+    """Return what was found out but for the figures on a part."""
+    return replace(examination, findings=replace(examination.findings, **{part: None}))
 
 
 @pytest.mark.parametrize("constants", [1, 2, 3])
@@ -49,6 +63,48 @@ def test_a_column_that_varies_counts_even_where_no_tree_tests_it(examined):
     found = examined(rows, n_estimators=1, max_depth=1)
     assert found.findings.told is None
     assert verdict(found) == "passed"
+
+
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_half_of_the_columns_that_is_given_away_fails_though_the_other_half_is_guessed(examined, bootstrap):
+    rows = np.random.default_rng(0).integers(0, 2, (60, 14))
+    found = examined(rows, untested=7, n_estimators=50, bootstrap=bootstrap)
+    part = found.findings.mostly_determined
+    assert (part.columns, part.n_rows, part.perfect_rows, part.error.exact) == (7, 60, 60, 0)
+    assert found.findings.determined.error == 0
+    assert found.findings.free.error > 0.3
+    assert verdict(found) == "failed"
+    assert verdict(without(found, "mostly_determined")) == "passed"
+    (sentence,) = [check.sentence for check in judge(found, default_policy()) if check.rule == "reconstruction-error"]
+    assert " on 7 columns, which the forest determines in most rows; " in sentence
+
+
+def test_one_column_that_is_given_away_is_a_frequency_and_nobodys_row(examined, monkeypatch):
+    rows = np.random.default_rng(0).integers(0, 2, (60, 14))
+    found = examined(rows, untested=13, n_estimators=50)
+    assert found.findings.mostly_determined is None
+    assert verdict(found) == "passed"
+    monkeypatch.setattr(findings, "MOST_MET", 1.0)
+    assert examined(rows, untested=13, n_estimators=50).findings.mostly_determined.error.exact == 0
+
+
+STRICT = Policy("strict", "by hand", {"reconstruction-error": {"max_error": 0.05}})
+
+
+@pytest.mark.skipif(not STORES_WEIGHTS, reason="before scikit-learn 1.9 a forest does not store its weights")
+@pytest.mark.parametrize("bootstrap", [True, False], ids=["bootstrap", "all rows"])
+@pytest.mark.parametrize("shuffled", [False, True], ids=["in order", "shuffled"])
+def test_rows_that_no_tree_has_seen_never_hide_that_all_others_are_rebuilt(examined, bootstrap, shuffled):
+    rows = np.random.default_rng(0).integers(0, 2, (60, 10))
+    weights = np.repeat([1.0, 0.0], [20, 40])
+    found = examined(rows, weights, shuffled=shuffled, n_estimators=50, bootstrap=bootstrap)
+    assert found.findings.identity.status == ("order differs" if shuffled else "confirmed")
+    part = found.findings.seen
+    assert (part.n_rows, part.columns, part.perfect_rows, part.error.exact) == (20, 10, 20, 0)
+    assert part.split_half.error > 0.1
+    assert verdict(found) == verdict(found, STRICT) == "failed"
+    hidden = without(without(found, "seen"), "told")
+    assert verdict(hidden) == verdict(hidden, STRICT) == "passed"
 
 
 def test_an_attack_that_the_clock_has_cut_short_is_no_pass(examined, monkeypatch):

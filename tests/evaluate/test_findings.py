@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.attack.reconstruct import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import baselines
 from pytest_draft.evaluate.baselines import random_baseline, split_half_baseline
-from pytest_draft.evaluate.findings import evaluate
+from pytest_draft.evaluate.findings import Values, contradiction, evaluate
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.matching import encoded_weights
 from pytest_draft.timebox import TimeBox
@@ -27,18 +30,11 @@ def array(rows) -> np.ndarray:
     return np.array(rows, dtype=np.float32)
 
 
-def found(truth, rebuilt, ordered=True, identity="confirmed", seed=0, timebox=None):
+def found(truth, rebuilt, ordered=True, identity="confirmed", seed=0, timebox=None, free=None, seen=None):
     """Return the findings of a reconstruction by hand."""
     labels = np.zeros(len(truth), dtype=np.int64)
-    reconstruction = Reconstruction(
-        "consistent",
-        array(rebuilt),
-        labels,
-        labels,
-        np.zeros((len(truth), len(COLUMNS)), bool),
-        ordered,
-        0,
-    )
+    free = np.zeros((len(truth), len(COLUMNS)), bool) if free is None else np.array(free)
+    reconstruction = Reconstruction("consistent", array(rebuilt), labels, labels, free, ordered, 0, seen=seen)
     data = TrainingData(array(truth), labels, COLUMNS, None, "by hand")
     why = Identity(identity, "by hand")
     return evaluate(reconstruction, data, DOMAIN, why, seed=seed, timebox=timebox or TimeBox(60))
@@ -95,6 +91,129 @@ def test_perfect_rows_are_counted_when_the_time_is_out():
     assert findings.error.lower <= 0.1 <= findings.error.upper
     assert findings.random.error is findings.split_half.error is None
     assert findings.random.draws == findings.split_half.draws == 0
+
+
+OPEN = [[False, False, True, True]] * 5
+
+
+def test_errors_of_determined_and_of_free_values_are_those_counted_by_hand():
+    findings = found(TRUTH, REBUILT, free=OPEN)
+    # 1100 with 1110 and 1111 with 1101: two wrong values, both in the third column
+    assert findings.determined == Values(10, 0.0)
+    assert findings.free == Values(10, pytest.approx(2 / 10))
+    assert found(TRUTH, REBUILT).free == Values(0, None)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_two_errors_weighted_by_their_numbers_are_the_error(seed):
+    random = np.random.default_rng(seed)
+    truth, rebuilt = random.integers(0, 2, (2, 12, 4))
+    findings = found(truth, rebuilt, free=random.random((12, 4)) < 0.4)
+    parts = (findings.determined, findings.free)
+    assert sum(part.number for part in parts) == 12 * 4
+    assert sum(part.number * part.error for part in parts) / 48 == pytest.approx(findings.error.exact)
+
+
+def test_errors_of_values_are_unknown_when_the_time_is_out():
+    findings = found(TRUTH, REBUILT, free=OPEN, timebox=over())
+    assert findings.determined == findings.free == Values(10, None)
+
+
+HALF_OF_FOUR = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+
+
+def test_figures_on_mostly_determined_columns_leave_out_the_others_where_they_tell_people_apart():
+    truth = np.hstack([HALF_OF_FOUR, HALF_OF_FOUR])
+    rebuilt = np.hstack([HALF_OF_FOUR, 1 - HALF_OF_FOUR])
+    free = np.zeros((4, 4), bool)
+    free[:2, 2:] = True
+    assert found(truth, rebuilt, free=free).mostly_determined is None  # determined in half of the rows: all four
+    free[2, 2:] = True
+    part = found(truth, rebuilt, free=free).mostly_determined
+    assert (part.n_rows, part.columns, part.perfect_rows, part.error.exact) == (4, 2, 4, 0.0)
+    assert not part.absolute
+    assert part.split_half.perfect_rows == 0  # all four are different
+    assert part.random_error > 0
+
+
+def test_columns_on_which_others_meet_most_rows_do_not_tell_people_apart():
+    truth = np.hstack([np.repeat(HALF_OF_FOUR[1:3], 10, axis=0), np.eye(20)[:, :2]])
+    free = np.tile([False, False, True, True], (20, 1))
+    findings = found(truth, truth, free=free)
+    assert findings.mostly_determined is None
+    assert found(truth, truth, free=~free).mostly_determined is None  # two rare ones
+
+
+def test_rows_that_no_tree_has_seen_do_not_dilute_the_others():
+    seen = np.array([True, True, True, False, False])
+    findings = found(TRUTH, REBUILT[1:2] + TRUTH[1:3] + [[0, 1, 1, 0], [0, 1, 0, 1]], seen=seen)
+    part = findings.seen
+    assert findings.error.exact > 0
+    assert (part.n_rows, part.columns, part.perfect_rows, part.error.exact) == (3, 4, 3, 0.0)
+    assert part.absolute
+    assert found(TRUTH, REBUILT, seen=np.ones(5, bool)).seen is None
+
+
+def test_rows_in_their_order_are_compared_with_those_that_were_seen():
+    seen = np.array([False, False, True, True, True])
+    rebuilt = [[1, 1, 1, 1], [1, 1, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1]]
+    part = found(TRUTH, rebuilt, seen=seen).seen
+    assert (part.perfect_rows, part.error.exact) == (1, pytest.approx((1 + 2) / 4 / 3))
+
+
+def test_rows_in_another_order_are_matched_into_all_rows():
+    seen = np.array([False, False, True, True, True])
+    rebuilt = [[1, 1, 1, 1], [1, 1, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0], [1, 1, 1, 0]]
+    part = found(TRUTH, rebuilt, seen=seen, identity="order differs").seen
+    # 0000 is there twice; 1110 is one value away from 1100 and from 1111
+    assert (part.n_rows, part.perfect_rows, part.error.exact) == (3, 2, pytest.approx(1 / 4 / 3))
+    assert part.split_half.draws == baselines.SPLITS
+
+
+@pytest.mark.parametrize("identity", ["mismatch", "unknown"])
+def test_nobody_knows_which_rows_were_seen_when_the_rows_are_others(identity):
+    assert found(TRUTH, REBUILT, seen=np.arange(5) < 3, identity=identity).seen is None
+
+
+def proved(certain: int, guaranteed: int, n_rows: int = 5) -> Certificate:
+    """Return a certificate by hand."""
+    labelled, vectors = Bounds(0, n_rows), Bounds(guaranteed, n_rows)
+    return Certificate(n_rows, labelled, labelled, labelled, Bounds(certain, n_rows), vectors)
+
+
+@pytest.mark.parametrize(
+    ("certain", "guaranteed", "identity", "contradicted"),
+    [
+        (2, 3, "confirmed", False),
+        (3, 3, "order differs", False),
+        (0, 4, "confirmed", True),
+        (0, 4, "order differs", True),
+        (3, 2, "confirmed", True),
+        (0, 4, "unknown", False),
+        (0, 4, "mismatch", False),
+    ],
+)
+def test_what_is_proved_holds_for_the_rows_that_trained_the_forest(certain, guaranteed, identity, contradicted):
+    labels = np.zeros(5, dtype=np.int64)
+    far = 1 - array(TRUTH)  # the guess that is measured can be another dataset than the one that is certified
+    reconstruction = Reconstruction(
+        "consistent",
+        far,
+        labels,
+        labels,
+        np.zeros((5, 4), bool),
+        True,
+        0,
+        consistent=array(REBUILT),  # shares three rows with the truth
+        certificate=proved(certain, guaranteed),
+    )
+    data = TrainingData(array(TRUTH), labels, COLUMNS, None, "by hand")
+    said = contradiction(reconstruction, data, DOMAIN, Identity(identity, "by hand"))
+    assert (said is not None) == contradicted
+    outside = replace(
+        DOMAIN, attributes=(replace(DOMAIN.attributes[0], kind="ordinal", high=0.0), *DOMAIN.attributes[1:])
+    )
+    assert contradiction(reconstruction, data, outside, Identity(identity, "by hand")) is None
 
 
 def test_nothing_is_evaluated_without_rows():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 import pytest_draft.summary
 import pytest_draft.workers  # noqa: F401
 from pytest_draft.gate import Case, examine
+from pytest_draft.isolation import Children, children
 
 N_ROWS = 40
 N_COLUMNS = 8
@@ -45,6 +47,50 @@ def people(seed: int) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=[f"c{index}" for index in range(N_COLUMNS)])
     frame["label"] = np.where(rows.sum(axis=1) + rng.integers(0, 3, N_ROWS) > 5, "yes", "no")
     return frame
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_child():
+    """Let all runs in this process share the child that waits for a case: starting one takes a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(children, "close", lambda: None)
+        yield
+    children.close()
+
+
+@pytest.fixture
+def in_child(tmp_path, monkeypatch):
+    """Return a function that has code run at the start of each child, before it is given anything to do."""
+
+    def plant(code: str) -> None:
+        (tmp_path / "planted").mkdir(exist_ok=True)
+        (tmp_path / "planted" / "sitecustomize.py").write_text(code, encoding="utf-8")
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "planted"))
+        Children.close(children)  # one that was started without it
+
+    yield plant
+    Children.close(children)
+
+
+@pytest.fixture
+def at_stage(in_child, tmp_path):
+    """Return a function that has code run in a child before a stage of the gate; it returns a file made just then."""
+
+    def plant(stage: str, code: str) -> Path:
+        reached = tmp_path / "reached"
+        in_child(
+            "import os, pathlib, sys, time\n"
+            "from pytest_draft import gate\n"
+            f"whole = gate.{stage}\n"
+            "def planted(*arguments, **named):\n"
+            f"    pathlib.Path({str(reached)!r}).touch()\n"
+            f"{textwrap.indent(textwrap.dedent(code), '    ')}\n"
+            "    return whole(*arguments, **named)\n"
+            f"gate.{stage} = planted\n"
+        )
+        return reached
+
+    return plant
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft import gate
+from pytest_draft import isolation
 
 LOW, HIGH = 9_871_711, 9_871_714
 PLANTED = (9_871_712, 9_871_713)
@@ -104,15 +104,35 @@ def test_no_value_is_shown_when_the_first_row_was_taken_for_a_header(project, pl
     nothing_leaks(result)
 
 
-@pytest.mark.parametrize("stage", ["reconstruct", "identify", "evaluate", "training_data", "build", "infer"])
-def test_no_value_is_shown_when_a_bug_raises_with_a_row_in_its_message(
-    project, planted, nothing_leaks, monkeypatch, stage
-):
-    def broken(*arguments: object, **_: object) -> None:
-        row = planted.iloc[2].tolist()
-        raise RuntimeError(f"cannot handle {row}")
+@pytest.fixture
+def bug_at(planted, at_stage):
+    """Return a function that makes a stage of the gate print a row, and raise with it in the message."""
 
-    monkeypatch.setattr(gate, stage, broken)
+    def plant(stage: str) -> None:
+        code = f"""
+        row = {planted.iloc[2].astype(str).tolist()}
+        print(row, flush=True)
+        print(row, file=sys.stderr, flush=True)
+        os.system("echo {PLANTED[0]} {PLANTED[1]}; echo {PLANTED[0]} {PLANTED[1]} >&2")
+        raise RuntimeError(f"cannot handle {{row}} of {{arguments}}")
+        """
+        at_stage(stage, code)
+
+    return plant
+
+
+def test_no_value_is_shown_and_nothing_breaks_when_something_prints_before_the_gate_starts(
+    project, planted, nothing_leaks, in_child
+):
+    in_child(f"import sys\nprint({PLANTED[0]}, {TEXT!r})\nprint({PLANTED[0]}, file=sys.stderr)\n")
+    result = project.judge("other.joblib", *LOUD, data="other.csv")
+    assert project.result()["metrics"]["perfect_rows"] > 30
+    nothing_leaks(result)
+
+
+@pytest.mark.parametrize("stage", ["reconstruct", "identify", "evaluate", "training_data", "build", "infer"])
+def test_no_value_is_shown_when_a_bug_raises_with_a_row_in_its_message(project, nothing_leaks, bug_at, stage):
+    bug_at(stage)
     result = project.judge("other.joblib", *LOUD, data="other.csv")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert project.result()["verdict"] == "inconclusive"
@@ -148,16 +168,15 @@ def test_no_value_is_shown_when_marked_tests_fail_with_all_in_their_hands(projec
     nothing_leaks(result)
 
 
-@pytest.mark.parametrize("stage", ["build", "reconstruct", "evaluate"])
 @pytest.mark.parametrize("items", [True, False], ids=["items", "marked"])
 def test_no_value_is_shown_when_a_time_limit_of_another_plugin_ends_the_gate(
-    project, planted, nothing_leaks, monkeypatch, items, stage
+    project, planted, nothing_leaks, monkeypatch, items
 ):
     def ended(*_: object, **__: object) -> None:
         __tracebackhide__ = True
-        pytest.fail("Timeout >300.0s")  # as pytest-timeout does: no Exception, so the gate lets it through
+        pytest.fail("Timeout >300.0s")  # as pytest-timeout does: no Exception, so nothing catches it
 
-    monkeypatch.setattr(gate, stage, ended)
+    monkeypatch.setattr(isolation._Child, "_resident", ended)
     if items:
         result = project.judge("other.joblib", *LOUD, data="other.csv")
     else:
@@ -166,4 +185,22 @@ def test_no_value_is_shown_when_a_time_limit_of_another_plugin_ends_the_gate(
         result = project.run("--draft-report=json:report.json", *LOUD)
         project.path.joinpath("report.json").touch()  # no judgement, no report
     assert result.ret == pytest.ExitCode.TESTS_FAILED
+    nothing_leaks(result)
+
+
+@pytest.mark.parametrize("data", ["other.csv", "wrong.csv"])
+@pytest.mark.parametrize("knowledge", ["columns:age,c3+rows:25%", "rows:10", "informed", "columns:nobody"])
+def test_no_value_is_shown_when_the_adversary_knows_it(project, planted, nothing_leaks, knowledge, data):
+    planted["age"] = planted["age"].to_numpy()[::-1]
+    planted.to_csv(project.path / "wrong.csv", index=False)
+    result = project.judge("other.joblib", f"--draft-adversary=artifact+{knowledge}", *LOUD, data=data)
+    assert project.result()["verdict"] in ("inconclusive", "failed")
+    nothing_leaks(result)
+
+
+@pytest.mark.parametrize("stage", ["grant", "build", "rebuild_alone", "identify_granted", "evaluate"])
+def test_no_value_is_shown_when_a_bug_raises_with_what_the_adversary_knows(project, nothing_leaks, bug_at, stage):
+    bug_at(stage)
+    result = project.judge("other.joblib", "--draft-adversary=artifact+columns:age+informed", *LOUD, data="other.csv")
+    assert "internal error: RuntimeError" in project.result()["reasons"][0]
     nothing_leaks(result)

@@ -115,10 +115,17 @@ def test_a_forest_is_still_judged_when_the_one_before_was_refused(project):
     assert [r["verdict"] for r in project.report()["results"]] == ["inconclusive", "passed"]
 
 
-def test_a_regressor_is_not_covered_yet(project, refused, rows):
-    rows["label"] = (rows["label"] == "yes") * 1.5
-    project.train(RandomForestRegressor(5, random_state=0), rows)
-    assert "regress" in refused("other.joblib", data="other.csv").lower()
+def test_a_regressor_never_passes_while_its_means_are_not_used_but_fails_where_its_rows_are_rebuilt(project, rows):
+    rows["label"] = np.arange(len(rows)) * 1.5
+    for depth, verdict in ((1, "inconclusive"), (None, "failed")):
+        project.train(RandomForestRegressor(20, max_depth=depth, random_state=0, bootstrap=bool(depth is None)), rows)
+        result = project.judge("other.joblib", data="other.csv")
+        result.assert_outcomes(failed=2)
+        judged = project.result()
+        assert judged["verdict"] == verdict
+        assert judged["metrics"]["reconstruction_error"] is not None
+        (reason,) = judged["reasons"]
+        assert reason.startswith("the mean targets in the nodes of a RandomForestRegressor are not used yet")
 
 
 def test_numeric_columns_are_not_covered_yet(project, refused, rows):

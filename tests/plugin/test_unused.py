@@ -11,7 +11,9 @@ HEAVY = (
     "pyarrow",
     "jsonschema",
     "joblib",
+    "psutil",
     "pytest_draft.gate",
+    "pytest_draft.isolation",
 )
 
 WATCH = f"""

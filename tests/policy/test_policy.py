@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from itertools import product
 
@@ -44,6 +45,7 @@ def examination(error: float | None = 0.1, reasons: tuple[str, ...] = (), advers
     """Return an examination by hand; without an error, one without findings."""
     findings = Findings(
         n_rows=40,
+        n_columns=8,
         error=Distance(error or 0.0, error or 0.0, 1.0),
         original_error=Distance(0.0, 0.0, 1.0),
         perfect_rows=10,
@@ -91,7 +93,17 @@ def test_the_schema_gives_every_key_the_type_and_range_of_the_code(schema):
 
 
 def test_the_schema_lists_exactly_the_adversaries_of_the_code(schema):
-    assert schema["properties"]["adversaries"]["items"]["enum"] == list(ADVERSARIES)
+    pattern = schema["properties"]["adversaries"]["items"]["pattern"]
+    assert re.match(r"\^\(([a-z|]+)\)", pattern)[1].split("|") == list(ADVERSARIES)
+
+
+@pytest.mark.parametrize("name", ADVERSARIES)
+@pytest.mark.parametrize("knowledge", ["", "+columns:a,b", "+columns:3+rows:2", "+rows:2.5%", "+informed+columns:x:>1"])
+def test_the_schema_and_the_code_agree_on_side_knowledge(schema, written, name, knowledge):
+    text = name + knowledge
+    assert re.search(schema["properties"]["adversaries"]["items"]["pattern"], text)
+    policy = written(HEAD + f'adversaries = ["{text}"]\n[rules.perfect-rows]\nmax_perfect_rows = 1\n')
+    assert policy.adversaries == (text,)
 
 
 def test_the_schema_is_a_schema(schema):
@@ -142,6 +154,10 @@ def test_a_policy_says_all_that_its_file_says(written):
         (HEAD + "[rules]\n", ["line 3", "rules"]),
         (HEAD + "adversaries = []\n[rules.perfect-rows]\nmax_perfect_rows = 1\n", ["line 3", "adversaries"]),
         (HEAD + 'adversaries = ["me"]\n[rules.perfect-rows]\nmax_perfect_rows = 1\n', ["line 3", "me"]),
+        (
+            HEAD + 'adversaries = ["artifact", "published+rows:0"]\n[rules.perfect-rows]\nmax_perfect_rows = 1\n',
+            ["line 3", "'published+rows:0'", "at least 1 row"],
+        ),
         (
             HEAD + "allow_inconclusive = 1\n[rules.perfect-rows]\nmax_perfect_rows = 1\n",
             ["line 3", "boolean"],

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_draft.evaluate.baselines import Baseline
-from pytest_draft.evaluate.findings import Findings
+from pytest_draft.evaluate.findings import Findings, Part
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.matching import Distance
 from pytest_draft.policy.rule import Outcome, combined
@@ -16,6 +16,7 @@ from pytest_draft.policy.rules import RULES
 MISSING = Baseline(None, None, 0, 20)
 FINDINGS = Findings(
     n_rows=40,
+    n_columns=8,
     error=Distance(0.1, 0.1, 0.3),
     original_error=Distance(0.1, 0.1, 0.3),
     perfect_rows=10,
@@ -129,6 +130,53 @@ def test_a_failure_says_by_how_much_the_budget_is_crossed(rule, thresholds):
     sentence = outcome(rule, FINDINGS, **thresholds).sentence
     assert f"crossed by {by}" in sentence
     assert "\n" not in sentence
+
+
+PART = Part(
+    on=" on a part",
+    absolute=False,
+    n_rows=20,
+    columns=3,
+    error=Distance(0.0, 0.0, 0.0),
+    perfect_rows=19,
+    random_error=0.4,
+    split_half=Baseline(0.2, 4.0, 20, 10),
+)
+RELATIVE = [
+    ("reconstruction-error", "max_error_of_split_half"),
+    ("reconstruction-error", "max_error_of_random"),
+    ("perfect-rows", "max_share_beyond_split_half"),
+]
+ABSOLUTE = [("reconstruction-error", "max_error", 0.05), ("perfect-rows", "max_perfect_rows", 15)]
+
+
+@pytest.mark.parametrize("name", ["seen", "told", "mostly_determined"])
+@pytest.mark.parametrize(("rule", "key"), RELATIVE)
+def test_relative_thresholds_are_held_against_each_part_beside_its_own_baselines(rule, key, name):
+    thresholds = {key: 0.2}
+    assert outcome(rule, FINDINGS, **thresholds).result == "passed"
+    crossed = outcome(rule, replace(FINDINGS, **{name: PART}), **thresholds)
+    assert crossed.result == "failed"
+    assert " on a part; " in crossed.sentence
+    no_better = replace(PART, error=Distance(0.2, 0.2, 0.2), perfect_rows=4)
+    kept = outcome(rule, replace(FINDINGS, **{name: no_better}), **thresholds)
+    assert kept.result == "passed"
+    assert " on a part; " in kept.sentence
+
+
+@pytest.mark.parametrize(("rule", "key"), RELATIVE)
+def test_a_part_without_its_baselines_is_never_a_pass(rule, key):
+    missing = replace(PART, error=Distance(0.3, 0.3, 0.3), perfect_rows=0, random_error=None, split_half=MISSING)
+    found = outcome(rule, replace(FINDINGS, told=missing), **{key: 0.2})
+    assert found.result == "inconclusive"
+    assert "baseline on a part is missing" in found.sentence
+
+
+@pytest.mark.parametrize(("rule", "key", "budget"), ABSOLUTE)
+def test_absolute_thresholds_are_held_against_parts_with_all_columns_only(rule, key, budget):
+    assert outcome(rule, FINDINGS, **{key: budget}).result == "passed"
+    assert outcome(rule, replace(FINDINGS, mostly_determined=PART), **{key: budget}).result == "passed"
+    assert outcome(rule, replace(FINDINGS, seen=replace(PART, absolute=True)), **{key: budget}).result == "failed"
 
 
 RESULTS = ("failed", "inconclusive", "passed")

@@ -1,0 +1,91 @@
+"""One guess for many datasets: in go datasets that are all likely, out comes rows close to all of them on average.
+
+The error is measured after matching, so the datasets are matched to each other before their attributes are put
+together (design, section 5: consensus). Which guess is best is decided by the expected matched error, with the
+datasets themselves in the truth's place: the truth has no part in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+from pytest_draft.attack.problem import IntArray
+from pytest_draft.domain import Domain
+from pytest_draft.matching import encoded_weights, matched_distance
+from pytest_draft.timebox import TimeBox
+
+Rows = NDArray[np.float32]
+
+MOST_ROWS = 1_000
+"""Above this many rows a single dataset is taken as it is."""
+
+_SECONDS_PER_CUBE = 2e-10
+
+
+def consensus(first: Rows, others: Sequence[Rows], group: IntArray, domain: Domain, timebox: TimeBox) -> Rows:
+    """Return the commonest value (ordinals: the median) of each attribute over datasets matched to the first.
+
+    Parameters
+    ----------
+    first : ndarray of float32, shape (n_rows, n_columns)
+    others : sequence of ndarray of float32, shape (n_rows, n_columns)
+    group : ndarray of int64, shape (n_rows,)
+        Rows are only matched within their group.
+    domain : Domain
+    timebox : TimeBox
+        Fewer datasets are used when it is over.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_rows, n_columns)
+    """
+    weights = encoded_weights(domain).columns
+    farther = 1.0 + float(weights @ domain.ranges)  # than any two rows are
+    apart = (group[:, None] != group[None, :]) * farther
+    cost = _SECONDS_PER_CUBE * len(first) ** 3
+    matched = [first]
+    for other in others:
+        if not timebox.allows(cost):
+            break
+        timebox.spend(cost)
+        distances = cdist(first * weights, other * weights, "cityblock") + apart
+        matched.append(other[linear_sum_assignment(distances)[1]])
+    stack = np.stack(matched)
+    result = np.empty_like(first)
+    for attribute in domain.attributes:
+        columns = list(attribute.columns)
+        if attribute.kind == "one-hot":
+            result[:, columns] = attribute.encoded(stack[:, :, columns].sum(axis=0).argmax(axis=1))
+        else:
+            middle = np.sort(stack[:, :, columns], axis=0)[len(stack) // 2]
+            result[:, columns] = middle
+    return result
+
+
+def closest_to_all(guesses: Sequence[Rows], imagined: Sequence[Rows], domain: Domain, timebox: TimeBox) -> Rows:
+    """Return the guess with the smallest mean matched error to datasets that may be true.
+
+    Parameters
+    ----------
+    guesses, imagined : sequence of ndarray of float32, shape (n_rows, n_columns)
+    domain : Domain
+    timebox : TimeBox
+        When it is over, the first guess is taken.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_rows, n_columns)
+    """
+    if len(guesses) == 1 or timebox.over:
+        return guesses[0]
+    weights = encoded_weights(domain)
+
+    def expected_error(guess: Rows) -> float:
+        return sum(matched_distance(truth, guess, weights, timebox).upper for truth in imagined)
+
+    return min(guesses, key=expected_error)

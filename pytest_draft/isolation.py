@@ -1,0 +1,417 @@
+"""An examination in a process of its own: in goes a `Case`, out comes what `gate.examine` finds out there.
+
+Whatever becomes of that process (a crash, too much memory, too much time) is a reason in the examination. The
+process is killed when this one is interrupted, and ends by itself when this one is gone. No engine is imported here
+until there is a case: a child that was started early imports its own meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+
+import psutil
+
+from pytest_draft.progress import Progress, Tell
+
+if sys.platform != "win32":
+    import resource
+
+if TYPE_CHECKING:
+    from pytest_draft.attack.reconstruct import Reconstruction
+    from pytest_draft.gate import Case, Examination
+
+__tracebackhide__ = True  # frames here hold rows
+
+MEMORY_SHARE = 0.8
+"""Share of this machine's memory, or of its container's, that a child may hold where no cap is given."""
+
+GRACE_SECONDS = 10.0
+GRACE_SHARE = 0.2
+"""A child is killed so long after its time box: the larger of so many seconds and such a share of the box."""
+
+START_SECONDS = 120.0
+"""A child that has not begun by then is killed."""
+
+_LOOK_SECONDS = 0.05  # between two looks at a child's memory
+_TELL_SECONDS = 0.2  # between two messages about its progress
+_AFTERMATH = 64 << 20  # bytes: a child that an examination has left with more than that is not used again
+_MEGABYTE = 1_000_000
+_MARK = b"\0pytest-draft\0"  # what comes before it on standard output is not ours
+_BOOT = "import sys; sys.path[:] = sys.argv[1:]; from pytest_draft.isolation import serve; serve()"
+_PROCESS = "the process that examined it"
+_NOTHING = object()
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What a child knows of a case before it attacks: the examination as it would be if it ended there."""
+
+    examination: Examination
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Answer:
+    """The last message of a child about one case."""
+
+    examination: Examination
+    reconstruction: Reconstruction | None
+
+
+class _EndedError(Exception):
+    """A child has ended, or had to be ended, without an answer."""
+
+    def __init__(self, status: str, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+class Children:
+    """The processes that examine for this one; one that has answered waits for the next case."""
+
+    def __init__(self) -> None:
+        self._idle: _Child | None = None
+
+    def start(self) -> None:
+        """Start a child, so that it has imported the engine when the first case comes."""
+        if self._idle is None:
+            with suppress(_EndedError):  # the first case will tell
+                self._idle = _Child()
+
+    def close(self) -> None:
+        """End the child that waits."""
+        if self._idle is not None:
+            self._idle.end()
+            self._idle = None
+
+    def run(
+        self, case: Case, data: object = None, tell: Tell | None = None
+    ) -> tuple[Examination, Reconstruction | None]:
+        """Examine a case as `gate.examine` does, in a child.
+
+        Parameters
+        ----------
+        case : Case
+            Its `memory` caps the child's resident memory.
+        data : object, optional
+            Training data in memory; they must be picklable.
+        tell : callable, optional
+            Gets a `Progress` a few times a second, in this thread.
+
+        Returns
+        -------
+        examination : Examination
+            Where the child gives no answer: what it had told before, no findings, and the reason.
+        reconstruction : Reconstruction or None
+        """
+        from pytest_draft.gate import unexamined
+
+        since = time.monotonic()
+        child = None
+        try:
+            request = _request(case, data)
+            child, self._idle = self._idle, None
+            if child is None or child.process.poll() is not None:
+                child = _Child()
+            answer = child.ask(request, case, tell)
+            if child.is_as_new(answer):
+                self._idle = child
+            return answer.examination, answer.reconstruction
+        except _EndedError as end:
+            known = (child.known if child else None) or unexamined(case)
+            seconds = time.monotonic() - since
+            reasons = (*known.reasons, end.reason)
+            return replace(known, solver_status=end.status, reasons=reasons, seconds=seconds), None
+        finally:
+            if child is not None and child is not self._idle:
+                child.end()
+
+
+children = Children()
+"""Those of this process."""
+
+
+def run(case: Case, data: object = None, tell: Tell | None = None) -> tuple[Examination, Reconstruction | None]:
+    """Examine a case in a child that is started for it and ends with it; see `Children.run`."""
+    alone = Children()
+    try:
+        return alone.run(case, data, tell)
+    finally:
+        alone.close()
+
+
+class _Child:
+    """One process, seen from its parent."""
+
+    def __init__(self) -> None:
+        apart: dict[str, Any] = {"start_new_session": True}  # Ctrl-C in a terminal reaches the parent only
+        if sys.platform == "win32":
+            apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", _BOOT, *sys.path],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,  # a traceback could show rows
+                env={**os.environ, "PYTHONHASHSEED": "0"},
+                **apart,
+            )
+        except OSError as error:
+            reason = f"no process could be started to examine it ({type(error).__name__})"
+            raise _EndedError("no answer", reason) from None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._requests, self._pipe = self.process.stdin, self.process.stdout
+        self._watched = psutil.Process(self.process.pid)
+        self.known: Examination | None = None
+        self._resting = 0
+        self._messages: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def ask(self, request: bytes, case: Case, tell: Tell | None) -> _Answer:
+        """Send a case, watch the process, and return its answer.
+
+        Raises
+        ------
+        _EndedError
+            Where there is none: the process has ended, or has crossed a limit.
+        """
+        threading.Thread(target=self._send, args=(request,), daemon=True).start()
+        self.known = None
+        cap, deadline, overdue = _cap(case.memory), time.monotonic() + START_SECONDS, _late_start()
+        latest, received, told = None, 0.0, 0.0
+        while True:
+            try:
+                message = self._messages.get(timeout=_LOOK_SECONDS)
+            except queue.Empty:
+                message = _NOTHING
+            now, held = time.monotonic(), self._resident()
+            if isinstance(message, _Answer):
+                return message
+            if isinstance(message, _Known):
+                self.known = message.examination
+            elif isinstance(message, Progress):
+                if latest is None:  # it has begun
+                    self._resting = self._resting or held
+                    grace = max(GRACE_SECONDS, GRACE_SHARE * case.seconds)
+                    deadline, overdue = now + case.seconds + grace, _overrun(case.seconds, grace)
+                latest, received = message, now
+            elif message is None:
+                raise self._obituary(case.memory)
+            if held > cap:
+                raise _EndedError(
+                    "out of memory",
+                    f"{_PROCESS} held {held / _MEGABYTE:,.0f} MB of memory, more than {_cap_in_words(case.memory)}",
+                )
+            if now > deadline:
+                raise overdue
+            if tell is not None and latest is not None and now - told >= _TELL_SECONDS:
+                told = now
+                tell(replace(latest, elapsed=latest.elapsed + now - received))
+
+    def is_as_new(self, answer: _Answer) -> bool:
+        """Return whether nothing of the last case is left that the next one could feel."""
+        sound = answer.examination.solver_status not in ("error", "out of memory")
+        return sound and 0 < self._resident() <= self._resting + _AFTERMATH
+
+    def end(self) -> None:
+        """Kill the process and all that it has started, and wait until it is gone."""
+        if self.process.poll() is None:
+            if sys.platform == "win32":
+                self.process.kill()
+            else:
+                with suppress(ProcessLookupError):
+                    os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self._listener.join(1.0)
+        for pipe in (self._requests, self._pipe):
+            with suppress(OSError):  # of what could not be sent any more
+                pipe.close()
+
+    def _resident(self) -> int:
+        """Return the bytes of memory that the process holds; 0 where it is gone."""
+        try:
+            return int(self._watched.memory_info().rss)
+        except psutil.Error:
+            return 0
+
+    def _send(self, request: bytes) -> None:
+        with suppress(OSError):  # the process has ended, which the listener notes too
+            self._requests.write(request)
+            self._requests.flush()
+
+    def _listen(self) -> None:
+        """Queue the messages of the process, and None after the last."""
+        with suppress(Exception):  # the pipe has ended, perhaps within a message
+            head = b""
+            while not head.endswith(_MARK):
+                byte = self._pipe.read(1)
+                if not byte:
+                    raise EOFError
+                head += byte
+            while True:
+                self._messages.put(pickle.load(self._pipe))
+        self._messages.put(None)
+
+    def _obituary(self, memory: int | None) -> _EndedError:
+        """Say what has ended the process."""
+        try:
+            status = self.process.wait(1.0)
+        except subprocess.TimeoutExpired:  # it lives, and what it sent could not be read
+            return _EndedError("no answer", f"{_PROCESS} sent an answer that cannot be read")
+        if status >= 0:
+            return _EndedError("no answer", f"{_PROCESS} ended without an answer (exit status {status})")
+        name = {number.value: number.name for number in signal.Signals}.get(-status, f"signal {-status}")
+        cause = "as by a system that runs out of memory" if name == "SIGKILL" else "a crash"
+        return _EndedError(
+            "killed", f"{_PROCESS} was killed by {name} ({cause}); its memory cap was {_cap_in_words(memory)}"
+        )
+
+
+def _late_start() -> _EndedError:
+    return _EndedError("no answer", f"{_PROCESS} had not begun after {START_SECONDS:g} s")
+
+
+def _overrun(seconds: float, grace: float) -> _EndedError:
+    return _EndedError("overran", f"{_PROCESS} was killed {grace:g} s after its time box of {seconds:g} s had ended")
+
+
+def _cap(memory: int | None) -> int:
+    """Return a cap in bytes: the one given in MB, else a share of the memory of this machine, or its container."""
+    if memory is not None:
+        return memory * _MEGABYTE
+    total = int(psutil.virtual_memory().total)
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):  # there is none
+            total = min(total, int(Path(limit).read_text(encoding="ascii")))
+    return int(MEMORY_SHARE * total)
+
+
+def _cap_in_words(memory: int | None) -> str:
+    if memory is not None:
+        return f"{memory:,} MB (--draft-memory)"
+    return f"{_cap(None) / _MEGABYTE:,.0f} MB, {MEMORY_SHARE:.0%} of this machine's memory (set with --draft-memory)"
+
+
+def _request(case: Case, data: object) -> bytes:
+    """Return what a child needs to examine a case.
+
+    Raises
+    ------
+    _EndedError
+        Where the data cannot be pickled.
+    """
+    try:
+        given = pickle.dumps(data, 5)
+    except Exception as error:  # whatever it says could quote rows
+        raise _unreadable(error) from None
+    return pickle.dumps((list(sys.path), str(Path.cwd()), pickle.dumps(case, 5), given), 5)
+
+
+def _unreadable(error: Exception) -> _EndedError:
+    return _EndedError(
+        "refused",
+        "training data given in memory cannot be handed to the process that examines them "
+        f"({type(error).__name__}): give a pandas DataFrame, or a pair (X, y) of arrays",
+    )
+
+
+def serve() -> NoReturn:
+    """Answer the cases that come through standard input until it ends. This is what a child runs.
+
+    Standard input and output belong to the parent's messages; whatever else reads or writes them gets nothing.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    requests, pipe = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)
+    if sys.platform != "win32":
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it would hold rows
+    pipe.write(_MARK)
+    messenger = _Messenger(pipe)
+    inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(requests, inbox), daemon=True).start()
+    from pytest_draft.gate import examine, unexamined
+
+    while True:
+        sys.path[:], folder, packed, given = inbox.get()
+        os.chdir(folder)
+        case = pickle.loads(packed)
+        messenger.send(Progress("start", None, None, 0.0, case.seconds))
+        try:
+            data = pickle.loads(given)
+        except Exception as error:
+            end = _unreadable(error)
+            examination = replace(unexamined(case), solver_status=end.status, reasons=(end.reason,))
+            messenger.send(_Answer(examination, None))
+            continue
+        _leave_room(_cap(case.memory))
+        answer = _Answer(*examine(case, data, messenger.tell, lambda known: messenger.send(_Known(known))))
+        messenger.send(answer)
+        del data, given, answer
+
+
+def _receive(requests: BinaryIO, inbox: queue.SimpleQueue[Any]) -> NoReturn:
+    """Queue what the parent sends; when it is gone, end this process, whatever it is doing."""
+    try:
+        while True:
+            inbox.put(pickle.load(requests))
+    finally:
+        os._exit(0)
+
+
+def _leave_room(cap: int) -> None:
+    """Let allocations beyond a cap fail, where the system can do that, before the parent has to kill this process."""
+    memory = psutil.Process().memory_info()
+    if sys.platform == "linux" and memory.rss < cap:
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        wanted = memory.data + cap - memory.rss
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted if most < 0 else min(wanted, most), most))
+
+
+class _Messenger:
+    """Sends messages to the parent: most at once, progress a few times a second.
+
+    Parameters
+    ----------
+    pipe : binary file
+    """
+
+    def __init__(self, pipe: BinaryIO) -> None:
+        self._pipe = pipe
+        self._lock = threading.Lock()
+        self._latest: Progress | None = None
+        threading.Thread(target=self._tell_on, daemon=True).start()
+
+    def send(self, message: object) -> None:
+        """Send a message now, in place of any progress that was not sent yet."""
+        with self._lock:
+            self._latest = None
+            pickle.dump(message, self._pipe, 5)
+            self._pipe.flush()
+
+    def tell(self, progress: Progress) -> None:
+        """Send progress soon, unless there is newer."""
+        self._latest = progress
+
+    def _tell_on(self) -> None:
+        while True:
+            time.sleep(_TELL_SECONDS)
+            with self._lock:
+                latest, self._latest = self._latest, None
+                if latest is not None:
+                    pickle.dump(latest, self._pipe, 5)
+                    self._pipe.flush()

@@ -1,0 +1,86 @@
+"""How far a judgement is: in go the stages of its search and their figures, out come `Progress` messages.
+
+Aggregates only: a stage's name, one figure, seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pytest_draft.timebox import TimeBox
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a judgement stands.
+
+    Attributes
+    ----------
+    stage : str
+    figure : str or None
+        What `value` is, such as ``residual`` or ``log-likelihood``; None where there is none yet.
+    value : float or None
+    elapsed : float
+        Seconds since the judgement began.
+    seconds : float
+        Its time box.
+    """
+
+    stage: str
+    figure: str | None
+    value: float | None
+    elapsed: float
+    seconds: float
+
+    def __str__(self) -> str:
+        figure = "" if self.value is None else f", {self.figure} {self.value:,.10g}"
+        return f"{self.stage}{figure}, {self.elapsed:.0f} of {self.seconds:g} s"
+
+
+Tell = Callable[[Progress], None]
+
+
+class StageClock:
+    """Adds up the seconds of each stage, by name, beside other figures of a search; tells where it stands.
+
+    Parameters
+    ----------
+    timebox : TimeBox or None
+        Of the whole judgement; needed where there is something to tell.
+    tell : callable or None
+        Gets a `Progress` whenever a stage begins and a figure is noted; it should be quick.
+    """
+
+    def __init__(self, timebox: TimeBox | None = None, tell: Tell | None = None) -> None:
+        self.figures: dict[str, float] = {}
+        self._timebox = timebox
+        self._listener = tell
+        self._stage = ""
+        self._figure: str | None = None
+        self._value: float | None = None
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        """Run a ``with`` block as the stage of this name; stages can lie in one another."""
+        outer, self._stage = self._stage, stage
+        self._tell()
+        since = time.monotonic()
+        try:
+            yield
+        finally:
+            name = f"{stage} seconds"
+            self.figures[name] = self.figures.get(name, 0.0) + time.monotonic() - since
+            self._stage = outer or stage  # what is noted between two stages belongs to the first
+
+    def note(self, figure: str, value: float) -> None:
+        """Note the best value so far of what the search improves, under the figure's name."""
+        self._figure, self._value = figure, float(value)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._listener is not None and self._timebox is not None:
+            box = self._timebox
+            self._listener(Progress(self._stage, self._figure, self._value, box.elapsed, box.seconds))

@@ -1,0 +1,114 @@
+"""What a terminal, a log and ``-q`` show while a forest is examined."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from pytest_draft import live
+from pytest_draft.progress import Progress, StageClock
+from pytest_draft.timebox import TimeBox
+
+SLOW = "time.sleep(1.0)"
+
+
+def test_a_clock_tells_each_stage_and_figure_and_adds_up_seconds():
+    now, told = [0.0], []
+    clock = StageClock(TimeBox(60.0, clock=lambda: now[0]), told.append)
+    with clock("relax"):
+        now[0] = 2.0
+        clock.note("residual", 12)
+        with clock("repair"):
+            clock.note("residual", 0)
+    assert told == [
+        Progress("relax", None, None, 0.0, 60.0),
+        Progress("relax", "residual", 12.0, 2.0, 60.0),
+        Progress("repair", "residual", 12.0, 2.0, 60.0),
+        Progress("repair", "residual", 0.0, 2.0, 60.0),
+    ]
+    assert set(clock.figures) == {"relax seconds", "repair seconds"}
+    assert str(told[1]) == "relax, residual 12, 2 of 60 s"
+
+
+def test_a_clock_that_nobody_listens_to_adds_up_seconds():
+    clock = StageClock()
+    for _ in range(2):
+        with clock("relax"):
+            clock.note("residual", 1)
+    assert list(clock.figures) == ["relax seconds"]
+
+
+def test_a_log_gets_a_line_of_its_own_for_each_stage_when_time_has_passed(project, at_stage, monkeypatch):
+    at_stage("reconstruct", SLOW)
+    monkeypatch.setattr(live, "PLAIN_SECONDS", 0.0)
+    result = project.judge("shallow.joblib")
+    shown = [
+        line for line in result.outlines if re.fullmatch(r"shallow\.joblib: \w+(, residual \d+)?, \d+ of 60 s", line)
+    ]
+    assert shown
+    assert len(shown) == len(set(shown))
+    result.stdout.fnmatch_lines(["shallow.joblib .*[[]100%[]]"])
+
+
+def test_a_log_gets_nothing_when_all_is_done_in_less_than_ten_seconds(project, at_stage):
+    at_stage("reconstruct", SLOW)
+    project.judge("shallow.joblib").stdout.no_fnmatch_line("* of 60 s*")
+
+
+@pytest.mark.parametrize("arguments", [("-q",), ("-qq",), ("-p", "no:terminal")], ids=" ".join)
+def test_nothing_is_shown_when_the_run_is_quiet(project, at_stage, monkeypatch, arguments):
+    at_stage("reconstruct", SLOW)
+    monkeypatch.setattr(live, "PLAIN_SECONDS", 0.0)
+    project.judge("shallow.joblib", *arguments).stdout.no_fnmatch_line("* of 60 s*")
+
+
+@pytest.fixture
+def on_a_terminal(project):
+    """Return a function that gives all that a pytest writes to a terminal."""
+    pty = pytest.importorskip("pty")
+
+    def run(*arguments: str, term: str = "xterm") -> str:
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", "-p", "no:cacheprovider", *arguments]
+        environment = {**os.environ, "TERM": term, "COLUMNS": "100"}
+        process = subprocess.Popen(command, cwd=project.path, stdout=theirs, stderr=theirs, env=environment)
+        os.close(theirs)
+        parts = []
+        try:
+            while part := os.read(ours, 65_536):
+                parts.append(part)
+        except OSError:  # Linux's way to say that nobody writes any more
+            pass
+        os.close(ours)
+        assert process.wait() == pytest.ExitCode.OK
+        return b"".join(parts).decode("ascii")
+
+    return run
+
+
+LIVE = re.compile(r"\x1b\[(\d+)G\x1b\[K(?=shallow\.joblib: \w+[^\x1b]* of 60 s|\w+, )")
+
+
+@pytest.mark.parametrize("arguments", [(), ("-v",), ("-s",)], ids=["captured", "verbose", "uncaptured"])
+def test_a_terminal_gets_one_line_that_is_rewritten_and_wiped(on_a_terminal, at_stage, arguments):
+    at_stage("reconstruct", SLOW)
+    text = on_a_terminal("--draft-forest=shallow.joblib", "--draft-data=train.csv", *arguments)
+    columns = LIVE.findall(text)
+    assert len(columns) >= 2
+    assert len(set(columns)) == 1
+    last = list(LIVE.finditer(text))[-1]
+    wiped = f"\x1b[{columns[0]}G\x1b[K"
+    assert wiped in text[last.end() :]
+    result = text[text.rindex(wiped) + len(wiped) :]
+    assert " of 60 s" not in result
+    assert "\n" not in text[LIVE.search(text).start() : text.rindex(wiped)]
+
+
+def test_a_dumb_terminal_gets_no_escapes(on_a_terminal, at_stage):
+    at_stage("reconstruct", SLOW)
+    text = on_a_terminal("--draft-forest=shallow.joblib", "--draft-data=train.csv", "--color=no", term="dumb")
+    assert "\x1b" not in text

@@ -1,0 +1,153 @@
+"""Adversaries with side knowledge, from the option to the report."""
+
+from __future__ import annotations
+
+import pytest
+
+KNOWING = [
+    "artifact+columns:c1,c4",
+    "artifact+columns:3",
+    "artifact+rows:25%",
+    "artifact+rows:10",
+    "artifact+informed",
+    "artifact+columns:c0+rows:5",
+    "artifact+columns:2+informed",
+]
+
+
+@pytest.mark.parametrize("adversary", KNOWING)
+@pytest.mark.parametrize("forest", ["leaking", "bagged"])
+def test_a_leaking_forest_fails_whatever_the_adversary_knows_besides(project, forest, adversary):
+    result = project.judge(f"{forest}.joblib", f"--draft-adversary={adversary}")
+    result.assert_outcomes(failed=2)
+    judged = project.result()
+    assert judged["adversary"] == adversary
+    assert judged["reasons"] == []
+    assert judged["metrics"]["perfect_rows"] == judged["metrics"]["n_rows"]
+    assert judged["metrics"]["reconstruction_error"] == 0
+    result.stdout.fnmatch_lines([f"*{forest}.joblib: perfect-rows[[]{adversary}[]]*"])
+
+
+@pytest.mark.parametrize("forest", ["leaking", "bagged"])
+def test_what_is_granted_is_listed_in_names_and_numbers(project, forest):
+    project.judge(f"{forest}.joblib", "--draft-adversary=artifact+columns:c1,c4+rows:25%")
+    judged = project.result()
+    assert judged["domain"]["granted_to_adversary"] == [
+        "names and order of 8 columns",
+        "8 binary columns",
+        "values of 2 of 8 attributes in every row: c1, c4",
+        "10 of 40 rows, with their labels",
+    ]
+    metrics = judged["metrics"]
+    assert (metrics["n_rows"], metrics["known_rows"], metrics["known_attributes"]) == (30, 10, 2)
+
+
+def test_an_informed_adversary_knows_all_rows_but_one(project):
+    project.judge("bagged.joblib", "--draft-adversary=artifact+informed")
+    judged = project.result()
+    assert judged["domain"]["granted_to_adversary"][-1] == (
+        "all rows but one, with their labels: 40 of 40 rows each taken as the one"
+    )
+    metrics = judged["metrics"]
+    assert (metrics["n_rows"], metrics["known_rows"], metrics["rows_in_order"]) == (40, 39, None)
+
+
+def test_without_side_knowledge_nothing_is_known(project):
+    project.judge("bagged.joblib")
+    metrics = project.result()["metrics"]
+    assert (metrics["known_rows"], metrics["known_attributes"]) == (0, 0)
+
+
+@pytest.mark.parametrize("adversary", ["artifact+columns:3", "artifact+rows:5"])
+def test_the_seed_draws_what_is_known(project, without_times, adversary):
+    reports = []
+    for seed in (1, 1, 2):
+        project.judge("shallow.joblib", f"--draft-adversary={adversary}", f"--draft-seed={seed}")
+        reports.append(without_times(project.result()))
+    assert reports[0] == reports[1]
+    assert reports[0]["metrics"] != reports[2]["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("adversary", "message"),
+    [
+        ("artifact+", "unknown side knowledge ''"),
+        ("artifact+rows:0", "'rows' needs at least 1 row"),
+        ("artifact+rows:many", "'rows' needs a whole number, as in rows:10, or a share, as in rows:25%"),
+        ("artifact+columns:", "'columns' needs names of attributes"),
+        ("artifact+rows:3+informed", "'informed' knows all rows but one already"),
+    ],
+)
+def test_wrong_side_knowledge_is_a_usage_error_of_one_line(project, one_line_error, adversary, message):
+    assert message in one_line_error(project.judge("leaking.joblib", f"--draft-adversary={adversary}"))
+    assert not (project.path / "report.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("adversary", "message"),
+    [
+        ("artifact+columns:c9", "'c9' is no attribute of the domain; known are: c0, c1, "),
+        ("artifact+columns:8", "at least one of the 8 attributes must stay unknown"),
+        ("artifact+rows:40", "at least one of the 40 training rows must stay unknown"),
+    ],
+)
+def test_side_knowledge_that_does_not_fit_the_data_is_inconclusive(project, adversary, message):
+    project.judge("leaking.joblib", f"--draft-adversary={adversary}")
+    judged = project.result()
+    assert judged["verdict"] == "inconclusive"
+    assert message in judged["reasons"][0]
+
+
+def test_side_knowledge_needs_training_data(project):
+    project.write("domain.toml", 'others = "binary"\n')
+    project.judge("leaking.joblib", "--draft-domain=domain.toml", "--draft-adversary=artifact+columns:2", data=None)
+    judged = project.result()
+    assert judged["verdict"] == "inconclusive"
+    assert "no training data are given to take the adversary's side knowledge from" in judged["reasons"][0]
+
+
+@pytest.mark.parametrize("adversary", KNOWING)
+def test_rows_in_another_order_are_never_a_pass_when_the_seeds_tell_the_order(project, policy, adversary):
+    project.write("ours.toml", policy(0.0, top=""))
+    project.judge("bagged.joblib", "--draft-policy=ours.toml", f"--draft-adversary={adversary}", data="shuffled.csv")
+    (judged,) = [result for result in project.report()["results"] if result["adversary"] == adversary]
+    assert judged["verdict"] == "inconclusive"
+    assert any("in another order than the seeds tell" in reason for reason in judged["reasons"])
+
+
+@pytest.mark.parametrize("adversary", KNOWING)
+def test_the_order_is_all_one_when_the_forest_was_not_bagged(project, adversary):
+    project.judge("leaking.joblib", f"--draft-adversary={adversary}", data="shuffled.csv").assert_outcomes(failed=2)
+    assert project.result()["reasons"] == []
+
+
+@pytest.mark.parametrize("adversary", KNOWING)
+@pytest.mark.parametrize("forest", ["leaking", "bagged", "shallow"])
+def test_other_peoples_rows_are_never_a_pass(project, forest, adversary):
+    project.judge(f"{forest}.joblib", f"--draft-adversary={adversary}", data="strangers.csv")
+    judged = project.result()
+    assert judged["verdict"] in ("inconclusive", "failed")
+    assert any("not trained on these rows" in reason for reason in judged["reasons"])
+
+
+@pytest.mark.parametrize("forest", ["leaking", "bagged"])
+@pytest.mark.parametrize("adversary", ["artifact+informed", "artifact+rows:30", "artifact+columns:c0,c1"])
+def test_one_wrong_value_is_never_a_pass(project, policy, rows, forest, adversary):
+    project.write("ours.toml", policy(0.0))
+    rows.loc[0, "c0"] = 1 - rows.loc[0, "c0"]
+    rows.to_csv(project.path / "wrong.csv", index=False)
+    project.judge(f"{forest}.joblib", "--draft-policy=ours.toml", f"--draft-adversary={adversary}", data="wrong.csv")
+    (judged,) = [result for result in project.report()["results"] if result["adversary"] == adversary]
+    assert judged["verdict"] == "inconclusive"
+    assert any("not trained on these rows" in reason for reason in judged["reasons"])
+
+
+def test_a_policy_can_name_side_knowledge(project, policy):
+    project.write("ours.toml", 'adversaries = ["artifact", "artifact+informed"]\n' + policy(0.0))
+    project.judge("leaking.joblib", "--draft-policy=ours.toml")
+    assert [result["adversary"] for result in project.report()["results"]] == ["artifact", "artifact+informed"]
+
+
+def test_the_cause_names_the_seeds_that_the_attack_used(project):
+    project.judge("bagged.joblib", "--draft-adversary=artifact+rows:10")
+    assert all("each tree's seed" in check["cause"] for check in project.result()["checks"])

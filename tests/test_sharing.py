@@ -1,0 +1,63 @@
+"""What one process has found out is the same to all others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_draft.attack.prove import Bounds, Certificate
+from pytest_draft.evaluate.baselines import Baseline
+from pytest_draft.evaluate.findings import Findings, Part, Values
+from pytest_draft.evaluate.identity import Identity
+from pytest_draft.gate import ArtifactFacts, Case, DataFacts, DomainFacts, Examination
+from pytest_draft.matching import Distance
+from pytest_draft.sharing import Shared
+
+PART = Part(" on a part", False, 30, 3, Distance(0.1, 0.2, None), 7, None, Baseline(0.2, 4.0, 20, 10))
+FINDINGS = Findings(
+    n_rows=40,
+    n_columns=8,
+    error=Distance(0.1, 0.1, 0.3),
+    original_error=Distance(0.1, 0.2, None),
+    perfect_rows=10,
+    singled_out_rows=4,
+    unique_rows=30,
+    rows_in_order=None,
+    free_share=0.5,
+    random=Baseline(0.4, 1.0, 100, 40),
+    split_half=Baseline(None, None, 0, 20),
+    identity=Identity("confirmed", "by hand"),
+    determined=Values(160, 0.05),
+    free=Values(160, None),
+)
+WHOLE = Examination(
+    case=Case("model.joblib", "train.csv"),
+    artifact=ArtifactFacts("model.joblib", not_read=("a", "b")),
+    data=DataFacts("train.csv"),
+    domain=DomainFacts("by hand", ("names", "bounds")),
+    solver_status="consistent",
+    residual=0,
+    reproduced_trees=3,
+    statistics={"cells": 7},
+    findings=FINDINGS,
+    reasons=("one",),
+    notes=(),
+    seconds=1.5,
+    versions={"python": "3"},
+    certificate=Certificate(40, *(Bounds(n, 40) for n in range(5))),
+)
+EXAMINATIONS = {
+    "nothing found": replace(WHOLE, findings=None, certificate=None, domain=None),
+    "whole": WHOLE,
+    "seen": replace(WHOLE, findings=replace(FINDINGS, seen=PART)),
+    "told and determined": replace(WHOLE, findings=replace(FINDINGS, told=PART, mostly_determined=PART)),
+}
+
+
+@pytest.mark.parametrize("kind", EXAMINATIONS)
+def test_an_examination_is_the_same_to_the_process_that_finds_it_out_and_to_the_next(kind, tmp_path):
+    examination, shared = EXAMINATIONS[kind], Shared(tmp_path)
+    first = shared.once(examination.case, lambda: examination)
+    second = shared.once(examination.case, lambda: pytest.fail("it is found out already"))
+    assert first == second == examination
