@@ -31,6 +31,7 @@ from pytest_draft.attack.problem import InfeasibleError, KnownRows, OutOfTimeErr
 from pytest_draft.attack.prove import Certificate
 from pytest_draft.attack.reconstruct import Reconstruction, reconstruct, seen_rows
 from pytest_draft.attack.refit import evidence_by_refitting
+from pytest_draft.attack.row_based import rebuild_row_by_row
 from pytest_draft.data import TrainingData, read_domain, read_table, training_data
 from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import ArtifactError, DataError, DraftError, NotCoveredError, one_line
@@ -66,6 +67,8 @@ class Case:
     seed : int
     workers : int
         Solver threads.
+    engine : {"cells", "cp", "milp"}
+        The attack: this package's own or, for study, the papers' models. By theirs no check passes.
     effort : float or None
         The most units of work (`TimeBox`) that a search may spend, so that it is the same on every run; None where
         only the clock counts. Evaluation is not limited by it.
@@ -83,6 +86,7 @@ class Case:
     seed: int = 0
     workers: int = 1
     effort: float | None = None
+    engine: str = "cells"
     memory: int | None = None
 
 
@@ -351,6 +355,11 @@ class _Steps:
         return None
 
     def _attack(self, forest: Forest, problem: Problem, search: Search) -> Reconstruction:
+        if self.case.engine != "cells":
+            self.reasons.append(
+                f"the attack is the papers' model {self.case.engine!r}, which is for study: no check passes by it"
+            )
+            return rebuild_row_by_row(forest, problem, self.case.engine, search)
         if self.knowledge is None or not self.knowledge.informed:
             seeds_known = Adversary.parse(self.case.adversary).name == "artifact"
             evidence = evidence_by_refitting(forest, problem.groups) if seeds_known else None

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from pytest_draft.errors import one_line
+
 REPORT_TYPES = ("json",)
+
+ENGINES = ("cells", "cp", "milp")
+"""Attacks: this package's own, and the papers' models for study."""
 
 _OPTIONS: tuple[tuple[str, str, str], ...] = (
     # name, type of the ini value, help
@@ -24,6 +29,7 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
         "most work for each search, in units of about a second of one core: the same result on every run, while the "
         "time box only guards (default: none)",
     ),
+    ("engine", "string", "attack: cells (this package's own, the default); for study, cp or milp (the papers')"),
     ("memory", "int", "most memory, in MB, for the process that examines (default: four fifths of the machine's)"),
 )
 
@@ -49,6 +55,7 @@ class Settings:
         Of the command line, else of the ini file.
     seconds : float
     seed, workers : int
+    engine : str
     effort : float or None
     memory : int or None
         In MB.
@@ -69,6 +76,7 @@ class Settings:
     seed: int
     workers: int
     effort: float | None
+    engine: str
     memory: int | None
     reports: tuple[tuple[str, Path], ...]
 
@@ -158,6 +166,9 @@ def resolve(config: pytest.Config) -> Settings:
     effort = _first(config, "effort", None)
     if effort is not None and not 0 < effort < float("inf"):
         raise pytest.UsageError(f"--draft-effort: more than 0 units of work, not {effort:g}")
+    engine = _first(config, "engine", "cells")
+    if engine not in ENGINES:
+        raise pytest.UsageError(f"--draft-engine: {one_line(engine)!r} is none of {', '.join(ENGINES)}")
     memory = _first(config, "memory", None)
     if memory is not None and memory < 1:
         raise pytest.UsageError(f"--draft-memory: at least 1 MB, not {memory}")
@@ -178,6 +189,7 @@ def resolve(config: pytest.Config) -> Settings:
         seed=seed,
         workers=workers,
         effort=effort,
+        engine=engine,
         memory=memory,
         reports=reports,
     )

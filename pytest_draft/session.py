@@ -129,6 +129,7 @@ class GateSession:
             seed=settings.seed,
             workers=settings.workers,
             effort=settings.effort,
+            engine=settings.engine,
             memory=settings.memory,
         )
 

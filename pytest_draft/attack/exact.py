@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from pytest_draft.attack.integer import Answer, Model, descend, program, rounded
+from pytest_draft.attack.integer import Answer, Model, anneal, descend, program, rounded
 from pytest_draft.attack.problem import InfeasibleError, IntArray, System
 from pytest_draft.attack.propagate import propagate
 from pytest_draft.attack.relax import relax
@@ -32,10 +32,12 @@ _MOST_CANDIDATES = 100_000
 _PROOF_CANDIDATES = 5_000
 _FIRST_EFFORT = 1.0
 _LEAST_MASS = 1e-6
-_MOST_COEFFICIENTS = 5_000_000
+_MOST_COEFFICIENTS = 1_000_000
 _PER_RANK = 5
 _SAMPLING_EFFORT = 2.0
 _SAMPLING_GAP = 0.1
+_MOST_GROUPS_DRAWN = 8
+_DESCENT_EFFORT = 1.0
 _PROOF_EFFORT = 1.0
 
 
@@ -99,7 +101,7 @@ class Search:
     seed : int
         Of every random choice.
     workers : int
-        CP-SAT's threads.
+        Threads of what runs side by side; the result does not depend on it.
     clock : StageClock
     """
 
@@ -199,6 +201,11 @@ def _piece(
     return _Piece(system, renumbered.astype(np.int64), left[groups], room, prior)
 
 
+def _heat(system: System) -> float:
+    """Return about what a wrong row costs: twice the equations of a candidate."""
+    return 2.0 * system.matrix.nnz / max(1, system.matrix.shape[1])
+
+
 def _rank(mass: NDArray[np.float64], group: IntArray) -> IntArray:
     """Return the place of each candidate in its group, the likeliest first; groups are ascending."""
     order = np.lexsort((-mass, group))
@@ -224,11 +231,22 @@ class _Piece:
         search.clock.note("residual", self.system.missed(rows))
         if self.system.missed(rows):
             with search.clock("repair"):
-                lower = descend(self.system, rows, self.group, rng, search.timebox)
-                rows = min(rows, lower, key=self.system.missed)
+                rows, mass = self._walked(rows, mass, search.timebox, rng)
                 search.clock.note("residual", self.system.missed(rows))
-                rows = self._complete(rows, mass, search)
+                if self.system.missed(rows):
+                    rows = self._complete(rows, mass, search)
         return rows, mass
+
+    def _walked(
+        self, rows: IntArray, mass: NDArray[np.float64], timebox: TimeBox, rng: np.random.Generator
+    ) -> tuple[IntArray, NDArray[np.float64]]:
+        """Return a dataset with a smaller residual, and the expected rows."""
+        if len(self.size) <= _MOST_GROUPS_DRAWN:  # integer programming does the rest
+            lower = descend(self.system, rows, self.group, rng, timebox.next(_DESCENT_EFFORT))
+            return min(rows, lower, key=self.system.missed), mass
+        columns = np.flatnonzero((mass > 0) | (rows > 0))
+        lower, mean = anneal(self.system, rows, columns, self.group, _heat(self.system), rng, timebox)
+        return min(rows, lower, key=self.system.missed), mean
 
     def _relax_and_round(self, timebox: TimeBox) -> tuple[IntArray, NDArray[np.float64]]:
         """Return the best rounding that was met, and the last relaxed dataset."""
@@ -275,7 +293,6 @@ class _Piece:
                         hint=best[columns],
                         effort=np.inf if whole else _FIRST_EFFORT * limit / _FIRST_CANDIDATES,
                         seed=search.seed,
-                        workers=search.workers,
                         timebox=search.timebox,
                     )
             if answer.rows is not None:
@@ -294,9 +311,12 @@ class _Piece:
     ) -> list[IntArray]:
         """Return datasets with residual 0 drawn about as the relaxed one says, again and again where time is short.
 
-        Each is the likeliest after adding Gumbel noise to the log-odds: perturb and maximise.
+        Each is the likeliest after adding Gumbel noise to the log-odds: perturb and maximise. Of many groups none is
+        drawn: then these programs are hard.
         """
         found: list[IntArray] = []
+        if len(self.size) > _MOST_GROUPS_DRAWN:
+            return found
         while len(found) < number and not timebox.over:
             noise = rng.gumbel(size=len(mass))
             score = np.log(np.maximum(mass, _LEAST_MASS)) + noise
@@ -346,7 +366,6 @@ class _Piece:
                     hint=rows,
                     effort=_PROOF_EFFORT / len(found),
                     seed=search.seed,
-                    workers=search.workers,
                     timebox=search.timebox,
                 )
                 if answer.rows is None:

@@ -140,6 +140,7 @@ def rebuild_alone(
     return Reconstruction(
         status=status,
         rows=rows,
+        consistent=rows,
         labels=problem.label[chosen],
         cells=problem.cell[chosen],
         free=free,

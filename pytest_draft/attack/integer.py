@@ -1,14 +1,16 @@
 """Whole datasets: in goes a fractional or a wrong one, out comes a whole one that fits the observations better.
 
-Rounding keeps each group's size; descent then moves one row at a time to where the squared residual falls
-most; mixed-integer programming and CP-SAT decide what is left.
+Rounding keeps each group's size; rows then move one at a time to where the squared residual falls, by heat-bath
+sweeps that cool down where there are many groups; mixed-integer programming and CP-SAT decide what is left.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -16,9 +18,12 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from pytest_draft.attack.problem import IntArray, System
 from pytest_draft.timebox import TimeBox
 
-_SCALE = 1000
+_SECONDS_PER_STEP = 2e-9  # measured: one coefficient of one candidate
+_ANNEALING_EFFORT = 30.0
+_SWEEPS = (20, 1_000)
+_COOLING = 8.0
 _MOST_NODES = 100
-_SECONDS_PER_COEFFICIENT = 1e-5
+_SECONDS_PER_COEFFICIENT = 2e-5
 _PROVED_INFEASIBLE = 2
 
 
@@ -45,6 +50,116 @@ def rounded(mass: NDArray[np.float64], group: IntArray, size: IntArray) -> IntAr
     return rows
 
 
+class Walk:
+    """A whole dataset whose rows move one at a time, within their group and among given columns.
+
+    Its energy is the squared residual.
+
+    Parameters
+    ----------
+    system : System
+    rows : ndarray of int64, shape (n_candidates,)
+    columns : ndarray of int64, shape (n_columns,)
+        Where rows can be, ascending; those of `rows` among them.
+    group : ndarray of int64, shape (n_candidates,)
+        Ascending.
+    rng : numpy.random.Generator
+    """
+
+    def __init__(
+        self, system: System, rows: IntArray, columns: IntArray, group: IntArray, rng: np.random.Generator
+    ) -> None:
+        part = system.only(columns)
+        self._pointer, self._equation = part.matrix.indptr.astype(np.int64), part.matrix.indices
+        self._weight = part.matrix.data.astype(np.int64)
+        self._residual = (part.matrix @ rows[columns] - part.observed).astype(np.int64)
+        self._columns, self._size, self._rng = columns, len(rows), rng
+        self._chosen = np.repeat(np.arange(len(columns)), rows[columns])
+        own = group[columns]
+        self._first = np.searchsorted(own, own[self._chosen], side="left")
+        self._last = np.searchsorted(own, own[self._chosen], side="right")
+        tried = np.concatenate([[0], np.cumsum(np.diff(self._pointer))])
+        self.sweep_seconds = _SECONDS_PER_STEP * float((tried[self._last] - tried[self._first]).sum())
+
+    @property
+    def rows(self) -> IntArray:
+        """The dataset as it is, shape (n_candidates,)."""
+        return np.bincount(self._columns[self._chosen], minlength=self._size).astype(np.int64)
+
+    def sweep(self, temperature: float) -> int:
+        """Draw each row anew, given all others (heat bath); at 0, move it where the energy falls most.
+
+        Returns
+        -------
+        int
+            Rows that moved.
+        """
+        n_rows = len(self._chosen)
+        return int(
+            _sweep(
+                self._pointer,
+                self._equation,
+                self._weight,
+                self._first,
+                self._last,
+                self._chosen,
+                self._residual,
+                self._rng.permutation(n_rows),
+                self._rng.random(n_rows),
+                temperature,
+            )
+        )
+
+
+@njit(cache=True, nogil=True)
+def _sweep(
+    pointer: IntArray,
+    equation: NDArray[np.int32],
+    weight: IntArray,
+    first: IntArray,
+    last: IntArray,
+    chosen: IntArray,
+    residual: IntArray,
+    order: IntArray,
+    level: NDArray[np.float64],
+    temperature: float,
+) -> int:
+    """Change `chosen` and `residual`, row by row; return how many rows moved."""
+    moved = 0
+    score = np.empty((last - first).max())
+    for r in range(len(order)):
+        row = order[r]
+        old, low, high = chosen[row], first[row], last[row]
+        for j in range(pointer[old], pointer[old + 1]):
+            residual[equation[j]] -= weight[j]
+        new, least = old, 0.0
+        for k in range(low, high):
+            energy = 0
+            for j in range(pointer[k], pointer[k + 1]):
+                energy += weight[j] * (2 * residual[equation[j]] + weight[j])
+            score[k - low] = energy
+            if k == low or energy < least:
+                new, least = k, energy
+        if temperature > 0:
+            whole = 0.0
+            for k in range(high - low):
+                score[k] = math.exp((least - score[k]) / temperature)
+                whole += score[k]
+            left = level[r] * whole
+            for k in range(high - low):
+                left -= score[k]
+                if left < 0:
+                    new = low + k
+                    break
+        elif score[old - low] <= least:
+            new = old
+        moved += new != old
+        chosen[row] = new
+        for j in range(pointer[new], pointer[new + 1]):
+            residual[equation[j]] += weight[j]
+    return moved
+
+
 def descend(system: System, rows: IntArray, group: IntArray, rng: np.random.Generator, timebox: TimeBox) -> IntArray:
     """Move single rows within their group while that lowers the squared residual.
 
@@ -63,33 +178,61 @@ def descend(system: System, rows: IntArray, group: IntArray, rng: np.random.Gene
     ndarray of int64, shape (n_candidates,)
         A dataset that no single move improves, or the best one when the time is out.
     """
-    rows = rows.copy()
-    pointer, equation = system.matrix.indptr, system.matrix.indices
-    weight = system.matrix.data.astype(np.int64)
-    square = np.add.reduceat(weight**2, pointer[:-1])
-    start = np.searchsorted(group, group, side="left")
-    stop = np.searchsorted(group, group, side="right")
-    residual = system.matrix @ rows - system.observed
-    moved = True
-    while moved and residual.any():
-        moved = False
-        for here in rng.permutation(np.repeat(np.arange(len(rows)), rows)):
-            if timebox.over:
-                return rows
-            mine = slice(pointer[here], pointer[here + 1])
-            residual[equation[mine]] -= weight[mine]
-            first, last = start[here], stop[here]
-            span = slice(pointer[first], pointer[last])
-            pull = np.add.reduceat(weight[span] * residual[equation[span]], pointer[first:last] - pointer[first])
-            cost = 2 * pull + square[first:last]
-            best = first + int(np.argmin(cost))
-            if cost[best - first] < cost[here - first]:
-                rows[here] -= 1
-                rows[best] += 1
-                moved = True
-                mine = slice(pointer[best], pointer[best + 1])
-            residual[equation[mine]] += weight[mine]
-    return rows
+    walk = Walk(system, rows, np.arange(len(rows)), group, rng)
+    while timebox.allows(walk.sweep_seconds):
+        timebox.spend(walk.sweep_seconds)
+        if not walk.sweep(0.0):
+            break
+    return walk.rows
+
+
+def anneal(
+    system: System,
+    rows: IntArray,
+    columns: IntArray,
+    group: IntArray,
+    heat: float,
+    rng: np.random.Generator,
+    timebox: TimeBox,
+) -> tuple[IntArray, NDArray[np.float64]]:
+    """Cool a dataset down to a smaller squared residual, by heat-bath moves of single rows.
+
+    Parameters
+    ----------
+    system : System
+    rows : ndarray of int64, shape (n_candidates,)
+    columns : ndarray of int64, shape (n_columns,)
+        Where rows can be, ascending; those of `rows` among them.
+    group : ndarray of int64, shape (n_candidates,)
+        Ascending.
+    heat : float
+        First temperature: about what a wrong row costs.
+    rng : numpy.random.Generator
+    timebox : TimeBox
+
+    Returns
+    -------
+    rows : ndarray of int64, shape (n_candidates,)
+        The last dataset.
+    mean : ndarray of float64, shape (n_candidates,)
+        Over the colder half of the sweeps: sums over groups are sharper than in any single dataset.
+    """
+    walk = Walk(system, rows, columns, group, rng)
+    n_sweeps = int(np.clip(_ANNEALING_EFFORT / max(walk.sweep_seconds, 1e-9), *_SWEEPS))
+    total, counted = np.zeros(len(rows)), 0
+    for i, temperature in enumerate(np.geomspace(heat, heat / _COOLING, n_sweeps)):
+        if not timebox.allows(walk.sweep_seconds):
+            break
+        timebox.spend(walk.sweep_seconds)
+        walk.sweep(float(temperature))
+        if 2 * i >= n_sweeps:
+            total += walk.rows
+            counted += 1
+    while timebox.allows(walk.sweep_seconds):
+        timebox.spend(walk.sweep_seconds)
+        if not walk.sweep(0.0):
+            break
+    return walk.rows, total / counted if counted else walk.rows.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,20 +318,6 @@ class Model:
                 total = cp_model.LinearExpr.weighted_sum(terms, equations.data[part].tolist())
                 self._model.add(total == observed)
 
-    def prefer(self, near: NDArray[np.float64]) -> None:
-        """From now on, minimise the sum of absolute differences to `near`, shape (n_candidates,)."""
-        single = self._upper == 1
-        terms = [self._variables[j] for j in np.flatnonzero(single)]
-        costs = np.rint(_SCALE * (1 - 2 * np.minimum(near[single], 1.0))).astype(np.int64).tolist()
-        for j in np.flatnonzero(~single):
-            distance = self._model.new_int_var(0, int(self._upper[j]), "")
-            nearest = int(np.rint(near[j]))
-            self._model.add(distance >= self._variables[j] - nearest)
-            self._model.add(distance >= nearest - self._variables[j])
-            terms.append(distance)
-            costs.append(_SCALE)
-        self._model.minimize(cp_model.LinearExpr.weighted_sum(terms, costs))
-
     def exclude(self, known: IntArray) -> None:
         """From now on, leave out a dataset: totals are equal, so any other has fewer rows than it somewhere."""
         fewer = []
@@ -201,7 +330,7 @@ class Model:
             fewer.append(literal)
         self._model.add_bool_or(fewer)
 
-    def solve(self, *, hint: IntArray, effort: float, seed: int, workers: int, timebox: TimeBox) -> Answer:
+    def solve(self, *, hint: IntArray, effort: float, seed: int, timebox: TimeBox) -> Answer:
         """Find a dataset with residual 0.
 
         Parameters
@@ -210,7 +339,7 @@ class Model:
             Where the search starts.
         effort : float
             CP-SAT's deterministic time, in its units (about seconds on one core).
-        seed, workers : int
+        seed : int
         timebox : TimeBox
 
         Returns
@@ -225,8 +354,7 @@ class Model:
         solver = cp_model.CpSolver()
         solver.parameters.max_time_in_seconds = max(timebox.remaining, 1e-3)
         solver.parameters.max_deterministic_time = min(effort, timebox.effort_left)
-        solver.parameters.num_workers = workers
-        solver.parameters.interleave_search = workers > 1  # several workers, and still the same answer every time
+        solver.parameters.num_workers = 1  # another number of threads would be another search
         solver.parameters.random_seed = seed % 2**31
         status = solver.solve(self._model)
         timebox.spend(solver.response_proto.deterministic_time)

@@ -33,7 +33,7 @@ MAX_BYTES = 1024**3
 MAX_CANDIDATES = 3_000_000
 """Most (group, cell, class) triples that a problem may keep after domain reduction."""
 
-MAX_COEFFICIENTS = 200_000_000
+MAX_COEFFICIENTS = 300_000_000
 """Most coefficients of the equations; each takes about 20 bytes while they are solved."""
 
 MAX_TRIPLES = 30_000_000
@@ -219,8 +219,10 @@ class Cells:
     Attributes
     ----------
     signature : ndarray of int32, shape (n_trees, n_cells)
-        Position of the cell's leaf among each tree's leaves.
+        Position of the cell's leaf among each tree's leaves; -1 where a tree, which did not see the rows that can be of
+        the cell, tells its vectors apart.
     n_vectors : ndarray of int64, shape (n_cells,)
+        No more than 2**62.
     allowed : ndarray of bool, shape (n_cells, n_values)
         Which values of each attribute the cell holds; the attributes' values stand side by side, attribute
         ``a`` from ``offsets[a]``.
@@ -310,6 +312,10 @@ class Problem:
         `counts` and `distinct` are what these rows leave.
     group, cell, label : ndarray of int64, shape (n_candidates,)
         The candidates: triples that domain reduction left possible.
+    complete : bool
+        Whether all that a row can be is among the candidates. Else nothing can be proved with them.
+    start : ndarray of int64, shape (n_candidates,), or None
+        Rows of each candidate in a dataset that is already known, where they are not complete.
     """
 
     domain: Domain
@@ -321,6 +327,8 @@ class Problem:
     cell: IntArray
     label: IntArray
     known: tuple[IntArray, ...] | None = None
+    complete: bool = True
+    start: IntArray | None = None
 
     @property
     def n_candidates(self) -> int:
@@ -441,33 +449,11 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox) -> P
         Where some row can be nothing that the domain allows, or the known rows alone exceed what was observed.
     OutOfTimeError
     """
-    n_vectors = _n_vectors(domain, groups.values)
-    if n_vectors > MAX_VECTORS:
-        raise NotCoveredError(
-            f"the domain allows {n_vectors:,} vectors, more than the {MAX_VECTORS:,} that are enumerated; "
-            "larger domains are not covered yet"
-        )
-    if 8 * n_vectors * domain.n_columns > MAX_BYTES:
-        raise NotCoveredError(
-            f"{n_vectors:,} vectors of {domain.n_columns:,} columns are too many to enumerate; "
-            "larger domains are not covered yet"
-        )
     n_classes = forest.n_classes
-    needed = n_vectors / 8 * groups.n_groups * n_classes
-    if needed > MAX_BYTES:
-        raise NotCoveredError(
-            f"{groups.n_groups:,} rows that the adversary tells apart x {n_vectors:,} vectors would take "
-            f"{needed / 1024**3:.1f} GiB; so many rows are not covered yet"
-        )
-    leaf_counts = tuple(forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees))
-    distinct = None
-    if forest.bootstrap or forest.row_times is not None:  # else each row counts once
-        distinct = tuple(tree.n_distinct[tree.leaves] for tree in forest.trees)
-    known = None
-    if groups.known is not None:
-        known = _known_at_leaves(forest, groups.known)
-        if groups.noise == "exact":
-            leaf_counts, distinct = _without_known(forest, groups.known, leaf_counts, distinct)
+    reason = too_large(domain, groups, n_classes)
+    if reason is not None:
+        raise NotCoveredError(reason)
+    leaf_counts, distinct, known = observations(forest, groups)
     survivors = _Survivors(domain, groups, n_classes)
     most_unseen = forest.n_trees if groups.noise == "exact" else _most_unseen(leaf_counts, groups)
     for t, tree in enumerate(forest.trees):
@@ -499,6 +485,50 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox) -> P
     return Problem(
         domain, cells, groups, leaf_counts, distinct, group_label // n_classes, cell, group_label % n_classes, known
     )
+
+
+def too_large(domain: Domain, groups: Groups, n_classes: int) -> str | None:
+    """Return why a domain is not enumerated; None where it is.
+
+    Raises
+    ------
+    NotCoveredError
+        Where an attribute is numeric.
+    """
+    n_vectors = _n_vectors(domain, groups.values)
+    if n_vectors > MAX_VECTORS:
+        return f"the domain allows {n_vectors:,} vectors, more than the {MAX_VECTORS:,} that are enumerated"
+    if 8 * n_vectors * domain.n_columns > MAX_BYTES:
+        return f"{n_vectors:,} vectors of {domain.n_columns:,} columns are too many to enumerate"
+    needed = n_vectors / 8 * groups.n_groups * n_classes
+    if needed > MAX_BYTES:
+        return (
+            f"{groups.n_groups:,} rows that the adversary tells apart x {n_vectors:,} vectors would take "
+            f"{needed / 1024**3:.1f} GiB; so many rows are not covered yet"
+        )
+    return None
+
+
+def observations(
+    forest: Forest, groups: Groups
+) -> tuple[tuple[IntArray, ...], tuple[IntArray, ...] | None, tuple[IntArray, ...] | None]:
+    """Return `Problem.counts`, `Problem.distinct` and `Problem.known`.
+
+    Raises
+    ------
+    InfeasibleError
+        Where the known rows alone exceed what was observed.
+    """
+    counts = tuple(forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees))
+    distinct = None
+    if forest.bootstrap or forest.row_times is not None:  # else each row counts once
+        distinct = tuple(tree.n_distinct[tree.leaves] for tree in forest.trees)
+    if groups.known is None:
+        return counts, distinct, None
+    known = _known_at_leaves(forest, groups.known)
+    if groups.noise == "exact":
+        counts, distinct = _without_known(forest, groups.known, counts, distinct)
+    return counts, distinct, known
 
 
 def _most_unseen(counts: tuple[IntArray, ...], groups: Groups) -> int:

@@ -464,8 +464,7 @@ class _Model:
         solver = cp_model.CpSolver()
         solver.parameters.max_time_in_seconds = max(timebox.remaining, 1e-3)
         solver.parameters.max_deterministic_time = min(_EFFORT, timebox.effort_left)
-        solver.parameters.num_workers = search.workers
-        solver.parameters.interleave_search = search.workers > 1  # several workers, the same answer every time
+        solver.parameters.num_workers = 1  # another number of threads would be another search
         solver.parameters.random_seed = search.seed % 2**31
         status = solver.solve(self._model)
         timebox.spend(solver.response_proto.deterministic_time)

@@ -8,10 +8,13 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
-from pytest_draft.attack.exact import Alternatives, Search, solve_exactly
+from pytest_draft.attack.exact import Alternatives, Search, Solution, solve_exactly
 from pytest_draft.attack.filling import INDICATOR_ODDS, Filling
+from pytest_draft.attack.integer import rounded
 from pytest_draft.attack.likeliest import find_likeliest, posterior_of
 from pytest_draft.attack.occupancy import Draws
 from pytest_draft.attack.problem import BoolArray, InfeasibleError, IntArray, OutOfTimeError, Problem
@@ -24,6 +27,7 @@ Status = Literal["unique", "consistent", "likeliest", "not converged", "infeasib
 _MOST_TRIES = 200
 _PROOF_EFFORT = 2.0
 _SAMPLES = 8
+_MOST_ASSIGNED = 6_000
 _MOST_REFITTED_ROWS = 20_000_000
 
 
@@ -46,7 +50,7 @@ class Reconstruction:
     labels : ndarray of int64, shape (n_rows,), or None
         Indices into the forest's classes.
     cells : ndarray of int64, shape (n_rows,), or None
-        The problem's cell of each row of `consistent`.
+        The problem's cell of each row of `consistent`; with a residual, of `rows`.
     free : ndarray of bool, shape (n_rows, n_attributes), or None
         Attributes that the row's cell leaves open, and all of a row that no tree has seen: filled with a guess,
         never recovered.
@@ -112,15 +116,7 @@ def reconstruct(problem: Problem, search: Search, evidence: Evidence | None = No
     if problem.groups.noise == "multinomial":
         return _from_draws(problem, search)
     try:
-        solution = solve_exactly(
-            problem.system,
-            problem.pool,
-            problem.pool_size,
-            _prior(problem),
-            search,
-            alternatives=evidence is not None,
-            n_samples=_SAMPLES if problem.groups.n_rows <= MOST_ROWS else 0,
-        )
+        solution = _solution(problem, search, alternatives=evidence is not None)
     except InfeasibleError:
         return Reconstruction("infeasible", None, None, None, None, ordered, None, statistics=figures)
     except OutOfTimeError:
@@ -133,19 +129,23 @@ def reconstruct(problem: Problem, search: Search, evidence: Evidence | None = No
     if evidence is not None and not solution.residual and not search.timebox.over:
         with search.clock("refit"):
             draft, score = _best_supported(draft, solution.parts, evidence, search.timebox)
-    guess = draft.rows
+    told, guess = draft, draft.rows
+    if solution.residual and ordered and len(guess) <= _MOST_ASSIGNED:
+        with search.clock("agree"):
+            told = _summed(draft, solution.expected)
+            guess = told.rows
     if solution.samples and score != len(problem.counts):  # else refitting has told which dataset it is
         with search.clock("agree"):
             others = [_placed(problem, sample)[0] for sample in solution.samples]
             together = _in_row_order(problem, problem.pool[np.repeat(np.arange(problem.n_candidates), draft.chosen)])
             guess = _agreed(problem, draft.rows, draft.filling, others, together, search)
-    free = ~problem.cells.determined[draft.cells]
+    free = ~problem.cells.determined[told.cells]
     seen = seen_rows(problem)
     known = problem.groups.values.attributes if problem.groups.values is not None else ()
     free[~seen] = [attribute.n_values > 1 and a not in known for a, attribute in enumerate(problem.domain.attributes)]
     cut_short = search.timebox.over
     certificate = None
-    if not solution.residual:
+    if problem.complete and not solution.residual:
         box = replace(search, timebox=search.timebox.next(_PROOF_EFFORT))
         certificate = certify(problem, draft.chosen, solution.lower, solution.upper, solution.parts, box)
     unique = solution.unique or (certificate is not None and certificate.unique is True and not ordered)
@@ -156,8 +156,8 @@ def reconstruct(problem: Problem, search: Search, evidence: Evidence | None = No
         status=status,
         rows=guess,
         consistent=draft.rows,
-        labels=draft.labels,
-        cells=draft.cells,
+        labels=told.labels,
+        cells=told.cells,
         free=free,
         ordered=ordered,
         residual=solution.residual,
@@ -167,6 +167,54 @@ def reconstruct(problem: Problem, search: Search, evidence: Evidence | None = No
         seen=seen,
         statistics=figures,
     )
+
+
+def _solution(problem: Problem, search: Search, *, alternatives: bool) -> Solution:
+    """Return a whole dataset; of an incomplete problem the better of what was known and what is found, never unique."""
+    known = None
+    if problem.start is not None:
+        most = problem.pool_size[problem.pool]
+        residual = problem.system.missed(problem.start)
+        known = Solution(problem.start, problem.start * 1.0, residual, most * 0, most, (), False)
+        if not residual:
+            return known
+    try:
+        solution = solve_exactly(
+            problem.system,
+            problem.pool,
+            problem.pool_size,
+            _prior(problem),
+            search,
+            alternatives=alternatives,
+            n_samples=_SAMPLES if problem.groups.n_rows <= MOST_ROWS else 0,
+        )
+    except (InfeasibleError, OutOfTimeError):
+        if known is None:
+            raise
+        return known
+    if known is not None and known.residual <= solution.residual:
+        return known
+    return replace(solution, unique=solution.unique and problem.complete)
+
+
+def _summed(draft: _Draft, expected: NDArray[np.float64]) -> _Draft:
+    """Return the dataset whose rows, summed over groups, are nearest to the expected ones.
+
+    Where the relaxed dataset does not tell rows apart, each row's own likeliest candidate is often wrong; the sums over
+    all rows are still sharp. They are rounded, and then given out to the rows that they are likeliest for.
+    """
+    problem = draft.problem
+    kind = problem.cell * problem.n_classes + problem.label
+    kinds, of_candidate = np.unique(kind, return_inverse=True)
+    everything = np.zeros(len(kinds), dtype=np.int64)
+    number = rounded(np.bincount(of_candidate, expected), everything, np.array([problem.groups.n_rows]))
+    slot = np.repeat(np.arange(len(kinds)), number)
+    mass = sparse.csr_array((expected, (problem.group, of_candidate)), shape=(problem.groups.n_groups, len(kinds)))
+    score = mass[problem.groups.of_row][:, slot].toarray()
+    row, place = linear_sum_assignment(score, maximize=True)
+    cells, labels = np.empty_like(draft.cells), np.empty_like(draft.labels)
+    cells[row], labels[row] = np.divmod(kinds[slot[place]], problem.n_classes)
+    return replace(draft, cells=cells, labels=labels, rows=draft.filling.likeliest(cells))
 
 
 def seen_rows(problem: Problem) -> BoolArray:
@@ -330,6 +378,7 @@ def _prior(problem: Problem) -> NDArray[np.float64]:
             mass *= allowed @ (odds / odds.sum())
         else:
             mass *= allowed.mean(axis=1)
+        mass /= mass.max()  # only proportions matter, and hundreds of attributes would leave nothing
     return mass[problem.cell]
 
 

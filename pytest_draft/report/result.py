@@ -102,6 +102,7 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy)
         "seconds": round(examination.seconds, 3),
         "time_box": case.seconds,
         "effort": case.effort,
+        "engine": case.engine,
         "memory_cap": case.memory,
         "seeds": {"draft_seed": case.seed},
         "workers": case.workers,

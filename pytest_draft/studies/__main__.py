@@ -9,8 +9,8 @@ from pathlib import Path
 from pytest_draft.studies import agreement, gate, grid, side_by_side, startup
 
 
-def main() -> None:
-    """Run one study."""
+def _parser() -> argparse.ArgumentParser:
+    """Return the command line."""
     parser = argparse.ArgumentParser(prog="python -m pytest_draft.studies", description=__doc__)
     studies = parser.add_subparsers(dest="study", required=True)
     command = studies.add_parser("gate", help="judge forests trained on public data, by the real pytest")
@@ -50,7 +50,12 @@ def main() -> None:
     command.add_argument("--seconds", type=float, default=60.0)
     command.add_argument("--jobs", type=int, default=1, help="attacks at a time")
     command.add_argument("--threads", type=int, default=2, help="of each attack")
-    arguments = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    """Run one study."""
+    arguments = _parser().parse_args()
     if arguments.study == "gate":
         gate.run(
             arguments.datasets,

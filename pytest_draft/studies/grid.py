@@ -7,7 +7,6 @@ seeds. The error is the paper's; time is that of building and attacking, without
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

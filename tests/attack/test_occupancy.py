@@ -192,6 +192,14 @@ def test_trees_and_leaves_add_up():
     assert whole.log_likelihood(np.concatenate(rows)) == pytest.approx(total, rel=1e-12)
 
 
+def test_the_terms_of_a_row_are_those_of_its_leaves_in_all_trees():
+    few, many = [[200, 0, 0], [0, 200, 200]], [[200, 200, 200]]
+    first, second = drawn(few, [120, 300], 900), drawn(many, [400], 900)
+    whole = Draws.of((*map(np.array, (few, many)),), (np.array([120, 300]), np.array([400])), 900)
+    assert whole.terms == pytest.approx(first.terms + second.terms)
+    assert second.terms > 20 * first.terms > 20 * drawn(few, None, 900).terms > 0
+
+
 def test_the_rows_that_a_leaf_lacks_are_counted():
     draws = drawn([[3, 2], [4, 0], [0, 0]], [4, 3, 0], 20)
     assert draws.missing(np.array([[2, 2], [3, 0], [0, 0]])) == 0
@@ -384,6 +392,15 @@ def test_a_sweep_at_temperature_0_never_lowers_the_posterior(**sizes):
                 changed = chosen.copy()
                 changed[row] = other
                 assert toy.posterior(changed) <= value + 1e-9
+
+
+def test_a_sweep_at_temperature_0_leaves_rows_where_no_candidate_is_better():
+    toy = Toy(0, n_rows=6)
+    toy.leaves[:], toy.bias[:] = toy.leaves[0], -1.0
+    chosen = toy.last - 1
+    rows = toy.recount(chosen) + toy.known
+    toy.sweep(chosen, rows, 0.0)
+    assert (chosen == toy.last - 1).all()
 
 
 @pytest.mark.parametrize("temperature", [1.0, 2.5])

@@ -12,6 +12,7 @@ import sklearn
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft import gate
+from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.evaluate import findings
 from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.verdict import judge, overall
@@ -23,7 +24,9 @@ STORES_WEIGHTS = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
 def examined(tmp_path):
     """Return a function that trains a forest on rows and examines its file."""
 
-    def run(rows: np.ndarray, weights=None, untested=0, shuffled=False, **parameters) -> gate.Examination:
+    def run(
+        rows: np.ndarray, weights=None, untested=0, shuffled=False, adversary="artifact", **parameters
+    ) -> gate.Examination:
         table = pd.DataFrame(rows, columns=[f"c{index}" for index in range(rows.shape[1])])
         labels = np.random.default_rng(1).integers(0, 2, len(rows))
         forest = RandomForestClassifier(random_state=0, **parameters)
@@ -34,7 +37,8 @@ def examined(tmp_path):
         if shuffled:
             table = table.sample(frac=1, random_state=0)
         table.to_csv(tmp_path / "train.csv", index=False)
-        return gate.examine(gate.Case(str(tmp_path / "model.joblib"), str(tmp_path / "train.csv"), "label"))[0]
+        paths = (str(tmp_path / "model.joblib"), str(tmp_path / "train.csv"))
+        return gate.examine(gate.Case(*paths, "label", adversary=adversary))[0]
 
     return run
 
@@ -105,6 +109,37 @@ def test_rows_that_no_tree_has_seen_never_hide_that_all_others_are_rebuilt(exami
     assert verdict(found) == verdict(found, STRICT) == "failed"
     hidden = without(without(found, "seen"), "told")
     assert verdict(hidden) == verdict(hidden, STRICT) == "passed"
+
+
+@pytest.mark.parametrize(
+    ("adversary", "lacks"),
+    [
+        ("artifact", "its rows miss the forest's counts by 3 (the right rows miss none)"),
+        ("published", "the forest's leaves lack 3 of its rows (of the right rows none)"),
+    ],
+)
+def test_an_attack_that_did_not_converge_says_what_its_rows_lack(examined, monkeypatch, adversary, lacks):
+    whole = gate.reconstruct
+    stopped = {"status": "not converged", "residual": 3, "certificate": None}
+    monkeypatch.setattr(gate, "reconstruct", lambda *arguments: replace(whole(*arguments), **stopped))
+    rows = np.random.default_rng(0).integers(0, 2, (60, 6))
+    found = examined(rows, adversary=adversary, n_estimators=2, max_depth=1)
+    assert verdict(found) == "inconclusive"
+    (reason,) = [reason for reason in found.reasons if "did not converge" in reason]
+    assert lacks in reason
+
+
+def test_a_certificate_that_the_truth_contradicts_is_an_internal_error_and_no_pass(examined, monkeypatch):
+    whole = gate.reconstruct
+    rows = np.random.default_rng(0).integers(0, 2, (60, 6))
+    parameters = {"n_estimators": 1, "max_depth": 1, "bootstrap": False}
+    assert verdict(examined(rows, **parameters)) == "passed"
+    wrong = Certificate(60, *[Bounds(60, 60)] * 5)
+    monkeypatch.setattr(gate, "reconstruct", lambda *arguments: replace(whole(*arguments), certificate=wrong))
+    found = examined(rows, **parameters)
+    assert verdict(found) == "inconclusive"
+    (reason,) = found.reasons
+    assert reason.startswith("internal error: 60 rows were proved to be certain")
 
 
 def test_an_attack_that_the_clock_has_cut_short_is_no_pass(examined, monkeypatch):

@@ -62,6 +62,35 @@ def test_every_field_is_there_whatever_the_outcome(project, forest):
     assert {"python", "numpy", "scikit-learn", "ortools"} <= set(judged["versions"])
 
 
+@pytest.mark.parametrize("forest", ["leaking.joblib", "bagged.joblib", "shallow.joblib"])
+def test_what_is_proved_is_reported_beside_what_was_measured(project, forest):
+    result = project.judge(forest)
+    metrics = project.result()["metrics"]
+    assert 0 <= metrics["certain_rows"] <= metrics["guaranteed_overlap"] <= metrics["perfect_rows"]
+    assert {type(metrics[f"{name}_exact"]) for name in ("certain_rows", "guaranteed_overlap")} == {bool}
+    assert (metrics["certain_rows"] > 0) == (forest != "shallow.joblib")
+    assert metrics["unique"] is (forest != "shallow.joblib")
+    certain = f"{metrics['certain_rows']}"
+    result.stdout.fnmatch_lines(["forest *  singled out  certain *", f"{forest} * of *  {certain} *"])
+
+
+def test_what_the_error_is_made_of_is_told_where_values_are_guessed(project):
+    result = project.judge("shallow.joblib")
+    metrics = project.result()["metrics"]
+    determined, free = metrics["determined_values"], metrics["free_values"]
+    assert determined + free == 40 * 8
+    whole = determined * metrics["determined_error"] + free * metrics["free_error"]
+    assert whole / (determined + free) == pytest.approx(metrics["reconstruction_error"])
+    result.stdout.fnmatch_lines(
+        [
+            f"shallow.joblib[[]artifact[]]: the error is {metrics['determined_error']:.4f} on the *% of values that "
+            f"the forest determines and {metrics['free_error']:.4f} on the *% of values that it leaves open, which are "
+            "guessed"
+        ]
+    )
+    project.judge("leaking.joblib").stdout.no_fnmatch_line("*which are guessed*")
+
+
 def test_artifact_and_data_are_named_by_their_hashes(project):
     project.judge("bagged.joblib")
     judged = project.result()

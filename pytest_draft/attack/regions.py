@@ -1,0 +1,438 @@
+"""Trees over a domain that is too large to enumerate: in go a forest and what it publishes, out come `Regions`.
+
+Values of an attribute that no tree tells apart are one *bin*. A region is a product of sets of bins, one for each
+attribute: a bit for each bin, packed into words, each attribute's bins from a word of its own. A leaf is a region, and
+so is a cell: the common part of a leaf of each tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.problem import BoolArray, Cells, IntArray, KnownValues
+from pytest_draft.domain import Attribute, Domain
+
+Words = NDArray[np.uint64]
+
+_MOST_COUNTED = 2.0**62
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """Trees, their nodes one tree after the other, and the region of each leaf.
+
+    Attributes
+    ----------
+    domain : Domain
+    bin_of : tuple of ndarray of int64, each of shape (n_values of the attribute,)
+        The bin of each value.
+    first_bin, first_word : ndarray of int64, shape (n_attributes + 1,)
+        Where each attribute's bins and words begin, side by side.
+    whole : ndarray of uint64, shape (n_words,)
+        The region of the whole domain.
+    left, right : ndarray of int64, shape (n_nodes,)
+        Children; -1 at leaves.
+    attribute, low, high : ndarray of int64, shape (n_nodes,)
+        A node tests whether an attribute's bin is in ``low .. high - 1``.
+    inverted : ndarray of bool, shape (n_nodes,)
+        Where those bins go right and the others left; else the other way round.
+    start : ndarray of int64, shape (n_trees + 1,)
+        First node, the root, of each tree.
+    counts : ndarray of int64, shape (n_nodes, n_classes)
+        Rows (draws) of each class at each node.
+    distinct : ndarray of int64, shape (n_nodes,)
+        Distinct rows at each node; -1 where they say no more than the counts.
+    first_leaf, last_leaf : ndarray of int64, shape (n_nodes,)
+        The leaves below each node, ``first_leaf .. last_leaf - 1``, numbered from left to right, tree by tree.
+    leaf_start : ndarray of int64, shape (n_trees + 1,)
+    position : ndarray of int32, shape (n_nodes,)
+        Position of a leaf among the leaves of its tree, ascending by node; -1 at other nodes.
+    leaf_node : ndarray of int64, shape (n_leaves,)
+    box : ndarray of uint64, shape (n_leaves, n_words)
+        The region of each leaf.
+    entry_start : ndarray of int64, shape (n_leaves + 1,)
+    entry : ndarray of int64, shape (n_entries,)
+        The words in which a leaf's region is less than the domain, with all words of the same attribute.
+    word_attribute : ndarray of int64, shape (n_words,)
+    """
+
+    domain: Domain
+    bin_of: tuple[IntArray, ...]
+    first_bin: IntArray
+    first_word: IntArray
+    whole: Words
+    left: IntArray
+    right: IntArray
+    attribute: IntArray
+    low: IntArray
+    high: IntArray
+    inverted: BoolArray
+    start: IntArray
+    counts: IntArray
+    distinct: IntArray
+    first_leaf: IntArray
+    last_leaf: IntArray
+    leaf_start: IntArray
+    position: NDArray[np.int32]
+    leaf_node: IntArray
+    box: Words
+    entry_start: IntArray
+    entry: IntArray
+    word_attribute: IntArray
+
+    @classmethod
+    def of(
+        cls, forest: Forest, domain: Domain, counts: tuple[IntArray, ...], distinct: tuple[IntArray, ...] | None
+    ) -> Regions:
+        """Return the regions of a forest's leaves.
+
+        Parameters
+        ----------
+        forest : Forest
+        domain : Domain
+            Without numeric attributes.
+        counts : tuple of ndarray of int64, each of shape (n_leaves of the tree, n_classes)
+        distinct : tuple of ndarray of int64, each of shape (n_leaves of the tree,), or None
+            Both as in `Problem`.
+        """
+        n_attributes = len(domain.attributes)
+        owner = {column: (a, i) for a, made in enumerate(domain.attributes) for i, column in enumerate(made.columns)}
+        tested: list[set[tuple[int, int, bool]]] = [set() for _ in range(n_attributes)]
+        tests = []
+        for tree in forest.trees:
+            for feature, threshold in zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True):
+                if feature < 0:
+                    tests.append((-1, 0, 0, False))
+                    continue
+                a, column = owner[feature]
+                values = _tested_values(domain.attributes[a], column, threshold)
+                tested[a].add(values)
+                tests.append((a, *values))
+        bin_of = tuple(_bins(made, tested[a]) for a, made in enumerate(domain.attributes))
+        n_bins = np.array([int(bins.max()) + 1 for bins in bin_of], dtype=np.int64)
+        first_bin, first_word = np.cumsum([0, *n_bins]), np.cumsum([0, *((n_bins + 63) // 64)])
+        attribute, low, high, inverted = (np.array(part) for part in zip(*tests, strict=True))
+        for node in np.flatnonzero(attribute >= 0):
+            bins = bin_of[attribute[node]]
+            some = low[node] < high[node]
+            last = bins[high[node] - 1] + 1 if some else 0
+            low[node], high[node] = bins[low[node]] if some else 0, last
+        start = np.cumsum([0, *(tree.n_nodes for tree in forest.trees)])
+        shift = np.repeat(start[:-1], np.diff(start))
+        left, right = (np.concatenate([getattr(tree, side) for tree in forest.trees]) for side in ("left", "right"))
+        left, right = np.where(left < 0, -1, left + shift), np.where(right < 0, -1, right + shift)
+        leaf_start = np.cumsum([0, *(len(tree.leaves) for tree in forest.trees)])
+        at_leaf = np.concatenate([np.arange(len(tree.leaves)) for tree in forest.trees])
+        position = np.full(len(left), -1, dtype=np.int32)
+        position[left < 0] = at_leaf
+        first_leaf, last_leaf = _leaf_ranges(left, right, start, leaf_start)
+        leaf_node = np.empty(int(leaf_start[-1]), dtype=np.int64)
+        leaf_node[first_leaf[left < 0]] = np.flatnonzero(left < 0)
+        whole = np.zeros(int(first_word[-1]), dtype=np.uint64)
+        word_attribute = np.repeat(np.arange(n_attributes), np.diff(first_word))
+        for a in range(n_attributes):
+            _set_bins(whole, int(first_word[a]), 0, int(n_bins[a]))
+        box = _leaf_boxes(left, right, attribute, low, high, inverted, start, first_word, whole, leaf_node)
+        owned = np.logical_or.reduceat(box != whole, first_word[:-1], axis=1)
+        leaf, entry = np.nonzero(owned[:, word_attribute])
+        return cls(
+            domain=domain,
+            bin_of=bin_of,
+            first_bin=first_bin,
+            first_word=first_word,
+            whole=whole,
+            left=left,
+            right=right,
+            attribute=attribute,
+            low=low,
+            high=high,
+            inverted=inverted,
+            start=start,
+            counts=_summed_up(left, right, counts),
+            distinct=np.full(len(left), -1, dtype=np.int64) if distinct is None else _summed_up(left, right, distinct),
+            first_leaf=first_leaf,
+            last_leaf=last_leaf,
+            leaf_start=leaf_start,
+            position=position,
+            leaf_node=leaf_node,
+            box=box,
+            entry_start=np.searchsorted(leaf, np.arange(len(box) + 1)),
+            entry=entry.astype(np.int64),
+            word_attribute=word_attribute,
+        )
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.start) - 1
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.counts.shape[1])
+
+    def at_nodes(self, tables: tuple[IntArray, ...]) -> IntArray:
+        """Return tables of each tree's leaves, in the order of `Cells.signature`, summed up for all nodes."""
+        return _summed_up(self.left, self.right, tables)
+
+    def bins(self, box: Words) -> BoolArray:
+        """Return which bins regions hold, shape (n_regions, n_bins of all attributes)."""
+        a = np.repeat(np.arange(len(self.bin_of)), np.diff(self.first_bin))
+        within = np.arange(self.first_bin[-1]) - self.first_bin[a]
+        words = box[:, self.first_word[a] + within // 64]
+        held: BoolArray = (words >> (within % 64).astype(np.uint64) & np.uint64(1)).astype(bool)
+        return held
+
+    def with_values(self, values: KnownValues | None, n_groups: int) -> Words:
+        """Return the region of each group's known values, shape (n_groups, n_words): the whole domain without any."""
+        box = np.tile(self.whole, (n_groups, 1))
+        if values is None:
+            return box
+        for a, value in _known_values(self.domain, values):
+            bins = self.bin_of[a][value]
+            box[:, self.first_word[a] : self.first_word[a + 1]] = 0
+            bit = np.uint64(1) << (bins % 64).astype(np.uint64)
+            box[np.arange(n_groups), self.first_word[a] + bins // 64] = bit
+        return box
+
+    def of_vectors(self, values: IntArray) -> Words:
+        """Return regions of single bins, shape (n_vectors, n_words), of vectors given by each attribute's bin."""
+        box = np.zeros((len(values), len(self.whole)), dtype=np.uint64)
+        for a in range(len(self.bin_of)):
+            bit = np.uint64(1) << (values[:, a] % 64).astype(np.uint64)
+            box[np.arange(len(values)), self.first_word[a] + values[:, a] // 64] = bit
+        return box
+
+    def signature(self, box: Words) -> NDArray[np.int32]:
+        """Return the leaf that holds each region, shape (n_trees, n_regions); -1 where a tree splits the region."""
+        return _signature(
+            box,
+            self.left,
+            self.right,
+            self.attribute,
+            self.low,
+            self.high,
+            self.inverted,
+            self.start,
+            self.first_word,
+            self.position,
+        )
+
+    def has_draws(self, signature: NDArray[np.int32], label: IntArray, times: IntArray) -> BoolArray:
+        """Return whether every leaf of each signature has so many draws of a class.
+
+        Parameters
+        ----------
+        signature : ndarray of int32, shape (n_trees, n_vectors)
+        label : ndarray of int64, shape (n_vectors,)
+        times : ndarray of int64, shape (n_trees, n_vectors)
+
+        Returns
+        -------
+        ndarray of bool, shape (n_vectors,)
+        """
+        leaves = self.counts[self.left < 0]
+        enough = np.ones(len(label), dtype=bool)
+        for t in range(self.n_trees):
+            enough &= leaves[self.leaf_start[t] + signature[t], label] >= times[t]
+        return enough
+
+    def around(self, signature: NDArray[np.int32], seen: BoolArray) -> Words:
+        """Return the common part of leaves, shape (n_regions, n_words).
+
+        Parameters
+        ----------
+        signature : ndarray of int32, shape (n_trees, n_regions)
+        seen : ndarray of bool, shape (n_trees, n_regions)
+            Which trees count.
+        """
+        leaf_at = np.empty(len(self.box), dtype=np.int64)  # by tree and position
+        tree_of = np.repeat(np.arange(self.n_trees), np.diff(self.leaf_start))
+        leaf_at[self.leaf_start[tree_of] + self.position[self.leaf_node]] = np.arange(len(self.box))
+        box = np.tile(self.whole, (signature.shape[1], 1))
+        for t in range(self.n_trees):
+            box[seen[t]] &= self.box[leaf_at[self.leaf_start[t] + signature[t, seen[t]]]]
+        return box
+
+    def cells(self, box: Words, values: KnownValues | None, of_region: IntArray) -> tuple[Cells, IntArray]:
+        """Return regions as cells, equal ones once, and the cell of each region.
+
+        Parameters
+        ----------
+        box : ndarray of uint64, shape (n_regions, n_words)
+        values : KnownValues or None
+        of_region : ndarray of int64, shape (n_regions,)
+            The group whose known values each region has: cells that differ in them are kept apart.
+        """
+        combination = np.zeros(values.of_group.shape[0] if values is not None else 1, dtype=np.int64)
+        first_with = np.zeros(1, dtype=np.int64)
+        if values is not None:
+            _, first_with, combination = np.unique(values.of_group, axis=0, return_index=True, return_inverse=True)
+        known = combination.reshape(-1)[of_region if values is not None else np.zeros(len(box), dtype=np.int64)]
+        keys = np.ascontiguousarray(np.column_stack([box, known.astype(np.uint64)]))
+        view = keys.view([("", np.uint64)] * keys.shape[1]).ravel()
+        _, first, cell = np.unique(view, return_index=True, return_inverse=True)
+        held = self.bins(box[first])
+        allowed = np.concatenate([held[:, self.first_bin[a] + bins] for a, bins in enumerate(self.bin_of)], axis=1)
+        offsets = np.cumsum([0, *(attribute.n_values for attribute in self.domain.attributes)])
+        if values is not None:
+            for a, value in _known_values(self.domain, values):
+                allowed[:, offsets[a] : offsets[a + 1]] = False
+                allowed[np.arange(len(first)), offsets[a] + value[first_with[known[first]]]] = True
+        widths = np.add.reduceat(allowed, offsets[:-1], axis=1, dtype=np.int64)
+        n_vectors = np.minimum(widths.astype(np.float64).prod(axis=1), _MOST_COUNTED).astype(np.int64)
+        cells = Cells(self.signature(box[first]), n_vectors, allowed, offsets)
+        return cells, cell.reshape(-1).astype(np.int64)
+
+
+def _tested_values(attribute: Attribute, column: int, threshold: float) -> tuple[int, int, bool]:
+    """Return the range of values that a node sends to one side, and whether that is the right one."""
+    if attribute.kind == "one-hot":
+        if threshold < 0 or threshold >= 1:
+            return 0, 0, threshold >= 1
+        return column, column + 1, True
+    encoded = attribute.encoded(np.arange(attribute.n_values)).ravel()
+    return 0, int(np.searchsorted(encoded, threshold, side="right")), False
+
+
+def _bins(attribute: Attribute, tested: set[tuple[int, int, bool]]) -> IntArray:
+    """Return the bin of each value: values that are in the same ranges share one."""
+    if attribute.kind == "one-hot":  # values that no node tests by name are all one
+        named = sorted({low for low, high, _ in tested if low < high})
+        bins = np.full(attribute.n_values, len(named), dtype=np.int64)
+        bins[named] = np.arange(len(named))
+        return bins
+    cuts = np.array(sorted({high for _, high, _ in tested}), dtype=np.int64)
+    cuts = cuts[(cuts > 0) & (cuts < attribute.n_values)]
+    return np.searchsorted(cuts, np.arange(attribute.n_values), side="right").astype(np.int64)
+
+
+def _known_values(domain: Domain, values: KnownValues) -> list[tuple[int, IntArray]]:
+    """Return each known attribute with the value of each group, as indices."""
+    place = {column: i for i, column in enumerate(values.columns)}
+    found = []
+    for a in values.attributes:
+        attribute = domain.attributes[a]
+        columns = values.of_group[:, [place[column] for column in attribute.columns]].astype(np.float64)
+        one_hot = attribute.kind == "one-hot"
+        value = np.argmax(columns, axis=1) if one_hot else np.rint(columns[:, 0] - attribute.low)
+        found.append((a, value.astype(np.int64)))
+    return found
+
+
+def _summed_up(left: IntArray, right: IntArray, tables: tuple[IntArray, ...]) -> IntArray:
+    """Return tables of each tree's leaves as one of all nodes, each with the sum of the leaves below."""
+    leaves = np.concatenate(tables)
+    nodes = np.zeros((len(left), *leaves.shape[1:]), dtype=np.int64)
+    nodes[left < 0] = leaves
+    for node in np.flatnonzero(left >= 0)[::-1]:  # children come after their parents
+        nodes[node] = nodes[left[node]] + nodes[right[node]]
+    return nodes
+
+
+@njit(cache=True, nogil=True)
+def _leaf_ranges(left: IntArray, right: IntArray, start: IntArray, leaf_start: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the first leaf below each node and the one after the last, numbered from left to right."""
+    n_below, first = np.ones_like(left), np.empty_like(left)
+    for node in range(len(left) - 1, -1, -1):
+        if left[node] >= 0:
+            n_below[node] = n_below[left[node]] + n_below[right[node]]
+    for t in range(len(start) - 1):
+        first[start[t]] = leaf_start[t]
+        for node in range(start[t], start[t + 1]):
+            if left[node] >= 0:
+                first[left[node]] = first[node]
+                first[right[node]] = first[node] + n_below[left[node]]
+    return first, first + n_below
+
+
+@njit(cache=True, nogil=True)
+def _set_bins(words: Words, first_word: int, low: int, high: int) -> None:
+    """Add the bins ``low .. high - 1`` of an attribute to a region."""
+    for b in range(low, high):
+        words[first_word + b // 64] |= np.uint64(1) << np.uint64(b % 64)
+
+
+@njit(cache=True, nogil=True)
+def _leaf_boxes(
+    left: IntArray,
+    right: IntArray,
+    attribute: IntArray,
+    low: IntArray,
+    high: IntArray,
+    inverted: BoolArray,
+    start: IntArray,
+    first_word: IntArray,
+    whole: Words,
+    leaf_node: IntArray,
+) -> Words:
+    """Return the region of each leaf."""
+    leaves = np.empty((len(leaf_node), len(whole)), dtype=np.uint64)
+    leaf_of = np.full(len(left), -1, dtype=np.int64)
+    for leaf in range(len(leaf_node)):
+        leaf_of[leaf_node[leaf]] = leaf
+    inside = np.empty(len(whole), dtype=np.uint64)
+    for t in range(len(start) - 1):
+        first = start[t]
+        boxes = np.empty((start[t + 1] - first, len(whole)), dtype=np.uint64)
+        boxes[0] = whole
+        for node in range(first, start[t + 1]):
+            if left[node] < 0:
+                leaves[leaf_of[node]] = boxes[node - first]
+                continue
+            a = attribute[node]
+            inside[first_word[a] : first_word[a + 1]] = np.uint64(0)
+            _set_bins(inside, first_word[a], low[node], high[node])
+            within, without = left[node] - first, right[node] - first
+            if inverted[node]:
+                within, without = without, within
+            boxes[within] = boxes[node - first]
+            boxes[without] = boxes[node - first]
+            for word in range(first_word[a], first_word[a + 1]):
+                boxes[within, word] &= inside[word]
+                boxes[without, word] &= ~inside[word]
+    return leaves
+
+
+@njit(cache=True, nogil=True)
+def _signature(
+    box: Words,
+    left: IntArray,
+    right: IntArray,
+    attribute: IntArray,
+    low: IntArray,
+    high: IntArray,
+    inverted: BoolArray,
+    start: IntArray,
+    first_word: IntArray,
+    position: NDArray[np.int32],
+) -> NDArray[np.int32]:
+    """Return the leaf that holds each region; -1 where a tree splits it."""
+    n_trees = len(start) - 1
+    found = np.full((n_trees, len(box)), -1, dtype=np.int32)
+    for k in range(len(box)):
+        for t in range(n_trees):
+            node = start[t]
+            while left[node] >= 0:
+                a = attribute[node]
+                some_in, some_out = False, False
+                n_words = first_word[a + 1] - first_word[a]
+                for word in range(n_words):
+                    bits = box[k, first_word[a] + word]
+                    from_bin = min(max(low[node] - 64 * word, 0), 64)
+                    to_bin = min(max(high[node] - 64 * word, 0), 64)
+                    mask = np.uint64(0)
+                    if to_bin > from_bin:
+                        mask = (~np.uint64(0) >> np.uint64(64 - (to_bin - from_bin))) << np.uint64(from_bin)
+                    some_in |= (bits & mask) != 0
+                    some_out |= (bits & ~mask) != 0
+                if some_in and some_out:
+                    break
+                node = left[node] if some_in != inverted[node] else right[node]
+            found[t, k] = position[node]
+    return found
