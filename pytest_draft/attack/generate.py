@@ -81,13 +81,13 @@ def build_any(
     box = regions.with_values(groups.values, groups.n_groups)
     alive = np.ones((groups.n_groups, forest.n_classes), dtype=bool)
     fixed = np.zeros_like(regions.counts)
-    pooled = None
+    pooled = possible = None
     if groups.noise == "exact":
         with search.clock("narrow"):
             reach = Reach.of(regions, groups)
             reach.tighten(search.timebox)
             listed = reach.join(MOST_JOINED, search.timebox.next(_JOIN_EFFORT))
-        alive = reach.alive
+        alive, possible = reach.alive, reach.possible
         box = np.bitwise_or.reduce(np.where(alive[:, :, None], reach.box, np.uint64(0)), axis=1)
     else:
         listed = None
@@ -95,7 +95,7 @@ def build_any(
     if listed is None:
         with search.clock("descend"):
             share = search.timebox.first(_DESCENT_SHARE)
-            found = descend_softly(regions, groups, regions.bins(box), alive, fixed, search, share)
+            found = descend_softly(regions, groups, regions.bins(box), alive, possible, fixed, search, share)
             pooled = _pool(regions, groups, found, regions.bins(box), np.random.default_rng([search.seed, 22]))
     group, label, region = pooled if listed is None and pooled is not None else listed
     cells, cell = regions.cells(region, groups.values, group)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 from pytest_draft.attack.exact import Search
+from pytest_draft.attack.messages import propagate_beliefs
 from pytest_draft.attack.problem import BoolArray, Groups, IntArray
 from pytest_draft.attack.regions import Regions
 from pytest_draft.timebox import TimeBox
@@ -64,6 +65,7 @@ def descend_softly(
     groups: Groups,
     allowed: BoolArray,
     alive: BoolArray,
+    possible: BoolArray | None,
     known: IntArray,
     search: Search,
     box: TimeBox,
@@ -78,6 +80,8 @@ def descend_softly(
         What each group's rows can be.
     alive : ndarray of bool, shape (n_groups, n_classes)
         The classes that they can be of.
+    possible : ndarray of bool, shape (n_groups, n_classes, n_leaves), or None
+        The leaves that they can be in; None with unknown occurrences.
     known : ndarray of int64, shape (n_nodes, n_classes)
         With unknown occurrences: the rows at each node that the adversary knows; else 0.
     search : Search
@@ -90,9 +94,17 @@ def descend_softly(
     chance = _classes(regions, groups, alive, rng)
     open_bins = allowed[of_row].T
     values, barred = np.zeros(open_bins.shape), np.where(open_bins, 0.0, _IMPOSSIBLE)
-    values += _SPREAD * rng.normal(size=values.shape)
     classes = np.log(np.maximum(chance, 1e-9))
     fixed = bool((chance.max(axis=0) > 1 - 1e-6).all())
+    told = None
+    if groups.n_groups > 1 and possible is not None:
+        told = propagate_beliefs(
+            regions, trees.weight, possible[of_row], open_bins, chance, classes_known=fixed, timebox=box
+        )
+    if told is not None:
+        values, classes = np.clip(told.values, -_KEPT, _KEPT), told.classes
+    alike = groups.size[of_row] > 1 if told is not None else np.ones(len(of_row), dtype=bool)
+    values[:, alike] += _SPREAD * rng.normal(size=(len(values), int(alike.sum())))
     one_class = np.array([0, regions.n_classes])
     moves = [_Adam(values), _Adam(classes)]
     best = latest = None
@@ -151,8 +163,8 @@ class _SoftTrees:
         self.drawn = drawn
         self.units = _UNITS_PER_VISIT * len(regions.left) * weight.shape[1] * (1 + regions.n_classes)
         self._regions = regions
-        self._weight = np.ascontiguousarray(weight)
-        self._times = self._weight.astype(np.float32)
+        self.weight = np.ascontiguousarray(weight)
+        self._times = self.weight.astype(np.float32)
         self._known = known
         self._chunks = [chunk for chunk in np.array_split(np.arange(regions.n_trees), _CHUNKS) if len(chunk)]
 
@@ -209,11 +221,11 @@ class _SoftTrees:
         wrong = np.zeros(len(found.labels), dtype=bool)
         for t in range(self._regions.n_trees):
             at_fault = self._gaps(t, signature[t], found.labels).any(axis=1)
-            wrong |= at_fault[signature[t]] & (self._weight[t] > 0)
+            wrong |= at_fault[signature[t]] & (self.weight[t] > 0)
         return wrong
 
     def _gaps(self, t: int, leaf: NDArray[np.int32], labels: IntArray) -> IntArray:
-        """Return how far counts by class, and distinct rows, are off at a tree's leaves, shape (n_leaves, n_classes + 1).
+        """Return how far counts by class, and distinct rows, are off at a tree's leaves, by column.
 
         With unknown occurrences: whether a leaf lacks a row of a class that was drawn there.
         """
@@ -221,13 +233,13 @@ class _SoftTrees:
         nodes = np.arange(regions.start[t], regions.start[t + 1])
         nodes = nodes[regions.left[nodes] < 0]
         seen = np.zeros((len(nodes), regions.n_classes + 1), dtype=np.int64)
-        np.add.at(seen, (leaf, labels), self._weight[t])
+        np.add.at(seen, (leaf, labels), self.weight[t])
         if self.drawn:
             seen[:, :-1] = (seen[:, :-1] + self._known[nodes] == 0) & (regions.counts[nodes] > 0)
             return seen
         seen[:, :-1] -= regions.counts[nodes]
         if regions.distinct[nodes[0]] >= 0:
-            seen[:, -1] = np.bincount(leaf, self._weight[t] > 0, minlength=len(nodes)) - regions.distinct[nodes]
+            seen[:, -1] = np.bincount(leaf, self.weight[t] > 0, minlength=len(nodes)) - regions.distinct[nodes]
         return seen
 
 
@@ -254,14 +266,19 @@ def _classes(regions: Regions, groups: Groups, alive: BoolArray, rng: np.random.
         pure = (regions.counts[leaf] > 0).sum(axis=1) <= 1
         told = np.logical_and.reduceat(pure, regions.leaf_start[:-1]) & (regions.distinct[roots] >= 0)
         matrix = np.concatenate([weight, weight[told] > 0]).astype(np.float64)
+        totals = []
         for c in range(regions.n_classes):
             own = np.where(regions.counts[leaf, c] > 0, regions.distinct[leaf], 0)
             once = np.add.reduceat(own, regions.leaf_start[:-1])[told]
             total = np.concatenate([regions.counts[roots, c], once]).astype(np.float64)
             chance[c] = lsq_linear(matrix, total, bounds=(0.0, 1.0)).x
+            totals.append(total)
+        likeliest = np.eye(regions.n_classes)[np.argmax(chance, axis=0)].T
+        if np.array_equal(likeliest @ matrix.T, totals):
+            return likeliest
     chance = np.clip(chance, _SURE, 1.0) * alive[of_row].T
-    likeliest: Beliefs = chance / chance.sum(axis=0)
-    return likeliest
+    shares: Beliefs = chance / chance.sum(axis=0)
+    return shares
 
 
 def _softmax(values: Beliefs, bounds: IntArray) -> Beliefs:

@@ -76,7 +76,7 @@ def run(
     jobs, workers : int
         Attacks at a time, and threads of each.
     """
-    theirs = pd.read_csv(published, keep_default_na=False)
+    theirs = pd.read_csv(published, keep_default_na=False, dtype=str)
     theirs = theirs[(theirs["method"] == "cp-sat") & (theirs["bagging"] == str(bootstrap))]
     theirs = theirs[theirs["reconstruction_error"] != ""]
     configurations = [(name, size, depth) for name in names for size in sizes for depth in depths]
@@ -89,7 +89,7 @@ def run(
     for name, size, depth in configurations:
         runs = [next(attempts) for _ in seeds]
         same = theirs[
-            (theirs["dataset"] == name) & (theirs["n_trees"] == size) & (theirs["max_depth"] == str(depth))
+            (theirs["dataset"] == name) & (theirs["n_trees"] == str(size)) & (theirs["max_depth"] == str(depth))
         ].astype({"reconstruction_error": float, "seconds": float})
         ours = np.array([attempt.error for attempt in runs])
         other = same["reconstruction_error"].to_numpy()
