@@ -203,7 +203,7 @@ def _piece(
 
 def _heat(system: System) -> float:
     """Return about what a wrong row costs: twice the equations of a candidate."""
-    return 2.0 * system.matrix.nnz / max(1, system.matrix.shape[1])
+    return float(2.0 * system.matrix.nnz / max(1, system.matrix.shape[1]))
 
 
 def _rank(mass: NDArray[np.float64], group: IntArray) -> IntArray:

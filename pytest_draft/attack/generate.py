@@ -15,9 +15,9 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.exact import Search
 from pytest_draft.attack.narrow import Reach
 from pytest_draft.attack.problem import (
-    BoolArray,
     Groups,
     IntArray,
+    Observations,
     OutOfTimeError,
     Problem,
     build,
@@ -71,41 +71,55 @@ def build_any(
         Proved: some row can be nothing that the domain allows.
     OutOfTimeError
     """
-    if too_large(domain, groups, forest.n_classes) is None and enumerate_small:
+    if enumerate_small and too_large(domain, groups, forest.n_classes) is None:
         return build(forest, domain, groups, search.timebox)
     _check_memory(forest, domain, groups)
     if search.timebox.over:
         raise OutOfTimeError
-    counts, distinct, known = observations(forest, groups)
+    observed = observations(forest, groups)
+    counts, distinct, known = observed
     regions = Regions.of(forest, domain, counts, distinct)
-    box = regions.with_values(groups.values, groups.n_groups)
-    alive = np.ones((groups.n_groups, forest.n_classes), dtype=bool)
+    reach = Reach.of(regions, groups)
     fixed = np.zeros_like(regions.counts)
-    pooled = possible = None
     if groups.noise == "exact":
         with search.clock("narrow"):
-            reach = Reach.of(regions, groups)
             reach.tighten(search.timebox)
             listed = reach.join(MOST_JOINED, search.timebox.next(_JOIN_EFFORT))
-        alive, possible = reach.alive, reach.possible
-        box = np.bitwise_or.reduce(np.where(alive[:, :, None], reach.box, np.uint64(0)), axis=1)
-    else:
-        listed = None
-        fixed = fixed if known is None else regions.at_nodes(known)
-    if listed is None:
-        with search.clock("descend"):
-            share = search.timebox.first(_DESCENT_SHARE)
-            found = descend_softly(regions, groups, regions.bins(box), alive, possible, fixed, search, share)
-            pooled = _pool(regions, groups, found, regions.bins(box), np.random.default_rng([search.seed, 22]))
-    group, label, region = pooled if listed is None and pooled is not None else listed
-    cells, cell = regions.cells(region, groups.values, group)
-    triple = (group * forest.n_classes + label) * cells.n_cells + cell
-    triples, candidate = np.unique(triple, return_inverse=True)
+        if listed is not None:
+            return _problem(regions, groups, observed, *listed)
+    elif known is not None:
+        fixed = regions.at_nodes(known)
+    with search.clock("descend"):
+        found = descend_softly(reach, fixed, search, search.timebox.first(_DESCENT_SHARE))
+        pool = _pool(reach, found, np.random.default_rng([search.seed, 22]))
+    return _problem(regions, groups, observed, *pool, n_found=groups.n_rows)
+
+
+def _problem(
+    regions: Regions,
+    groups: Groups,
+    observed: Observations,
+    group: IntArray,
+    label: IntArray,
+    box: Words,
+    *,
+    n_found: int | None = None,
+) -> Problem:
+    """Return the problem of what rows can be: group, class and region of each candidate, some perhaps several times.
+
+    Where they are not all, the first `n_found` of them are a dataset.
+    """
+    cells, cell = regions.cells(box, groups.values, group)
+    triples, candidate = np.unique((group * regions.n_classes + label) * cells.n_cells + cell, return_inverse=True)
     group_label, cell = np.divmod(triples, cells.n_cells)
-    group, label = np.divmod(group_label, forest.n_classes)
-    start = None if pooled is None else np.bincount(candidate[: groups.n_rows], minlength=len(triples)).astype(np.int64)
-    complete = pooled is None
-    return Problem(domain, cells, groups, counts, distinct, group, cell, label, known, complete, start)
+    group, label = np.divmod(group_label, regions.n_classes)
+    start = None
+    if n_found is not None:
+        start = np.bincount(candidate.reshape(-1)[:n_found], minlength=len(triples)).astype(np.int64)
+    counts, distinct, known = observed
+    return Problem(
+        regions.domain, cells, groups, counts, distinct, group, cell, label, known, complete=start is None, start=start
+    )
 
 
 def _check_memory(forest: Forest, domain: Domain, groups: Groups) -> None:
@@ -121,14 +135,13 @@ def _check_memory(forest: Forest, domain: Domain, groups: Groups) -> None:
         )
 
 
-def _pool(
-    regions: Regions, groups: Groups, found: Descent, allowed: BoolArray, rng: np.random.Generator
-) -> tuple[IntArray, IntArray, Words]:
+def _pool(reach: Reach, found: Descent, rng: np.random.Generator) -> tuple[IntArray, IntArray, Words]:
     """Return what rows are taken to be, and what else they could be: group, class and region of each.
 
     The rows of the dataset that descent has found come first, group by group; then vectors that are drawn from what is
     believed of each row, and those that differ from it in one attribute, if every tree that saw the row has the draws.
     """
+    regions, groups = reach.regions, reach.groups
     of_row, n_rows = np.sort(groups.of_row), groups.n_rows
     most = min(_MOST_POOLED, _MOST_SIGNED // regions.n_trees) // n_rows
     vectors, row = [found.bins], [np.arange(n_rows)]
@@ -136,7 +149,7 @@ def _pool(
         for _ in range(min(_DRAWN_PER_ROW, most // 2)):
             vectors.append(_drawn(found.belief, regions.first_bin, rng))
             row.append(np.arange(n_rows))
-        other = np.argwhere(allowed[of_row])  # rows x bins
+        other = np.argwhere(reach.allowed[of_row])  # rows x bins
         attribute = np.searchsorted(regions.first_bin, other[:, 1], side="right") - 1
         value = other[:, 1] - regions.first_bin[attribute]
         changed = found.bins[other[:, 0], attribute] != value

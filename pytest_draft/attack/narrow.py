@@ -56,6 +56,8 @@ class Reach:
     def of(cls, regions: Regions, groups: Groups) -> Reach:
         """Return what the counts of each leaf by itself leave: as many draws of the class as the row has.
 
+        With unknown occurrences nothing is excluded.
+
         Raises
         ------
         NotCoveredError
@@ -68,9 +70,15 @@ class Reach:
                 "so many rows of so large a domain are not covered yet"
             )
         weight = np.repeat(groups.weight, np.diff(regions.leaf_start), axis=0).T  # by group and leaf
-        enough = regions.counts[regions.leaf_node].T[None] >= weight[:, None]
+        least = weight if groups.noise == "exact" else np.zeros_like(weight)
+        enough = regions.counts[regions.leaf_node].T[None] >= least[:, None]
         box = np.repeat(regions.with_values(groups.values, n_groups)[:, None], n_classes, axis=1)
         return cls(regions, groups, enough & (weight > 0)[:, None], box, np.ones((n_groups, n_classes), dtype=bool))
+
+    @property
+    def allowed(self) -> BoolArray:
+        """Which bins each group's rows can have, shape (n_groups, n_bins of all attributes)."""
+        return self.regions.bins(np.bitwise_or.reduce(self.box * self.alive[:, :, None].astype(np.uint64), axis=1))
 
     def tighten(self, timebox: TimeBox, *, by_counts: bool = True) -> None:
         """Strike out, in place, what is impossible, until nothing changes.

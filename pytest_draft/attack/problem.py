@@ -53,6 +53,9 @@ class OutOfTimeError(Exception):
     """The time box ended before the problem was built."""
 
 
+Observations = tuple[tuple[IntArray, ...], tuple[IntArray, ...] | None, tuple[IntArray, ...] | None]
+"""What `Problem` has as `counts`, `distinct` and `known`."""
+
 Noise = Literal["exact", "multinomial"]
 """How the published counts come from the rows: the occurrences are known, or drawn with replacement and unknown."""
 
@@ -509,10 +512,8 @@ def too_large(domain: Domain, groups: Groups, n_classes: int) -> str | None:
     return None
 
 
-def observations(
-    forest: Forest, groups: Groups
-) -> tuple[tuple[IntArray, ...], tuple[IntArray, ...] | None, tuple[IntArray, ...] | None]:
-    """Return `Problem.counts`, `Problem.distinct` and `Problem.known`.
+def observations(forest: Forest, groups: Groups) -> Observations:
+    """Return what a forest publishes of the rows, leaf by leaf, and the known rows there.
 
     Raises
     ------

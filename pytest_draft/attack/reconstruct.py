@@ -175,7 +175,7 @@ def _solution(problem: Problem, search: Search, *, alternatives: bool) -> Soluti
     if problem.start is not None:
         most = problem.pool_size[problem.pool]
         residual = problem.system.missed(problem.start)
-        known = Solution(problem.start, problem.start * 1.0, residual, most * 0, most, (), False)
+        known = Solution(problem.start, problem.start.astype(np.float64), residual, most * 0, most, (), False)
         if not residual:
             return known
     try:
@@ -207,7 +207,8 @@ def _summed(draft: _Draft, expected: NDArray[np.float64]) -> _Draft:
     kind = problem.cell * problem.n_classes + problem.label
     kinds, of_candidate = np.unique(kind, return_inverse=True)
     everything = np.zeros(len(kinds), dtype=np.int64)
-    number = rounded(np.bincount(of_candidate, expected), everything, np.array([problem.groups.n_rows]))
+    total = np.bincount(of_candidate, expected).astype(np.float64)
+    number = rounded(total, everything, np.array([problem.groups.n_rows]))
     slot = np.repeat(np.arange(len(kinds)), number)
     mass = sparse.csr_array((expected, (problem.group, of_candidate)), shape=(problem.groups.n_groups, len(kinds)))
     score = mass[problem.groups.of_row][:, slot].toarray()

@@ -20,7 +20,8 @@ from scipy.optimize import lsq_linear
 
 from pytest_draft.attack.exact import Search
 from pytest_draft.attack.messages import propagate_beliefs
-from pytest_draft.attack.problem import BoolArray, Groups, IntArray
+from pytest_draft.attack.narrow import Reach
+from pytest_draft.attack.problem import BoolArray, IntArray
 from pytest_draft.attack.regions import Regions
 from pytest_draft.timebox import TimeBox
 
@@ -32,6 +33,7 @@ _SPREAD = 1.0
 _CHECK_EVERY = 20
 _PATIENCE = 10
 _KEPT = 3.0
+_WORST = 0.6
 _DRAWN_STEPS = 600
 _CHUNKS = 4
 _SURE = 0.02
@@ -60,47 +62,35 @@ class Descent:
     residual: int
 
 
-def descend_softly(
-    regions: Regions,
-    groups: Groups,
-    allowed: BoolArray,
-    alive: BoolArray,
-    possible: BoolArray | None,
-    known: IntArray,
-    search: Search,
-    box: TimeBox,
-) -> Descent:
+def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) -> Descent:
     """Return a whole dataset whose counts are close to the published ones, anytime.
+
+    Rows that can be told apart start from what belief propagation makes of them, others at random. From a local
+    minimum, the rows at leaves whose counts are not met start again.
 
     Parameters
     ----------
-    regions : Regions
-    groups : Groups
-    allowed : ndarray of bool, shape (n_groups, n_bins of all attributes)
-        What each group's rows can be.
-    alive : ndarray of bool, shape (n_groups, n_classes)
-        The classes that they can be of.
-    possible : ndarray of bool, shape (n_groups, n_classes, n_leaves), or None
-        The leaves that they can be in; None with unknown occurrences.
+    reach : Reach
+        What the rows can be.
     known : ndarray of int64, shape (n_nodes, n_classes)
         With unknown occurrences: the rows at each node that the adversary knows; else 0.
     search : Search
         Its seed and threads; the answer is the same for any number of threads.
     box : TimeBox
     """
+    regions, groups = reach.regions, reach.groups
     rng = np.random.default_rng([search.seed, 21])
     of_row = np.sort(groups.of_row)
     trees = _SoftTrees(regions, groups.weight[:, of_row], groups.noise == "multinomial", known)
-    chance = _classes(regions, groups, alive, rng)
-    open_bins = allowed[of_row].T
+    chance = _classes(reach, rng)
+    open_bins = reach.allowed[of_row].T
     values, barred = np.zeros(open_bins.shape), np.where(open_bins, 0.0, _IMPOSSIBLE)
     classes = np.log(np.maximum(chance, 1e-9))
     fixed = bool((chance.max(axis=0) > 1 - 1e-6).all())
     told = None
-    if groups.n_groups > 1 and possible is not None:
-        told = propagate_beliefs(
-            regions, trees.weight, possible[of_row], open_bins, chance, classes_known=fixed, timebox=box
-        )
+    if groups.n_groups > 1 and not trees.drawn:
+        possible = reach.possible[of_row]
+        told = propagate_beliefs(regions, trees.weight, possible, open_bins, chance, classes_known=fixed, timebox=box)
     if told is not None:
         values, classes = np.clip(told.values, -_KEPT, _KEPT), told.classes
     alike = groups.size[of_row] > 1 if told is not None else np.ones(len(of_row), dtype=bool)
@@ -204,7 +194,7 @@ class _SoftTrees:
             return slope.astype(np.float64), class_slope.astype(np.float64)
 
         parts = run(work, self._chunks)  # as many parts on any number of threads, added up in one order
-        return sum(part[0] for part in parts), sum(part[1] for part in parts)
+        return np.sum([part[0] for part in parts], axis=0), np.sum([part[1] for part in parts], axis=0)
 
     def rounded(self, belief: Beliefs, chance: Beliefs) -> Descent:
         """Return the likeliest dataset with its residual."""
@@ -216,13 +206,19 @@ class _SoftTrees:
         return Descent(bins, labels, belief, residual)
 
     def misfits(self, found: Descent) -> BoolArray:
-        """Return which rows are at a leaf, of some tree that saw them, where the dataset and the counts differ."""
+        """Return which rows fit worst: by the share of the trees that saw them whose leaf there is at fault.
+
+        A leaf is at fault where the dataset and the counts differ. A wrong row is at fault nearly everywhere, a right
+        one only where it shares a leaf with a wrong one.
+        """
         signature = self._regions.signature(self._regions.of_vectors(found.bins))
-        wrong = np.zeros(len(found.labels), dtype=bool)
+        at_fault = np.zeros(len(found.labels))
         for t in range(self._regions.n_trees):
-            at_fault = self._gaps(t, signature[t], found.labels).any(axis=1)
-            wrong |= at_fault[signature[t]] & (self.weight[t] > 0)
-        return wrong
+            wrong = self._gaps(t, signature[t], found.labels).any(axis=1)
+            at_fault += wrong[signature[t]] & (self.weight[t] > 0)
+        share = at_fault / np.maximum((self.weight > 0).sum(axis=0), 1)
+        worst: BoolArray = share >= _WORST * share.max()
+        return worst
 
     def _gaps(self, t: int, leaf: NDArray[np.int32], labels: IntArray) -> IntArray:
         """Return how far counts by class, and distinct rows, are off at a tree's leaves, by column.
@@ -243,23 +239,24 @@ class _SoftTrees:
         return seen
 
 
-def _classes(regions: Regions, groups: Groups, alive: BoolArray, rng: np.random.Generator) -> Beliefs:
+def _classes(reach: Reach, rng: np.random.Generator) -> Beliefs:
     """Return what the roots tell of each row's class, shape (n_classes, n_rows), group by group.
 
     Without bagging, how many rows are of each class, and rows are exchangeable. With it, each tree's draws and distinct
     rows of a class are the sum over its rows, weighted as the tree saw them: linear equations, solved within 0 and 1.
     """
-    of_row = np.sort(groups.of_row)
-    n_rows, roots = len(of_row), regions.start[:-1]
+    regions, groups = reach.regions, reach.groups
+    of_row, roots = np.sort(groups.of_row), regions.start[:-1]
+    n_rows, draws = len(of_row), regions.counts[roots].sum(axis=0)
+    share = draws / max(int(draws.sum()), 1)
     if groups.n_groups == 1:
-        share = regions.counts[roots].sum(axis=0) / max(regions.counts[roots].sum(), 1)
         number = np.floor(share * n_rows + 1e-9).astype(np.int64)
         number[np.argsort(number - share * n_rows, kind="stable")[: n_rows - number.sum()]] += 1
-        return np.eye(regions.n_classes)[np.repeat(np.arange(regions.n_classes), number)].T
+        by_class: Beliefs = np.eye(regions.n_classes)[np.repeat(np.arange(regions.n_classes), number)].T
+        return by_class
     chance = np.empty((regions.n_classes, n_rows))
     weight = groups.weight[:, of_row]
     if weight.size > _MOST_SOLVED or groups.noise == "multinomial":
-        share = regions.counts[roots].sum(axis=0) / max(regions.counts[roots].sum(), 1)
         chance[:] = share[:, None] * np.exp(0.1 * rng.normal(size=chance.shape))
     else:
         leaf = regions.leaf_node
@@ -273,10 +270,10 @@ def _classes(regions: Regions, groups: Groups, alive: BoolArray, rng: np.random.
             total = np.concatenate([regions.counts[roots, c], once]).astype(np.float64)
             chance[c] = lsq_linear(matrix, total, bounds=(0.0, 1.0)).x
             totals.append(total)
-        likeliest = np.eye(regions.n_classes)[np.argmax(chance, axis=0)].T
+        likeliest: Beliefs = np.eye(regions.n_classes)[np.argmax(chance, axis=0)].T
         if np.array_equal(likeliest @ matrix.T, totals):
             return likeliest
-    chance = np.clip(chance, _SURE, 1.0) * alive[of_row].T
+    chance = np.clip(chance, _SURE, 1.0) * reach.alive[of_row].T
     shares: Beliefs = chance / chance.sum(axis=0)
     return shares
 
