@@ -8,6 +8,8 @@ believed to be besides: the problem is *incomplete*, the engine chooses among th
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,7 @@ from pytest_draft.attack.exact import Search
 from pytest_draft.attack.narrow import Reach
 from pytest_draft.attack.problem import (
     Groups,
+    InfeasibleError,
     IntArray,
     Observations,
     OutOfTimeError,
@@ -25,7 +28,7 @@ from pytest_draft.attack.problem import (
     too_large,
 )
 from pytest_draft.attack.regions import Regions, Words
-from pytest_draft.attack.soft import Descent, descend_softly
+from pytest_draft.attack.soft import Descent, SoftTrees, descend_softly
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 
@@ -40,6 +43,9 @@ _DESCENT_SHARE = 0.7
 _DRAWN_PER_ROW = 60
 _MOST_POOLED = 100_000
 _MOST_SIGNED = 30_000_000  # trees x vectors of a pool
+_WORST = (0.8, 0.6, 0.4, 0.2, 0.05)
+_MOST_LEFT_OVER = 50_000
+_LEFT_OVER_EFFORT = 3.0
 
 
 def build_any(
@@ -92,6 +98,9 @@ def build_any(
     with search.clock("descend"):
         found = descend_softly(reach, fixed, search, search.timebox.first(_DESCENT_SHARE))
         pool = _pool(reach, found, np.random.default_rng([search.seed, 22]))
+        if found.residual and groups.noise == "exact":
+            rest = _left_over(reach, found, search)
+            pool = np.append(pool[0], rest[0]), np.append(pool[1], rest[1]), np.concatenate([pool[2], rest[2]])
     return _problem(regions, groups, observed, *pool, n_found=groups.n_rows)
 
 
@@ -171,6 +180,44 @@ def _pool(reach: Reach, found: Descent, rng: np.random.Generator) -> tuple[IntAr
     group, label, signature = group[possible], label[possible], signature[:, possible]
     region = regions.around(signature, groups.weight[:, group] > 0)
     return group, label, region & regions.with_values(groups.values, groups.n_groups)[group]
+
+
+def _left_over(reach: Reach, found: Descent, search: Search) -> tuple[IntArray, IntArray, Words]:
+    """Return all that the rows that fit worst can be if the others are right: group, class and region of each.
+
+    What the others leave of the counts says much of a few rows. More and more rows are taken, until there is an answer.
+    """
+    regions, groups = reach.regions, reach.groups
+    of_row, trees = (
+        np.sort(groups.of_row),
+        SoftTrees(regions, groups.weight[:, np.sort(groups.of_row)], False, np.zeros_like(regions.counts)),
+    )
+    fault, signature = trees.fault(found), regions.signature(regions.of_vectors(found.bins))
+    for share in _WORST:
+        wrong = fault >= share * fault.max()
+        kept, own = np.unique(of_row[wrong], return_inverse=True)
+        values = groups.values
+        if values is not None:
+            values = replace(values, of_group=values.of_group[kept])
+        few = replace(
+            groups,
+            of_row=own.reshape(-1).astype(np.int64),
+            size=np.bincount(own.reshape(-1)).astype(np.int64),
+            weight=groups.weight[:, kept],
+            values=values,
+        )
+        counts, distinct = regions.left_by(signature[:, ~wrong], found.labels[~wrong], trees.weight[:, ~wrong])
+        box = search.timebox.next(_LEFT_OVER_EFFORT)
+        try:
+            part = Reach.of(replace(regions, counts=counts, distinct=distinct), few)
+            part.tighten(box)
+            listed = part.join(_MOST_LEFT_OVER, box)
+        except (InfeasibleError, OutOfTimeError):  # some of the others are wrong too
+            continue
+        if listed is not None:
+            return kept[listed[0]], listed[1], listed[2]
+        break
+    return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty((0, len(regions.whole)), dtype=np.uint64)
 
 
 def _drawn(belief: NDArray[np.float64], bounds: IntArray, rng: np.random.Generator) -> IntArray:

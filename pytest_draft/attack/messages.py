@@ -9,7 +9,9 @@ propagation: Guo and Wang, ISIT 2007), and from the leaf back to the values. Not
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -55,8 +57,10 @@ def propagate_beliefs(
     *,
     classes_known: bool,
     timebox: TimeBox,
-) -> Marginals | None:
-    """Return what the counts of all trees together make of each row; None where that would take too much memory.
+) -> Iterator[Marginals]:
+    """Yield what the counts of all trees together make of each row, round by round, until the beliefs settle.
+
+    Nothing is yielded where it would take too much memory, and no more when the time is out.
 
     Parameters
     ----------
@@ -75,23 +79,25 @@ def propagate_beliefs(
     """
     n_bins, n_rows = allowed.shape
     n_classes = len(classes)
-    if 8 * n_rows * (regions.n_trees * (n_bins + n_classes) + n_classes * len(regions.box)) > MAX_BYTES:
-        return None
+    widest = int(np.diff(regions.first_bin).max())
+    needed = 8 * n_rows * (regions.n_trees * (n_bins + n_classes) + n_classes * len(regions.box))
+    if needed + widest * len(regions.left) > MAX_BYTES:
+        return
     values = np.where(allowed, 0.0, _IMPOSSIBLE)
     class_values = np.log(np.maximum(classes, np.exp(_IMPOSSIBLE)))
     to_values = np.zeros((regions.n_trees, n_bins, n_rows))
     to_classes = np.zeros((regions.n_trees, n_classes, n_rows))
     seen = np.repeat(weight > 0, np.diff(regions.leaf_start), axis=0)
     to_leaves = np.where(seen[:, None], possible.transpose(2, 1, 0), True).astype(np.float64)
+    trees = _trees(regions, widest)
     units = _UNITS_PER_VISIT * len(regions.left) * n_rows
     for turn in range(_MOST_ROUNDS):
         before = values.copy()
         for t in np.random.default_rng([turn, 31]).permutation(regions.n_trees).tolist():
             if timebox.over:
-                return Marginals(values, class_values)
+                return
             timebox.spend(units / regions.n_trees)
             leaves = slice(regions.leaf_start[t], regions.leaf_start[t + 1])
-            nodes = slice(regions.start[t], regions.start[t + 1])
             _pass_tree(
                 values,
                 class_values,
@@ -99,21 +105,57 @@ def propagate_beliefs(
                 to_classes[t],
                 to_leaves[leaves],
                 weight[t],
-                np.where(regions.left[nodes] < 0, -1, regions.left[nodes] - regions.start[t]),
-                np.where(regions.right[nodes] < 0, -1, regions.right[nodes] - regions.start[t]),
-                regions.attribute[nodes],
-                regions.low[nodes],
-                regions.high[nodes],
-                regions.inverted[nodes],
                 regions.first_bin,
-                regions.first_leaf[nodes] - regions.leaf_start[t],
-                regions.counts[nodes],
-                regions.distinct[nodes],
                 classes_known,
+                trees[t],
             )
+        yield Marginals(values, class_values)
         if np.abs(values - before).mean() < _SETTLED:
-            break
-    return Marginals(values, class_values)
+            return
+
+
+def _trees(regions: Regions, widest: int) -> list[tuple[Any, ...]]:
+    """Return each tree's own part of the nodes, as `_pass_tree` takes it."""
+    trees = []
+    for t in range(regions.n_trees):
+        nodes = slice(regions.start[t], regions.start[t + 1])
+        left, right = (
+            np.where(side[nodes] < 0, -1, side[nodes] - regions.start[t]) for side in (regions.left, regions.right)
+        )
+        tests = regions.attribute[nodes], regions.low[nodes], regions.high[nodes], regions.inverted[nodes]
+        held = _held(left, right, *tests, np.diff(regions.first_bin), widest)
+        leaf_of = regions.first_leaf[nodes] - regions.leaf_start[t]
+        trees.append((left, right, *tests, held, leaf_of, regions.counts[nodes], regions.distinct[nodes]))
+    return trees
+
+
+@njit(cache=True, nogil=True)
+def _held(
+    left: IntArray,
+    right: IntArray,
+    attribute: IntArray,
+    low: IntArray,
+    high: IntArray,
+    inverted: BoolArray,
+    n_bins: IntArray,
+    widest: int,
+) -> BoolArray:
+    """Return which bins of the attribute that it tests can come to each node, shape (n_nodes, widest)."""
+    held = np.zeros((len(left), widest), dtype=np.bool_)
+    parent = np.full(len(left), -1, dtype=np.int64)
+    for node in range(len(left)):
+        if left[node] < 0:
+            continue
+        parent[left[node]] = parent[right[node]] = node
+        held[node, : n_bins[attribute[node]]] = True
+        below, above = node, parent[node]
+        while above >= 0:
+            if attribute[above] == attribute[node]:
+                for b in range(n_bins[attribute[node]]):
+                    goes_left = (low[above] <= b < high[above]) != inverted[above]
+                    held[node, b] &= goes_left == (below == left[above])
+            below, above = above, parent[above]
+    return held
 
 
 @njit(cache=True, nogil=True)
@@ -143,23 +185,29 @@ def _reach(
     low: IntArray,
     high: IntArray,
     inverted: BoolArray,
+    held: BoolArray,
     first_bin: IntArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Return each row's chance to come to each node of a tree, and to go left from there, both (n_nodes, n_rows)."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return each row's chance to come to each node of a tree, to go left from there, and to have a bin that can.
+
+    All of shape (n_nodes, n_rows). A path that tests an attribute twice leaves some of its bins to the second test.
+    """
     n_nodes, n_rows = len(left), belief.shape[1]
-    reach, inside = np.ones((n_nodes, n_rows)), np.zeros((n_nodes, n_rows))
+    reach, inside, open_share = np.ones((n_nodes, n_rows)), np.zeros((n_nodes, n_rows)), np.zeros((n_nodes, n_rows))
     for node in range(n_nodes):
         if left[node] < 0:
             continue
         base = first_bin[attribute[node]]
-        for b in range(base + low[node], base + high[node]):
-            inside[node] += belief[b]
-        if inverted[node]:
-            inside[node] = 1 - inside[node]
-        inside[node] = np.minimum(np.maximum(inside[node], 0.0), 1.0)
+        for b in range(first_bin[attribute[node] + 1] - base):
+            if held[node, b]:
+                open_share[node] += belief[base + b]
+                if (low[node] <= b < high[node]) != inverted[node]:
+                    inside[node] += belief[base + b]
+        open_share[node] = np.maximum(open_share[node], _TINY)
+        inside[node] = np.minimum(inside[node] / open_share[node], 1.0)
         reach[left[node]] = reach[node] * inside[node]
         reach[right[node]] = reach[node] * (1 - inside[node])
-    return reach, inside
+    return reach, inside, open_share
 
 
 @njit(cache=True, nogil=True)
@@ -239,24 +287,17 @@ def _pass_tree(
     to_classes: FloatArray,
     to_leaves: FloatArray,
     times: IntArray,
-    left: IntArray,
-    right: IntArray,
-    attribute: IntArray,
-    low: IntArray,
-    high: IntArray,
-    inverted: BoolArray,
     first_bin: IntArray,
-    leaf_of: IntArray,
-    counts: IntArray,
-    distinct: IntArray,
     classes_known: bool,
+    tree: tuple[Any, ...],
 ) -> None:
     """Pass all messages of one tree, in place."""
+    left, right, attribute, low, high, inverted, held, leaf_of, counts, distinct = tree
     n_classes, n_rows = classes.shape
     n_nodes = len(left)
     belief = _without(values, to_values, first_bin)
     chance = _without(classes, to_classes, np.array([0, n_classes]))
-    reach, inside = _reach(belief, left, right, attribute, low, high, inverted, first_bin)
+    reach, inside, open_share = _reach(belief, left, right, attribute, low, high, inverted, held, first_bin)
     _weigh_counts(to_leaves, chance, reach, times, left, leaf_of, counts, distinct)
     # How well the leaves below a node explain the counts, for a row of a class that has come so far.
     below = np.empty((n_classes, n_nodes, n_rows))
@@ -279,10 +320,13 @@ def _pass_tree(
         for c in range(n_classes):
             by_left += chance[c] * (below[c, left[node]] - below[c, node])
             by_right += chance[c] * (below[c, right[node]] - below[c, node])
+        # The path's own tests of the attribute are no evidence for a bin: they say whether it can come here at all.
+        given_bin = reach[node] / open_share[node] / whole
         base = first_bin[attribute[node]]
         for b in range(first_bin[attribute[node] + 1] - base):
-            goes_left = (low[node] <= b < high[node]) != inverted[node]
-            said[base + b] += reach[node] * (by_left if goes_left else by_right) / whole
+            if held[node, b]:
+                goes_left = (low[node] <= b < high[node]) != inverted[node]
+                said[base + b] += given_bin * (by_left if goes_left else by_right)
     _damp(values, to_values, said, times)
     if not classes_known:
         _damp(classes, to_classes, below[:, 0] / whole, times)

@@ -242,6 +242,18 @@ class Regions:
             enough &= leaves[self.leaf_start[t] + signature[t], label] >= times[t]
         return enough
 
+    def left_by(self, signature: NDArray[np.int32], label: IntArray, times: IntArray) -> tuple[IntArray, IntArray]:
+        """Return what some rows leave of the nodes' counts and distinct rows; parameters as of `has_draws`."""
+        counts, distinct = [], []
+        for t in range(self.n_trees):
+            n_leaves = int(np.diff(self.leaf_start)[t])
+            table = np.zeros((n_leaves, self.n_classes), dtype=np.int64)
+            np.add.at(table, (signature[t], label), times[t])
+            counts.append(table)
+            distinct.append(np.bincount(signature[t], times[t] > 0, minlength=n_leaves).astype(np.int64))
+        rows = self.at_nodes(tuple(distinct))
+        return self.counts - self.at_nodes(tuple(counts)), np.where(self.distinct < 0, -1, self.distinct - rows)
+
     def around(self, signature: NDArray[np.int32], seen: BoolArray) -> Words:
         """Return the common part of leaves, shape (n_regions, n_words).
 

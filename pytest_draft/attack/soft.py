@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 from pytest_draft.attack.exact import Search
-from pytest_draft.attack.messages import propagate_beliefs
+from pytest_draft.attack.messages import Marginals, propagate_beliefs
 from pytest_draft.attack.narrow import Reach
 from pytest_draft.attack.problem import BoolArray, IntArray
 from pytest_draft.attack.regions import Regions
@@ -35,6 +35,7 @@ _PATIENCE = 10
 _KEPT = 3.0
 _WORST = 0.6
 _DRAWN_STEPS = 600
+_ROUNDS_TOGETHER, _ROUNDS_PATIENCE = 3, 6
 _CHUNKS = 4
 _SURE = 0.02
 _MOST_SOLVED = 2_000_000
@@ -81,23 +82,22 @@ def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) 
     regions, groups = reach.regions, reach.groups
     rng = np.random.default_rng([search.seed, 21])
     of_row = np.sort(groups.of_row)
-    trees = _SoftTrees(regions, groups.weight[:, of_row], groups.noise == "multinomial", known)
+    trees = SoftTrees(regions, groups.weight[:, of_row], groups.noise == "multinomial", known)
     chance = _classes(reach, rng)
     open_bins = reach.allowed[of_row].T
     values, barred = np.zeros(open_bins.shape), np.where(open_bins, 0.0, _IMPOSSIBLE)
     classes = np.log(np.maximum(chance, 1e-9))
     fixed = bool((chance.max(axis=0) > 1 - 1e-6).all())
-    told = None
-    if groups.n_groups > 1 and not trees.drawn:
-        possible = reach.possible[of_row]
-        told = propagate_beliefs(regions, trees.weight, possible, open_bins, chance, classes_known=fixed, timebox=box)
-    if told is not None:
-        values, classes = np.clip(told.values, -_KEPT, _KEPT), told.classes
-    alike = groups.size[of_row] > 1 if told is not None else np.ones(len(of_row), dtype=bool)
-    values[:, alike] += _SPREAD * rng.normal(size=(len(values), int(alike.sum())))
     one_class = np.array([0, regions.n_classes])
-    moves = [_Adam(values), _Adam(classes)]
     best = latest = None
+    alike = np.ones(len(of_row), dtype=bool)
+    if groups.n_groups > 1 and not trees.drawn:
+        told, best = _told(trees, reach, chance, fixed, box)
+        if told is not None:
+            values, classes = np.clip(told.values, -_KEPT, _KEPT), told.classes
+            alike = groups.size[of_row] > 1
+    values[:, alike] += _SPREAD * rng.normal(size=(len(values), int(alike.sum())))
+    moves = [_Adam(values), _Adam(classes)]
     waited = step = 0
     with ThreadPoolExecutor(search.workers) as pool:
         while True:
@@ -115,7 +115,8 @@ def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) 
                 if (
                     waited > _PATIENCE
                 ):  # a local minimum: forget most of what the rows that do not fit are believed to be
-                    wrong = trees.misfits(found)
+                    fault = trees.fault(found)
+                    wrong = fault >= _WORST * fault.max()
                     np.clip(values, -_KEPT, _KEPT, out=values)
                     values[:, wrong] = _SPREAD * rng.normal(size=(len(values), int(wrong.sum())))
                     moves = [_Adam(values), _Adam(classes)]
@@ -126,6 +127,30 @@ def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) 
             if not fixed:
                 moves[1].move(_through_softmax(chance, class_slope, one_class))
             step += 1
+
+
+def _told(
+    trees: SoftTrees, reach: Reach, chance: Beliefs, classes_known: bool, box: TimeBox
+) -> tuple[Marginals | None, Descent | None]:
+    """Return what belief propagation makes of the rows, when the likeliest dataset was best, and that dataset."""
+    of_row = np.sort(reach.groups.of_row)
+    open_bins, possible = reach.allowed[of_row].T, reach.possible[of_row]
+    bounds, one_class = reach.regions.first_bin, np.array([0, len(chance)])
+    told = best = None
+    waited = 0
+    rounds = propagate_beliefs(
+        reach.regions, trees.weight, possible, open_bins, chance, classes_known=classes_known, timebox=box
+    )
+    for turn, marginals in enumerate(rounds):
+        if turn % _ROUNDS_TOGETHER:
+            continue
+        found = trees.rounded(_softmax(marginals.values, bounds), _softmax(marginals.classes, one_class))
+        waited += 1
+        if best is None or found.residual < best.residual:
+            told, best, waited = Marginals(marginals.values.copy(), marginals.classes.copy()), found, 0
+        if not best.residual or waited > _ROUNDS_PATIENCE:
+            break
+    return told, best
 
 
 class _Adam:
@@ -146,7 +171,7 @@ class _Adam:
         self._place -= _RATE * mean / (np.sqrt(square) + 1e-8)
 
 
-class _SoftTrees:
+class SoftTrees:
     """The expected counts of a forest's nodes, and how they change with the beliefs."""
 
     def __init__(self, regions: Regions, weight: IntArray, drawn: bool, known: IntArray) -> None:
@@ -205,8 +230,8 @@ class _SoftTrees:
         residual = sum(int(np.abs(self._gaps(t, signature[t], labels)).sum()) for t in range(self._regions.n_trees))
         return Descent(bins, labels, belief, residual)
 
-    def misfits(self, found: Descent) -> BoolArray:
-        """Return which rows fit worst: by the share of the trees that saw them whose leaf there is at fault.
+    def fault(self, found: Descent) -> Beliefs:
+        """Return how badly each row fits: the share of the trees that saw it whose leaf there is at fault.
 
         A leaf is at fault where the dataset and the counts differ. A wrong row is at fault nearly everywhere, a right
         one only where it shares a leaf with a wrong one.
@@ -214,11 +239,10 @@ class _SoftTrees:
         signature = self._regions.signature(self._regions.of_vectors(found.bins))
         at_fault = np.zeros(len(found.labels))
         for t in range(self._regions.n_trees):
-            wrong = self._gaps(t, signature[t], found.labels).any(axis=1)
+            wrong: BoolArray = np.any(self._gaps(t, signature[t], found.labels), axis=1)
             at_fault += wrong[signature[t]] & (self.weight[t] > 0)
-        share = at_fault / np.maximum((self.weight > 0).sum(axis=0), 1)
-        worst: BoolArray = share >= _WORST * share.max()
-        return worst
+        share: Beliefs = at_fault / np.maximum((self.weight > 0).sum(axis=0), 1)
+        return share
 
     def _gaps(self, t: int, leaf: NDArray[np.int32], labels: IntArray) -> IntArray:
         """Return how far counts by class, and distinct rows, are off at a tree's leaves, by column.

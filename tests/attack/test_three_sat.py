@@ -80,7 +80,7 @@ def rebuilt_by_engine(forest, domain, n_rows):
     """Return the engine's rows; None where it proves that there are none."""
     groups = group_by_occurrences(np.ones((forest.n_trees, n_rows), int))
     try:
-        found = reconstruct(build(forest, domain, groups, TimeBox(120)), Search(TimeBox(120)))
+        found = reconstruct(build(forest, domain, groups, TimeBox(600)), Search(TimeBox(600)))
     except InfeasibleError:
         return None
     if found.status == "infeasible":
@@ -93,7 +93,7 @@ def rebuilt_by(model):
     """Return a function like `rebuilt_by_engine` for a model of the papers."""
 
     def rebuilt(forest, domain, n_rows):
-        outcome = model.reconstruct(forest, domain, n_rows, TimeBox(120))
+        outcome = model.reconstruct(forest, domain, n_rows, TimeBox(600))
         assert outcome.status != "no solution"
         assert outcome.residual in (0, None)
         return None if outcome.dataset is None else outcome.dataset.rows
