@@ -26,8 +26,9 @@ from pytest_draft.adversary import (
 from pytest_draft.artifact import Artifact, read
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.exact import Search
+from pytest_draft.attack.generate import build_any
 from pytest_draft.attack.informed import exact_likelihood, rebuild_alone
-from pytest_draft.attack.problem import InfeasibleError, KnownRows, OutOfTimeError, Problem, build
+from pytest_draft.attack.problem import InfeasibleError, KnownRows, OutOfTimeError, Problem
 from pytest_draft.attack.prove import Certificate
 from pytest_draft.attack.reconstruct import Reconstruction, reconstruct, seen_rows
 from pytest_draft.attack.refit import evidence_by_refitting
@@ -274,8 +275,8 @@ class _Steps:
         case, attack_box = self.case, self.attack_box
         with self.clock("build"):
             groups = exchangeable_groups(forest, case.adversary, self.knowledge)
-            problem = build(forest, domain, groups, attack_box)
-        search = Search(attack_box, case.seed, case.workers, self.clock)
+            search = Search(attack_box, case.seed, case.workers, self.clock)
+            problem = build_any(forest, domain, groups, search)
         self.reconstruction = self._attack(forest, problem, search)
         self._note_clock(attack_box, "attack")
         self.status = self.reconstruction.status
@@ -355,6 +356,8 @@ class _Steps:
         return None
 
     def _attack(self, forest: Forest, problem: Problem, search: Search) -> Reconstruction:
+        if self.case.engine != "cells" and not problem.complete:
+            raise NotCoveredError("the papers' models are only run on domains that can be enumerated")
         if self.case.engine != "cells":
             self.reasons.append(
                 f"the attack is the papers' model {self.case.engine!r}, which is for study: no check passes by it"
@@ -364,6 +367,8 @@ class _Steps:
             seeds_known = Adversary.parse(self.case.adversary).name == "artifact"
             evidence = evidence_by_refitting(forest, problem.groups) if seeds_known else None
             return reconstruct(problem, search, evidence)
+        if not problem.complete:
+            raise NotCoveredError("an informed adversary needs a domain that can be enumerated; larger ones: not yet")
         if problem.groups.noise != "exact":
             raise NotCoveredError("an informed adversary that does not know the occurrences is not covered yet")
         everyone = known_rows(forest, self.case.adversary, self.knowledge)

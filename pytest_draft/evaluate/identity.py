@@ -90,6 +90,10 @@ def identify(
     )
     if not problem.groups.ordered:
         return stranger
+    if not problem.complete or (problem.cells.signature < 0).any():
+        return Identity(
+            "unknown", f"{stranger.why}; whether they do in another order is not known in so large a domain"
+        )
     cell = _cells_of(problem, leaves)
     if (cell < 0).any():
         return stranger
