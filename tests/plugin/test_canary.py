@@ -130,7 +130,7 @@ def test_no_value_is_shown_and_nothing_breaks_when_something_prints_before_the_g
     nothing_leaks(result)
 
 
-@pytest.mark.parametrize("stage", ["reconstruct", "identify", "evaluate", "training_data", "build", "infer"])
+@pytest.mark.parametrize("stage", ["reconstruct", "identify", "evaluate", "training_data", "build_any", "infer"])
 def test_no_value_is_shown_when_a_bug_raises_with_a_row_in_its_message(project, nothing_leaks, bug_at, stage):
     bug_at(stage)
     result = project.judge("other.joblib", *LOUD, data="other.csv")
@@ -198,7 +198,7 @@ def test_no_value_is_shown_when_the_adversary_knows_it(project, planted, nothing
     nothing_leaks(result)
 
 
-@pytest.mark.parametrize("stage", ["grant", "build", "rebuild_alone", "identify_granted", "evaluate"])
+@pytest.mark.parametrize("stage", ["grant", "build_any", "rebuild_alone", "identify_granted", "evaluate"])
 def test_no_value_is_shown_when_a_bug_raises_with_what_the_adversary_knows(project, nothing_leaks, bug_at, stage):
     bug_at(stage)
     result = project.judge("other.joblib", "--draft-adversary=artifact+columns:age+informed", *LOUD, data="other.csv")
