@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.artifact.weights import (
     WHOLE,
     balanced_weights,
@@ -108,6 +109,10 @@ class Forest:
     parameters : dict
         The estimator's plain (number, text, bool, None) constructor parameters; ``class_weight`` may be a
         dict. A bagging ensemble's trees' are named ``estimator__...``.
+    privacy : Privacy or None
+        What the file declares of its differential privacy; None where it declares none. Unless that is
+        ``exact``, `Tree.value` holds what was `released` at the leaves and 0 elsewhere, and `Tree.weight` and
+        `Tree.n_distinct` hold 0.
     """
 
     kind: str
@@ -126,6 +131,7 @@ class Forest:
     bootstrap_features: bool
     sklearn_version: str | None
     parameters: dict[str, object] = field(default_factory=dict)
+    privacy: Privacy | None = None
 
     @property
     def n_trees(self) -> int:
@@ -136,6 +142,11 @@ class Forest:
     def n_classes(self) -> int:
         """Number of classes; 1 for regressors, whose rows are counted together."""
         return 1 if self.classes is None else len(self.classes)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether its leaves hold what a mechanism of differential privacy released, rather than counts."""
+        return self.privacy is not None and not self.privacy.exact
 
     @property
     def unused(self) -> str | None:
@@ -167,7 +178,11 @@ class Forest:
             Where weights have scaled the totals and cannot be undone.
         CorruptArtifactError
             Where a node's counts are not the sum of its children's.
+        ValueError
+            Where the leaves were released with noise: see `released`.
         """
+        if self.privacy is not None and not self.privacy.exact:
+            raise ValueError("this forest has no counts, only what a mechanism of differential privacy released")
         nodes = self.trees[tree]
         exact = self._totals(tree) / self.draw_weight[tree]
         counts = np.rint(exact)
@@ -180,6 +195,30 @@ class Forest:
         inner = nodes.left >= 0
         if (result[inner] != result[nodes.left[inner]] + result[nodes.right[inner]]).any():
             raise CorruptArtifactError(f"tree {tree}: a node's counts are not the sum of its children's")
+        return result
+
+    def released(self, tree: int) -> IntArray:
+        """Return what a forest that declares privacy released at the leaves of a tree.
+
+        Parameters
+        ----------
+        tree : int
+            Index of the tree.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_leaves, n_classes)
+            In the order of `Tree.leaves`: noisy counts, which can be negative, or a one for each leaf's label.
+
+        Raises
+        ------
+        ValueError
+            Where the forest declares no privacy: see `counts`.
+        """
+        if self.privacy is None:
+            raise ValueError("this forest declares no privacy: its leaves hold counts")
+        nodes = self.trees[tree]
+        result: IntArray = np.rint(nodes.value[nodes.leaves]).astype(np.int64)
         return result
 
     @property

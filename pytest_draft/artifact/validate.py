@@ -63,13 +63,16 @@ class RawTree:
     seed: int | None
 
 
-def checked_tree(raw: RawTree, *, classifier: bool) -> tuple[Tree, frozenset[Values]]:
+def checked_tree(raw: RawTree, *, classifier: bool, private: bool = False) -> tuple[Tree, frozenset[Values]]:
     """Check a tree and bring it into its final form.
 
     Parameters
     ----------
     raw : RawTree
     classifier : bool
+    private : bool
+        Whether the values are what a mechanism of differential privacy released: any finite numbers, with no
+        number of rows beside them.
 
     Returns
     -------
@@ -92,10 +95,15 @@ def checked_tree(raw: RawTree, *, classifier: bool) -> tuple[Tree, frozenset[Val
     missing_left = _checked_missing(raw, columns.get("missing_go_to_left"), threshold, inner)
     weight = columns["weighted_n_node_samples"].astype(np.float64)
     n_distinct = columns["n_node_samples"].astype(np.int64)
-    _check_sums(raw, left, right, weight, n_distinct)
     _check_impurity(raw, columns["impurity"].astype(np.float64), classifier=classifier)
     value = raw.values[:, 0, :].astype(np.float64)
-    meanings = _checked_meanings(raw, value, weight, classifier=classifier)
+    _require(raw, np.asarray(np.isfinite(value).all(axis=1)), "its value is not a number")
+    if private:
+        _require(raw, (weight == 0) & (n_distinct == 0), "it tells its number of rows, which no private forest does")
+        meanings: frozenset[Values] = frozenset(("totals",))
+    else:
+        _check_sums(raw, left, right, weight, n_distinct)
+        meanings = _checked_meanings(raw, value, weight, classifier=classifier)
     tree = Tree(left, right, feature, threshold, missing_left, value, weight, n_distinct, raw.seed)
     for array in (left, right, feature, threshold, missing_left, value, weight, n_distinct):
         array.setflags(write=False)
@@ -207,7 +215,6 @@ def _check_impurity(raw: RawTree, impurity: FloatArray, *, classifier: bool) -> 
 
 
 def _checked_meanings(raw: RawTree, value: FloatArray, weight: FloatArray, *, classifier: bool) -> frozenset[Values]:
-    _require(raw, np.asarray(np.isfinite(value).all(axis=1)), "its value is not a number")
     if not classifier:
         return frozenset(("means",))
     _require(raw, np.asarray((value >= 0).all(axis=1)), "it has a negative number of rows of a class")

@@ -6,6 +6,7 @@ opaque and is listed as not read.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,17 +15,32 @@ from numpy.random import RandomState
 
 from pytest_draft.artifact.container import Budget
 from pytest_draft.artifact.forest import FloatArray, Forest, IntArray, Tree
+from pytest_draft.artifact.privacy import Mechanism, Privacy
+from pytest_draft.artifact.private import REPLAYED, WARM_START, of_labels, of_noisy_counts, with_counts
 from pytest_draft.artifact.records import AnyArray, Array, Global, Mapping, Record
 from pytest_draft.artifact.validate import RawTree, Values, checked_tree
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
 _SUPPORTED = (
     "supported are RandomForest, ExtraTrees, DecisionTree, ExtraTree and Bagging of trees, "
-    "alone or as the last step of a Pipeline or in a fitted search"
+    "alone or as the last step of a Pipeline or in a fitted search, "
+    "and the private forests of pytest_draft.dp and diffprivlib"
 )
 NOT_PLAIN = "(not plain)"
 """Stands for class weights that are in the file and not understood."""
 
+_NODE_ARRAYS = {
+    "left_child": "children_left_",
+    "right_child": "children_right_",
+    "feature": "feature_",
+    "threshold": "threshold_",
+}
+_NODE = np.dtype(
+    [
+        *((name, np.float64 if name == "threshold" else np.int64) for name in _NODE_ARRAYS),
+        *(("impurity", np.float64), ("n_node_samples", np.int64), ("weighted_n_node_samples", np.float64)),
+    ]
+)
 _MAX_WRAPPERS = 8
 _SHORT = 200
 _MAX_SEED = 2**31 - 1
@@ -45,6 +61,12 @@ _TREES = _known(
     ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
 )
 _BAGGING = _known(("sklearn.ensemble._bagging", "sklearn.ensemble.bagging"), ("BaggingClassifier", "BaggingRegressor"))
+_LABEL_FORESTS = {("diffprivlib.models.forest", "RandomForestClassifier")}
+_LABEL_TREES = {("diffprivlib.models.forest", "DecisionTreeClassifier")}
+_NOISY_FORESTS: dict[tuple[str, str], Mechanism] = {
+    ("pytest_draft.dp", "LaplaceForestClassifier"): "laplace",
+    ("pytest_draft.dp", "GaussianForestClassifier"): "gaussian",
+}
 _PIPELINES = {("sklearn.pipeline", "Pipeline")}
 _SEARCHES = _known(
     ("sklearn.model_selection._search", "sklearn.model_selection._search_successive_halving"),
@@ -88,6 +110,10 @@ def view(root: object, budget: Budget) -> View:
         forest = reader.random_forest()
     elif key in _BAGGING:
         forest = reader.bagging()
+    elif key in _NOISY_FORESTS:
+        forest = reader.noisy_forest(_NOISY_FORESTS[key])
+    elif key in _LABEL_FORESTS | _LABEL_TREES:
+        forest = reader.label_forest()
     else:
         forest = reader.single_tree()
     paths = {path for part in (*wrappers, estimator, *reader.parts) for path in part.not_read()}
@@ -99,7 +125,18 @@ def _holds(forest: Forest) -> str:
     parts = [forest.kind, _count(forest.n_trees, "tree"), _count(forest.n_features, "column")]
     if forest.classes is not None:
         parts.append(f"{forest.n_classes} class{'es' if forest.n_classes != 1 else ''}")
+    if forest.privacy is not None:
+        parts.append(_declared(forest.privacy))
     return ", ".join(parts)
+
+
+def _declared(privacy: Privacy) -> str:
+    """Return the declared privacy and what it was given to, e.g. ``epsilon 5 (Laplace noise on counts)``."""
+    budget = f"epsilon {privacy.epsilon:g}" + (f", delta {privacy.delta:g}" if privacy.delta else "")
+    if privacy.exact:
+        return f"{budget} (but exact counts)"
+    noise = f"{privacy.mechanism.capitalize()} noise on counts"
+    return f"{budget} ({noise if privacy.counts else 'labels only'})"
 
 
 def _count(number: int, what: str) -> str:
@@ -151,6 +188,13 @@ class _Object:
         """Return an attribute that may be missing or None."""
         return None if self.get(name) is None else self.integer(name, minimum=minimum)
 
+    def number(self, name: str) -> float:
+        """Return an attribute that must be a finite number."""
+        value = self.get(name)
+        if not isinstance(value, (int, float)) or type(value) is bool or not math.isfinite(value):
+            raise CorruptArtifactError(f"{self.path}{name} is not a finite number")
+        return float(value)
+
     def boolean(self, name: str) -> bool:
         """Return an attribute that must be true or false."""
         value = self.get(name)
@@ -198,7 +242,7 @@ def _is_atom(value: object) -> bool:
 
 def _is_small(value: object) -> bool:
     """Return whether a value is too small to hold data: an atom, or a few of them."""
-    if type(value) is tuple:
+    if isinstance(value, (tuple, list)):
         return len(value) <= _FEW and all(_is_atom(item) for item in value)
     return _is_atom(value)
 
@@ -218,7 +262,7 @@ def _unwrapped(root: object) -> tuple[_Object, list[_Object]]:
             raise _unsupported(record)
         found = _Object(record, path)
         key = record.cls.key
-        if key in _FORESTS | _TREES | _BAGGING:
+        if key in _FORESTS | _TREES | _BAGGING | _LABEL_FORESTS | _LABEL_TREES | _NOISY_FORESTS.keys():
             return found, wrappers
         wrappers.append(found)
         if key in _PIPELINES:
@@ -232,10 +276,6 @@ def _unwrapped(root: object) -> tuple[_Object, list[_Object]]:
 
 
 def _unsupported(found: object) -> UnsupportedArtifactError:
-    if isinstance(found, Record) and found.cls.module.startswith("diffprivlib."):
-        return UnsupportedArtifactError(
-            f"it holds a {found.cls.shown}: differentially private forests are not covered yet"
-        )
     return UnsupportedArtifactError(f"it holds {_described(found)}; {_SUPPORTED}")
 
 
@@ -310,7 +350,7 @@ class _ForestReader:
 
     def random_forest(self) -> Forest:
         """Read a RandomForest or ExtraTrees."""
-        trees = self._inner_estimators()
+        trees = self._inner_estimators(_TREES)
         self._read_columns_and_classes()
         decoded = tuple(self._tree(tree, i, None, self._seed(tree)) for i, tree in enumerate(trees))
         draw = self._forest_draw(decoded)
@@ -327,7 +367,7 @@ class _ForestReader:
     def bagging(self) -> Forest:
         """Read a Bagging ensemble of trees."""
         estimator = self._estimator
-        trees = self._inner_estimators()
+        trees = self._inner_estimators(_TREES)
         self._read_columns_and_classes()
         subsets = estimator.get("estimators_features_")
         if not isinstance(subsets, list) or len(subsets) != len(trees):
@@ -350,6 +390,100 @@ class _ForestReader:
             bootstrap_features=estimator.boolean("bootstrap_features"),
         )
 
+    def noisy_forest(self, mechanism: Mechanism) -> Forest:
+        """Read a forest of `pytest_draft.dp`: noisy counts in plain arrays."""
+        estimator = self._estimator
+        estimator.is_fitted("counts_")
+        self._n_features = estimator.integer("n_features_in_", minimum=1)
+        self._classes = _plain_classes(estimator.get("classes_"))
+        trees = self._trees_of_arrays()
+        rounding = estimator.get("rounding_")
+        if rounding not in ("sum", "noise"):
+            raise CorruptArtifactError("rounding_ is neither sum nor noise")
+        try:
+            declared = Privacy(
+                mechanism,
+                epsilon=estimator.number("epsilon_"),
+                delta=estimator.number("delta_"),
+                scale=estimator.number("scale_"),
+                rounding=rounding,
+            )
+        except ValueError as error:
+            raise CorruptArtifactError(str(error)) from None
+        return self._private_forest(trees, of_noisy_counts(trees, declared))
+
+    def label_forest(self) -> Forest:
+        """Read a forest or a tree of diffprivlib: a label at each leaf, or counts that somebody filled in."""
+        is_forest = self._estimator.record.cls.key in _LABEL_FORESTS
+        if is_forest:
+            estimators = self._inner_estimators(_LABEL_TREES)
+        else:
+            self._estimator.is_fitted("tree_")
+            estimators = [self._estimator]
+        self._read_columns_and_classes()
+        if is_forest and self._classes != tuple(range(len(self._classes or ()))):
+            # It hands its trees the positions of the labels, and they look for the labels themselves.
+            raise UnsupportedArtifactError(
+                "it holds a forest of diffprivlib whose classes are not 0, 1 and so on: diffprivlib mixes those up, "
+                "so that its leaves' labels mean nothing; train it again on classes 0, 1 and so on"
+            )
+        trees = tuple(self._tree(tree, i, None, None, private=True) for i, tree in enumerate(estimators))
+        broken_by = [REPLAYED] if any(self._seed(tree) is not None for tree in estimators) else []
+        if is_forest and self._estimator.get("warm_start") is True:
+            broken_by.append(WARM_START)
+        try:
+            epsilon = max(tree.number("epsilon") for tree in estimators)
+            declared = Privacy("permute-and-flip", epsilon, broken_by=tuple(broken_by))
+        except ValueError as error:
+            raise CorruptArtifactError(str(error)) from None
+        return self._private_forest(trees, of_labels(trees, declared))
+
+    def _private_forest(self, trees: tuple[Tree, ...], privacy: Privacy) -> Forest:
+        """Return a forest without bootstrap: with exact counts an ordinary one, else of unknown size."""
+        if privacy.exact:
+            trees = tuple(with_counts(tree) for tree in trees)
+        n_samples = int(trees[0].n_distinct[0]) if privacy.exact else None
+        draw = _Draw(False, False, n_samples, None)
+        return self._forest(trees, draw, seeds_from=None, sample_weight=None, privacy=privacy)
+
+    def _trees_of_arrays(self) -> tuple[Tree, ...]:
+        """Return the complete trees of a forest of `pytest_draft.dp`, whose children are the same in each."""
+        counts = self._stored("counts_", "i", 3)
+        n_trees, n_nodes, n_classes = counts.shape
+        depth = (n_nodes + 1).bit_length() - 2
+        if not n_trees or n_nodes != 2 ** (depth + 1) - 1 or n_classes != len(self._classes or ()):
+            raise CorruptArtifactError("counts_ does not have a number for each tree, node and class")
+        nodes = np.zeros((n_trees, n_nodes), _NODE)
+        for field, name in _NODE_ARRAYS.items():
+            column = self._stored(name, *(("f", 2) if field == "threshold" else ("i", 1 if "child" in field else 2)))
+            if column.shape != nodes.shape[-column.ndim :]:
+                raise CorruptArtifactError(f"{name} does not have a number for each node")
+            nodes[field] = column
+        self._meanings = frozenset(("totals",))
+        self._budget.spend_copy(2 * (nodes.nbytes + counts.nbytes))
+        raws = [
+            RawTree(
+                index=t,
+                nodes=nodes[t],
+                values=counts[t][:, None, :].astype(np.float64),
+                node_count=n_nodes,
+                max_depth=depth,
+                features=None,
+                n_features=self._n_features,
+                n_values=n_classes,
+                seed=None,
+            )
+            for t in range(n_trees)
+        ]
+        return tuple(checked_tree(raw, classifier=True, private=True)[0] for raw in raws)
+
+    def _stored(self, name: str, kind: str, n_dimensions: int) -> AnyArray:
+        """Return an array of 8-byte numbers in native byte order; the kind is NumPy's letter."""
+        data = _data(self._estimator.get(name), name)
+        if data.ndim != n_dimensions or data.dtype.kind != kind or data.dtype.itemsize != 8:
+            raise CorruptArtifactError(f"{name} is not an array of the forest's form")
+        return data.astype(data.dtype.newbyteorder("="), copy=False)
+
     def _forest(
         self,
         trees: tuple[Tree, ...],
@@ -359,10 +493,12 @@ class _ForestReader:
         sample_weight: FloatArray | None,
         max_features: int | None = None,
         bootstrap_features: bool = False,
+        privacy: Privacy | None = None,
     ) -> Forest:
         _check_roots(trees, draw)
+        by = " of diffprivlib" if self._estimator.record.cls.key in _LABEL_FORESTS | _LABEL_TREES else ""
         return Forest(
-            kind=self._estimator.record.cls.name,
+            kind=f"{self._estimator.record.cls.name}{by}",
             trees=trees,
             n_features=self._n_features,
             feature_names=self._feature_names(),
@@ -378,11 +514,12 @@ class _ForestReader:
             bootstrap_features=bootstrap_features,
             sklearn_version=self._version(),
             parameters=self._parameters(),
+            privacy=privacy,
         )
 
     # The ensemble's own attributes
 
-    def _inner_estimators(self) -> list[_Object]:
+    def _inner_estimators(self, kinds: set[tuple[str, str]]) -> list[_Object]:
         self._estimator.is_fitted("estimators_")
         records = self._estimator.get("estimators_")
         if not isinstance(records, list) or not records:
@@ -390,7 +527,7 @@ class _ForestReader:
         if len({id(record) for record in records}) != len(records):
             raise CorruptArtifactError("estimators_ has the same tree twice")
         for record in records:
-            if not isinstance(record, Record) or record.cls.key not in _TREES:
+            if not isinstance(record, Record) or record.cls.key not in kinds:
                 raise UnsupportedArtifactError(
                     f"it holds {_a(self._estimator.kind)} of {_described(record)}; {_SUPPORTED}"
                 )
@@ -513,7 +650,9 @@ class _ForestReader:
         seed = tree.get("random_state")
         return _checked_seed(seed) if type(seed) is int else None
 
-    def _tree(self, estimator: _Object, index: int, features: IntArray | None, seed: int | None) -> Tree:
+    def _tree(
+        self, estimator: _Object, index: int, features: IntArray | None, seed: int | None, *, private: bool = False
+    ) -> Tree:
         if estimator.get("monotonic_cst") is not None or self._estimator.get("monotonic_cst") is not None:
             raise UnsupportedArtifactError(
                 "it has monotonic constraints, which are not covered: they clip the values of leaves"
@@ -522,7 +661,7 @@ class _ForestReader:
         self._check_classes(estimator, index)
         raw = self._raw_tree(estimator, index, features, n_features, seed)
         self._budget.spend_copy(raw.nodes.nbytes + raw.values.nbytes)
-        tree, meanings = checked_tree(raw, classifier=self._classifier)
+        tree, meanings = checked_tree(raw, classifier=self._classifier, private=private)
         self._meanings = meanings if self._meanings is None else self._meanings & meanings
         return tree
 

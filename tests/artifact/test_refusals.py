@@ -381,8 +381,8 @@ def test_forests_of_other_kinds_are_unsupported(columns, classes, dump):
     refused(dump(nested), UnsupportedArtifactError, "a BaggingClassifier of a RandomForestClassifier")
     pipeline = make_pipeline(StandardScaler(), RandomForestClassifier(2)).fit(columns, classes)
     refused(dump(pipeline), UnsupportedArtifactError, "a StandardScaler before its last step")
-    private = b"\x80\x04" + text("diffprivlib.models.forest") + text("RandomForestClassifier") + b"\x93)\x81."
-    refused(dump(private), UnsupportedArtifactError, "differentially private forests are not covered yet")
+    private = b"\x80\x04" + text("diffprivlib.models.linear_model") + text("LogisticRegression") + b"\x93)\x81."
+    refused(dump(private), UnsupportedArtifactError, "a diffprivlib.models.linear_model.LogisticRegression; supported")
 
 
 # Forests that contradict themselves
