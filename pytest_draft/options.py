@@ -47,7 +47,7 @@ class Settings:
     strict : bool
         Whether a check that was not run fails the run.
     forests : tuple of Path
-    data : tuple of Path or None
+    data, holdout : tuple of Path or None
         One entry a forest.
     target : str or None
     domain, policy : Path or None
@@ -68,6 +68,7 @@ class Settings:
     strict: bool
     forests: tuple[Path, ...]
     data: tuple[Path | None, ...]
+    holdout: tuple[Path | None, ...]
     target: str | None
     domain: Path | None
     policy: Path | None
@@ -100,6 +101,14 @@ def add_options(parser: pytest.Parser) -> None:
         help="training data (CSV, Parquet, npz): once for all forests, or once for each",
     )
     group.addoption(
+        "--draft-holdout",
+        action="append",
+        default=None,
+        metavar="PATH",
+        help="rows of the same population that were not trained on, for the leak p-value: once for all forests, or "
+        "once for each",
+    )
+    group.addoption(
         "--draft-adversary",
         action="append",
         default=None,
@@ -128,6 +137,7 @@ def add_options(parser: pytest.Parser) -> None:
         parser.addini(f"draft_{name}", text, type=kind, default=[] if kind == "paths" else None)  # type: ignore[arg-type]
     parser.addini("draft_forest", "model files to judge; may be globs", type="paths", default=[])
     parser.addini("draft_data", "training data: once for all forests, or once for each", type="paths", default=[])
+    parser.addini("draft_holdout", "rows that were not trained on: once for all, or once for each", "paths", default=[])
     parser.addini("draft_adversary", "what the attacker knows", type="args", default=[])
     parser.addini("draft_report", "reports to write: TYPE[:PATH]", type="args", default=[])
     parser.addini("draft_only", "with --draft: run nothing but the judgements", type="bool", default=False)
@@ -153,7 +163,7 @@ def resolve(config: pytest.Config) -> Settings:
         Naming the option.
     """
     forests = _forests(config)
-    data = _data(config, len(forests))
+    data, holdout = _tables(config, "data", len(forests)), _tables(config, "holdout", len(forests))
     seconds = _first(config, "budget", 60.0)
     if not 0 < seconds < float("inf"):
         raise pytest.UsageError(f"--draft-budget: a time box needs more than 0 seconds, not {seconds:g}")
@@ -174,13 +184,14 @@ def resolve(config: pytest.Config) -> Settings:
         raise pytest.UsageError(f"--draft-memory: at least 1 MB, not {memory}")
     option = config.option
     policy, domain, reports = _path(config, "policy"), _path(config, "domain"), _reports(config)
-    _refuse_overwriting(reports, [*forests, *filter(None, (*data, policy, domain))])
+    _refuse_overwriting(reports, [*forests, *filter(None, (*data, *holdout, policy, domain))])
     return Settings(
         active=is_active(config),
         only=bool(option.draft_only or option.draft_demo or config.getini("draft_only")),
         strict=is_strict(config),
         forests=forests,
         data=data,
+        holdout=holdout,
         target=_first(config, "target", None),
         domain=domain,
         policy=policy,
@@ -237,8 +248,9 @@ def _forests(config: pytest.Config) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _data(config: pytest.Config, n_forests: int) -> tuple[Path | None, ...]:
-    origin, paths = _given(config, "data")
+def _tables(config: pytest.Config, name: str, n_forests: int) -> tuple[Path | None, ...]:
+    """Return the table of each forest: one that was given for all of them, or its own."""
+    origin, paths = _given(config, name)
     found = [_absolute(match) for path in paths for match in _expanded(origin, path)]
     if len(found) == 1:
         return tuple(found * max(n_forests, 1))  # a project's own draft_forest goes with it too

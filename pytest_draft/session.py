@@ -114,16 +114,14 @@ class GateSession:
     def case(self, forest: Path, adversary: str) -> Case:
         """Return the case of a forest, with the data that are configured for it."""
         settings = self.settings
-        data = None
-        if forest in settings.forests:
-            data = settings.data[settings.forests.index(forest)]
-        elif settings.data:
-            data = settings.data[0]
+        index = settings.forests.index(forest) if forest in settings.forests else 0
+        data, holdout = (str(paths[index]) if any(paths) else None for paths in (settings.data, settings.holdout))
         return Case(
             artifact=str(forest),
-            data=str(data) if data else None,
+            data=data,
             target=settings.target,
             domain=str(settings.domain) if settings.domain else None,
+            holdout=holdout,
             adversary=adversary,
             seconds=settings.seconds,
             seed=settings.seed,
@@ -150,8 +148,9 @@ class GateSession:
         """Return what a test report carries to the controller: plain values, aggregates only."""
         result = result_of(examination, checks, policy)
         result["artifact"]["path"] = self.shown(Path(result["artifact"]["path"]))
-        if result["data"]["path"]:
-            result["data"]["path"] = self.shown(Path(result["data"]["path"]))
+        for table in (result["data"], result["holdout"]):
+            if table is not None and table["path"]:
+                table["path"] = self.shown(Path(table["path"]))
         for check in result["checks"]:
             check["item"] = item
         plain: dict[str, Any] = json.loads(json.dumps(result, allow_nan=False))

@@ -15,10 +15,13 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.evaluate.baselines import Baseline
 from pytest_draft.evaluate.findings import Findings, Part, Values
 from pytest_draft.evaluate.identity import Identity
+from pytest_draft.evaluate.individuals import Individuals
+from pytest_draft.evaluate.significance import Significance
 from pytest_draft.gate import ArtifactFacts, Case, DataFacts, DomainFacts, Examination
 from pytest_draft.matching import Distance
 
@@ -34,7 +37,7 @@ Stamps = tuple[tuple[int, int, int] | None, ...]
 def stamps(case: Case) -> Stamps:
     """Return what changes when a case's files do: inode, size and time of change of each."""
     found: list[tuple[int, int, int] | None] = []
-    for path in (case.artifact, case.data, case.domain):
+    for path in (case.artifact, case.data, case.domain, case.holdout):
         try:
             status = Path(path).stat() if path is not None else None
         except OSError:  # reading it will say what is wrong
@@ -82,14 +85,19 @@ class Shared:
 def _examination(content: dict[str, Any]) -> Examination:
     """Return the examination that JSON holds."""
     content["case"] = Case(**content["case"])
+    if (declared := content["artifact"]["privacy"]) is not None:
+        content["artifact"]["privacy"] = Privacy(**_tupled(declared))
     content["artifact"] = ArtifactFacts(**_tupled(content["artifact"]))
-    content["data"] = DataFacts(**_tupled(content["data"]))
+    for name in ("data", "holdout"):
+        if content[name] is not None:
+            content[name] = DataFacts(**_tupled(content[name]))
     if content["domain"] is not None:
         content["domain"] = DomainFacts(**_tupled(content["domain"]))
     if content["findings"] is not None:
         findings = content["findings"]
         for name, kind in _FIGURES.items():
-            findings[name] = kind(**findings[name])
+            if findings[name] is not None:
+                findings[name] = kind(**findings[name])
         for name in ("seen", "told", "mostly_determined"):
             if (part := findings[name]) is not None:
                 part["error"], part["split_half"] = Distance(**part["error"]), Baseline(**part["split_half"])
@@ -109,6 +117,9 @@ _FIGURES: dict[str, type[Any]] = {
     "identity": Identity,
     "determined": Values,
     "free": Values,
+    "inliers": Individuals,
+    "outliers": Individuals,
+    "significance": Significance,
 }
 
 

@@ -88,7 +88,7 @@ class Summary:
         for row in rows if len(rows) > 1 else []:
             terminal.line("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
         for result in self.report["results"]:
-            for line in (*_of_values(result), *_sentences(result)):
+            for line in (*_of_values(result), *_of_sizes(result), *_of_holdout(result), *_sentences(result)):
                 terminal.line(line)
         if not_run := self.report["not_run"]:
             so = "" if self.report["verdict"] == "failed" else ", so the verdict is inconclusive"
@@ -157,6 +157,30 @@ def _of_values(result: dict[str, Any]) -> list[str]:
         parts.append(f"{_number(metrics[f'{name}_error'])} on the {share:.0%} of values {kind}")
     name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
     return [f"{name}: the error is {' and '.join(parts)}"]
+
+
+def _of_sizes(result: dict[str, Any]) -> list[str]:
+    """Return one line where another number of rows was rebuilt than there are."""
+    rebuilt, n_rows = result["metrics"]["rebuilt_rows"], result["metrics"]["n_rows"]
+    if rebuilt is None:
+        return []
+    so = f"a random {n_rows:,} of them" if rebuilt > n_rows else "these, and random ones of them again,"
+    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
+    return [f"{name}: the attack rebuilds {rebuilt:,} rows; {so} are compared with the {n_rows:,} true ones"]
+
+
+def _of_holdout(result: dict[str, Any]) -> list[str]:
+    """Return one line on how close datasets of the same population come, where a holdout was given."""
+    found = result["baselines"].get("holdout")
+    if found is None:
+        return []
+    p_value, rank = found["p_value"], result["metrics"]["leak_rank"]
+    normal = "unknown" if p_value is None else "below 1e-300" if not p_value else f"{p_value:.2g}"
+    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
+    return [
+        f"{name}: leak p-value {normal}; {found['as_close']:,} of {found['draws']:,} datasets drawn from the holdout "
+        f"are as close to the reconstruction as the training data (rank {rank:.2g})"
+    ]
 
 
 def _sentences(result: dict[str, Any]) -> list[str]:

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.evaluate.baselines import Baseline
 from pytest_draft.evaluate.findings import Findings, Part, Values
 from pytest_draft.evaluate.identity import Identity
+from pytest_draft.evaluate.individuals import Individuals
+from pytest_draft.evaluate.significance import Significance
 from pytest_draft.gate import ArtifactFacts, Case, DataFacts, DomainFacts, Examination
 from pytest_draft.matching import Distance
-from pytest_draft.sharing import Shared
+from pytest_draft.sharing import Shared, stamps
 
 PART = Part(" on a part", False, 30, 3, Distance(0.1, 0.2, None), 7, None, Baseline(0.2, 4.0, 20, 10))
 FINDINGS = Findings(
@@ -50,6 +53,22 @@ WHOLE = Examination(
 EXAMINATIONS = {
     "nothing found": replace(WHOLE, findings=None, certificate=None, domain=None),
     "whole": WHOLE,
+    "privacy declared": replace(
+        WHOLE,
+        artifact=ArtifactFacts("model.joblib", privacy=Privacy("laplace", 5.0, 0.0, 2.0, "sum", True, ("one", "two"))),
+    ),
+    "holdout": replace(
+        WHOLE,
+        case=Case("model.joblib", "train.csv", holdout="others.csv"),
+        holdout=DataFacts("others.csv", "0" * 64, 500, 8, ("label",)),
+        findings=replace(
+            FINDINGS,
+            inliers=Individuals(30, 0.1, 9),
+            outliers=Individuals(10, None, 1),
+            significance=Significance(100, 40, 43, 0.1, 0.2, 0.01, 3, 1e-23, 500, 7, 6.5, False),
+            rebuilt_rows=43,
+        ),
+    ),
     "seen": replace(WHOLE, findings=replace(FINDINGS, seen=PART)),
     "told and determined": replace(WHOLE, findings=replace(FINDINGS, told=PART, mostly_determined=PART)),
 }
@@ -61,3 +80,15 @@ def test_an_examination_is_the_same_to_the_process_that_finds_it_out_and_to_the_
     first = shared.once(examination.case, lambda: examination)
     second = shared.once(examination.case, lambda: pytest.fail("it is found out already"))
     assert first == second == examination
+
+
+@pytest.mark.parametrize("name", ["artifact", "data", "domain", "holdout"])
+def test_a_file_that_was_replaced_is_examined_again(name, tmp_path):
+    files = {kind: tmp_path / kind for kind in ("artifact", "data", "domain", "holdout")}
+    for path in files.values():
+        path.write_text("one", encoding="utf-8")
+    case = Case(**{kind: str(path) for kind, path in files.items()})
+    before = stamps(case)
+    assert stamps(case) == before
+    files[name].write_text("another", encoding="utf-8")
+    assert stamps(case) != before

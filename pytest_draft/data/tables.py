@@ -82,7 +82,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     read_bytes = content(source)
     frame, targets = read(read_bytes, where)
     if not len(frame):
-        raise DataError(f"{where}: no rows; give the rows that the forest was trained on")
+        raise DataError(f"{where}: no rows; give a table that has some")
     require_distinct(frame, where)
     return Table(frame, hashlib.sha256(read_bytes).hexdigest(), source, targets)
 

@@ -131,7 +131,7 @@ def training_data(table: object, forest: Forest, target: str | None = None) -> T
     positions, label_position, names = _selected(table, forest, target)
     rows = np.empty((len(table.frame), len(positions)), dtype=np.float32)
     for index, (position, name) in enumerate(zip(positions, names, strict=True)):
-        rows[:, index] = _encoded(table.frame.iloc[:, position], f"{where}: column {one_line(name)!r}")
+        rows[:, index] = encoded_column(table.frame.iloc[:, position], f"{where}: column {one_line(name)!r}")
     indices = np.zeros(len(rows), dtype=np.int64)
     if forest.classes is not None:
         labels: pd.Series[Any] | NDArray[Any]
@@ -252,7 +252,7 @@ def _label_array(table: Table, target: str | None) -> NDArray[Any]:
     return array
 
 
-def _encoded(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
+def encoded_column(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
     """Return a feature column as scikit-learn's trees see it, shape (n_rows,)."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(object)

@@ -98,7 +98,7 @@ def random_baseline(
         sample = truth
         if n_sampled < len(truth):
             sample = truth[rng.choice(len(truth), n_sampled, replace=False)]
-        guess = _with_known(domain.uniform(n_sampled, rng), sample, weights)
+        guess = with_known(domain.uniform(n_sampled, rng), sample, weights)
         distance = comparison.distance(sample, guess, weights, timebox)
         if distance.exact is None:
             break
@@ -107,7 +107,7 @@ def random_baseline(
     return Baseline(error, expected_perfect_rows(truth, domain, weights, comparison), len(errors), n_sampled)
 
 
-def _with_known(guess: Rows, truth: Rows, weights: Weights) -> Rows:
+def with_known(guess: Rows, truth: Rows, weights: Weights) -> Rows:
     """Return a guess with the columns that are known as they are in the truth."""
     return np.where(weights.counted, guess, truth)
 
@@ -186,7 +186,7 @@ def split_half_baseline(
         if not weights.counted.all():
             if not comparison.alone:
                 other = other[matched(one, other, weights.known)]
-            other = _with_known(other, one, weights)
+            other = with_known(other, one, weights)
         distance = comparison.distance(one, other, weights, timebox)
         if distance.exact is None:
             break

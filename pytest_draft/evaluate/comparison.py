@@ -73,7 +73,7 @@ class Comparison:
         mine, theirs = row_identities(truth, guess)
         here, there = unmatched(mine, theirs)  # equal rows belong together, also where true rows are left over
         cost = _SECONDS_PER_TRIPLE * len(there) ** 2 * len(here)
-        if len(here) > MOST_ROWS or not timebox.allows(cost):
+        if len(here) * len(there) > MOST_ROWS**2 or not timebox.allows(cost):
             return None
         timebox.spend(cost)
         partners = np.empty(len(guess), dtype=np.int64)

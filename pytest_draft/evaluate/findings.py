@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pytest_draft.adversary import Knowledge
 from pytest_draft.attack.problem import BoolArray
@@ -32,6 +33,8 @@ from pytest_draft.domain import Domain
 from pytest_draft.evaluate.baselines import Baseline, random_baseline, split_half_baseline
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.identity import Identity
+from pytest_draft.evaluate.individuals import Individuals, inliers
+from pytest_draft.evaluate.significance import Significance, leak_significance
 from pytest_draft.matching import Distance, IntArray, Rows, Weights, encoded_weights, original_weights, row_identities
 from pytest_draft.timebox import TimeBox
 
@@ -136,6 +139,12 @@ class Findings:
         None where that part is the whole, is empty, or does not tell people apart.
     known_attributes, known_rows : int
         How many attributes the adversary knows in every row, and how many rows whole.
+    inliers, outliers : Individuals or None
+        The same figures on the rows that are like the others, and on those that are not; None where the time was out.
+    significance : Significance or None
+        The leak p-value; None without a holdout, or where the time was out.
+    rebuilt_rows : int or None
+        Rows of the reconstruction where they are more or fewer than `n_rows` (see `evaluate`); None for as many.
     """
 
     n_rows: int
@@ -157,6 +166,10 @@ class Findings:
     mostly_determined: Part | None = None
     known_attributes: int = 0
     known_rows: int = 0
+    inliers: Individuals | None = None
+    outliers: Individuals | None = None
+    significance: Significance | None = None
+    rebuilt_rows: int | None = None
 
     @property
     def judged(self) -> tuple[Part, ...]:
@@ -183,51 +196,73 @@ def evaluate(
     seed: int,
     timebox: TimeBox,
     knowledge: Knowledge | None = None,
+    holdout: Rows | None = None,
 ) -> Findings:
     """Measure a reconstruction against the training data.
+
+    An adversary that does not know the number of rows can rebuild another number of them. Then all figures are about a
+    random part of its rows, as many as there are true ones; or about all of them and random repetitions (as in the
+    experiments of DRAFT-DP, SaTML 2026, with N unknown).
 
     Parameters
     ----------
     reconstruction : Reconstruction
         With rows.
     data : TrainingData
-        As many rows as the reconstruction, besides those that the adversary knows.
     domain : Domain
     identity : Identity
     seed : int
-        Of the baselines' draws.
+        Of the baselines' draws, and of the choice among rebuilt rows.
     timebox : TimeBox
     knowledge : Knowledge or None
         The adversary's side knowledge: what it knows is not measured, and the baselines know it too.
+    holdout : ndarray of float32, shape (n_holdout_rows, n_columns), or None
+        Rows of the same population that were not trained on (`leak_significance`). Not used where each row was
+        attacked by itself.
 
     Returns
     -------
     Findings
+
+    Raises
+    ------
+    ValueError
+        Where no row was rebuilt, or where each was attacked by itself and there are more or fewer.
     """
-    if reconstruction.rows is None or reconstruction.free is None:
+    if reconstruction.rows is None or reconstruction.free is None or not len(reconstruction.rows):
         raise ValueError("there is no reconstruction to evaluate")
     known = knowledge.attributes if knowledge is not None else ()
     unknown = knowledge.unknown if knowledge is not None else np.arange(len(data.rows))
     comparison = Comparison(alone=knowledge is not None and knowledge.informed)
-    truth, rebuilt = data.rows[unknown], reconstruction.rows
+    truth, rebuilt, free, seen_rows = data.rows[unknown], reconstruction.rows, reconstruction.free, reconstruction.seen
+    n_rebuilt, ordered = len(rebuilt), reconstruction.ordered
+    if n_rebuilt != len(truth):
+        if comparison.alone:
+            raise ValueError("rows that were attacked one by one are compared one by one: as many are needed")
+        chosen = _as_many(len(truth), n_rebuilt, np.random.default_rng([seed, 42]))
+        rebuilt, free, seen_rows, ordered = rebuilt[chosen], free[chosen], None, False
     everyone, mine, theirs = row_identities(data.rows, truth, rebuilt)
     unique = np.bincount(everyone, minlength=int(theirs.max()) + 1)[mine] == 1
     perfect = comparison.perfect(truth, rebuilt)
     in_order = None
-    if reconstruction.ordered and identity.status == "confirmed":
+    if ordered and identity.status == "confirmed":
         in_order = int((mine == theirs).sum())
     not_known = [a for a in range(len(domain.attributes)) if a not in known]
-    whole = _Compared("", data.rows, unknown, rebuilt, reconstruction.free, domain, known, comparison, seed, timebox)
+    whole = _Compared("", data.rows, unknown, rebuilt, free, domain, known, comparison, seed, timebox)
     error, split_half = whole.error(), whole.split_half
     original_error = comparison.distance(truth, rebuilt, original_weights(domain, known), timebox)
-    seen = whole.seen_only(reconstruction.seen, identity)
+    seen = whole.seen_only(seen_rows, identity)
     compared = {"seen": seen, "told": (seen or whole).told(), "determined": (seen or whole).mostly_determined()}
     parts = {name: part.figures() for name, part in compared.items() if part is not None}
     random = whole.random()  # takes the longest
     for name, part in compared.items():
         if part is not None:
             parts[name] = replace(parts[name], random_error=part.random().error)
-    determined, free = whole.values()
+    determined, open_values = whole.values()
+    inside, outside = whole.individuals(perfect)
+    significance = None
+    if holdout is not None and not comparison.alone:
+        significance = leak_significance(data.rows, unknown, rebuilt, holdout, whole.weights, seed, timebox)
     return Findings(
         n_rows=len(truth),
         n_columns=whole.n_counted,
@@ -237,18 +272,29 @@ def evaluate(
         singled_out_rows=int(unique[perfect].sum()),
         unique_rows=int(unique.sum()),
         rows_in_order=in_order,
-        free_share=float(reconstruction.free[:, not_known].mean()),
+        free_share=float(free[:, not_known].mean()),
         random=random,
         split_half=split_half,
         identity=identity,
         determined=determined,
-        free=free,
+        free=open_values,
         seen=parts.get("seen"),
         told=parts.get("told"),
         mostly_determined=parts.get("determined"),
         known_attributes=len(known),
         known_rows=0 if knowledge is None else len(knowledge.known) - knowledge.informed,
+        inliers=inside,
+        outliers=outside,
+        significance=significance,
+        rebuilt_rows=n_rebuilt if n_rebuilt != len(truth) else None,
     )
+
+
+def _as_many(n_rows: int, n_rebuilt: int, rng: np.random.Generator) -> IntArray:
+    """Return the positions of rebuilt rows that stand for true ones: some of them, or all and repetitions."""
+    if n_rebuilt > n_rows:
+        return np.sort(rng.choice(n_rebuilt, n_rows, replace=False)).astype(np.int64)
+    return np.concatenate([np.arange(n_rebuilt), rng.integers(n_rebuilt, size=n_rows - n_rebuilt)])
 
 
 def contradiction(
@@ -361,25 +407,50 @@ class _Compared:
             split_half=self.split_half,
         )
 
+    @cached_property
+    def partners(self) -> IntArray | None:
+        """The true row that each rebuilt one is compared with, by its place in `unknown`; None without a matching."""
+        return self.comparison.partners(self.rows[self.unknown], self.rebuilt, self.weights, self.timebox)
+
+    @cached_property
+    def distances(self) -> NDArray[np.float64] | None:
+        """How wrong each rebuilt row is in each counted column: their mean is the error. None without a matching."""
+        if self.partners is None:
+            return None
+        counted = self.weights.counted
+        distance: NDArray[np.float64] = np.abs(self.rows[self.unknown][self.partners].astype(np.float64) - self.rebuilt)
+        return distance[:, counted] * (self.weights.columns[counted] * self.n_counted / self.weights.total)
+
     def values(self) -> tuple[Values, Values]:
         """Return the values that the forest determines, and those that it leaves open."""
-        truth, counted = self.rows[self.unknown], self.weights.counted
         of_column = np.empty(self.domain.n_columns, dtype=np.int64)
         for a, attribute in enumerate(self.domain.attributes):
             of_column[list(attribute.columns)] = a
-        free = self.free[:, of_column[counted]]
-        partners = self.comparison.partners(truth, self.rebuilt, self.weights, self.timebox)
-        if partners is None:
+        free, distance = self.free[:, of_column[self.weights.counted]], self.distances
+        if distance is None:
             return Values(int((~free).sum()), None), Values(int(free.sum()), None)
-        largest = self.weights.total / self.n_counted
-        distance = np.abs(truth[partners].astype(np.float64) - self.rebuilt)[:, counted]
-        distance *= self.weights.columns[counted] / largest
 
         def values(which: BoolArray) -> Values:
             number = int(which.sum())
             return Values(number, float(distance[which].sum()) / number if number else None)
 
         return values(~free), values(free)
+
+    def individuals(self, perfect: IntArray) -> tuple[Individuals, Individuals] | tuple[None, None]:
+        """Return the figures on inliers and on outliers, of which those at the given places are perfect."""
+        inside = inliers(self.rows, self.timebox)
+        if inside is None:
+            return None, None
+        inside = inside[self.unknown]
+        distance = None if self.distances is None else self.distances.mean(axis=1)
+
+        def individuals(which: BoolArray) -> Individuals:
+            error = None
+            if distance is not None and self.partners is not None and which.any():
+                error = float(distance[which[self.partners]].mean())
+            return Individuals(int(which.sum()), error, int(which[perfect].sum()))
+
+        return individuals(inside), individuals(~inside)
 
     def seen_only(self, seen: BoolArray | None, identity: Identity) -> _Compared | None:
         """Return the rows that some tree has seen; None where these are all, or nobody knows which they are."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.exact import Search, solve_exactly
+from pytest_draft.attack.noise import CountNoise
 from pytest_draft.attack.occupancy import Draws
 from pytest_draft.attack.problem import (
     InfeasibleError,
@@ -37,6 +38,7 @@ _MOST_CANDIDATES = 300_000
 _SIMULATIONS = 40
 _MOST_DEVIATIONS = 4.0  # measured: right rows reach 3.0, 100 to 1,000 others of the same table 4.6 and more
 _ROUNDING = 1e-6
+_REACH = 30.0  # standard deviations of noise that are summed over
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,54 @@ def identify_granted(forest: Forest, everyone: KnownRows, noise: Noise) -> Ident
     if (everyone.weight == everyone.weight[:, :1]).all():
         return Identity("mismatch", stranger)
     return Identity("unknown", f"{stranger}; {OR_IN_ANOTHER_ORDER}")
+
+
+def entries_of(forest: Forest, rows: NDArray[np.float32], labels: IntArray) -> tuple[IntArray, IntArray]:
+    """Return what was released at each leaf and class of a private forest, and how many of some rows lie there."""
+    everyone = KnownRows(rows, labels, np.empty((forest.n_trees, 0), dtype=np.int64))
+    once = np.ones(len(rows), dtype=np.int64)
+    released = np.concatenate([forest.released(t).ravel() for t in range(forest.n_trees)])
+    true = np.concatenate([everyone.at_leaves(tree, once, forest.n_classes).ravel() for tree in forest.trees])
+    return released, true
+
+
+def identify_noisy(forest: Forest, noise: CountNoise, rows: NDArray[np.float32], labels: IntArray) -> Identity:
+    """Say whether rows can be behind noisy counts: whether the noise that they would need is likely.
+
+    The log-probability of all released counts, given these rows, is compared with its mean and deviation under the
+    mechanism. Where the noise is strong, other rows need hardly less likely noise, and nobody can tell them apart.
+
+    Parameters
+    ----------
+    forest : Forest
+        Releases noisy counts.
+    noise : CountNoise
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    labels : ndarray of int64, shape (n_rows,)
+
+    Returns
+    -------
+    Identity
+        ``confirmed`` or ``unknown``: noise proves nothing.
+    """
+    released, true = entries_of(forest, rows, labels)
+    distinct, number = np.unique(true, return_counts=True)
+    reach = int(np.ceil(_REACH * noise.deviation)) + 2
+    mean = variance = 0.0
+    for count, times in zip(distinct.tolist(), number.tolist(), strict=True):
+        logs = noise.log_probability(np.arange(count - reach, count + reach + 1), np.array(count))
+        chance = np.exp(logs)
+        expected = float(chance @ logs)
+        mean += times * expected
+        variance += times * float(chance @ (logs - expected) ** 2)
+    deviation = (mean - float(noise.log_probability(released, true).sum())) / max(float(np.sqrt(variance)), _ROUNDING)
+    if deviation > _MOST_DEVIATIONS:
+        return Identity(
+            "unknown",
+            "this forest was hardly trained on these rows: the noise that they would need is "
+            f"{deviation:.1f} standard deviations less likely than that of the right rows",
+        )
+    return Identity("confirmed", "the noise that these rows would need is as likely as the right rows' noise")
 
 
 def _identify_drawn(forest: Forest, everyone: KnownRows, counts: tuple[IntArray, ...]) -> Identity:

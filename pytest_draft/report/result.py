@@ -35,6 +35,15 @@ METRICS = (
     "determined_error",
     "free_values",
     "free_error",
+    "rebuilt_rows",
+    "inlier_rows",
+    "inlier_error",
+    "inlier_perfect_rows",
+    "outlier_rows",
+    "outlier_error",
+    "outlier_perfect_rows",
+    "leak_p_value",
+    "leak_rank",
     "seen_rows",
     "seen_error",
     "seen_perfect_rows",
@@ -76,6 +85,7 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy)
         "artifact": asdict(examination.artifact),
         "adversary": case.adversary,
         "data": asdict(examination.data),
+        "holdout": asdict(examination.holdout) if examination.holdout else None,
         "domain": {
             "source": domain.source if domain else None,
             "granted_to_adversary": list(domain.granted) if domain else [],
@@ -150,7 +160,15 @@ def metrics_of(examination: Examination) -> dict[str, float | int | None]:
         determined_error=findings.determined.error,
         free_values=findings.free.number,
         free_error=findings.free.error,
+        rebuilt_rows=findings.rebuilt_rows,
     )
+    for name, some in (("inlier", findings.inliers), ("outlier", findings.outliers)):
+        if some is not None:
+            metrics[f"{name}_rows"] = some.number
+            metrics[f"{name}_error"] = some.error
+            metrics[f"{name}_perfect_rows"] = some.perfect_rows
+    if (significance := findings.significance) is not None:
+        metrics.update(leak_p_value=significance.p_value, leak_rank=significance.rank)
     if (seen := findings.seen) is not None:
         metrics.update(seen_rows=seen.n_rows, seen_error=seen.error.exact, seen_perfect_rows=seen.perfect_rows)
     for name, part in (("told", findings.told), ("mostly_determined", findings.mostly_determined)):
@@ -165,10 +183,12 @@ def _baselines(examination: Examination) -> dict[str, Any]:
     findings = examination.findings
     if findings is None:
         return {}
+    significance = findings.significance
     return {
         "random": {"draws": findings.random.draws, "rows": findings.random.rows},
         "split_half": {"draws": findings.split_half.draws, "rows": findings.split_half.rows},
         "reconstruction_error_bounds": [findings.error.lower, findings.error.upper],
         "original_error_bounds": [findings.original_error.lower, findings.original_error.upper],
         "identity": findings.identity.status,
+        "holdout": asdict(significance) if significance else None,
     }

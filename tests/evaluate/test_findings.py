@@ -32,9 +32,9 @@ def array(rows) -> np.ndarray:
 
 def found(truth, rebuilt, ordered=True, identity="confirmed", seed=0, timebox=None, free=None, seen=None):
     """Return the findings of a reconstruction by hand."""
-    labels = np.zeros(len(truth), dtype=np.int64)
-    free = np.zeros((len(truth), len(COLUMNS)), bool) if free is None else np.array(free)
-    reconstruction = Reconstruction("consistent", array(rebuilt), labels, labels, free, ordered, 0, seen=seen)
+    labels, classes = (np.zeros(len(rows), dtype=np.int64) for rows in (truth, rebuilt))
+    free = np.zeros((len(rebuilt), len(COLUMNS)), bool) if free is None else np.array(free)
+    reconstruction = Reconstruction("consistent", array(rebuilt), classes, classes, free, ordered, 0, seen=seen)
     data = TrainingData(array(truth), labels, COLUMNS, None, "by hand")
     why = Identity(identity, "by hand")
     return evaluate(reconstruction, data, DOMAIN, why, seed=seed, timebox=timebox or TimeBox(60))
@@ -91,6 +91,59 @@ def test_perfect_rows_are_counted_when_the_time_is_out():
     assert findings.error.lower <= 0.1 <= findings.error.upper
     assert findings.random.error is findings.split_half.error is None
     assert findings.random.draws == findings.split_half.draws == 0
+
+
+def test_as_many_rows_need_no_choice():
+    assert found(TRUTH, TRUTH).rebuilt_rows is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_more_rebuilt_rows_a_random_part_is_compared(seed):
+    findings = found(TRUTH, TRUTH * 3, seed=seed)
+    assert (findings.n_rows, findings.rebuilt_rows, findings.rows_in_order) == (5, 15, None)
+    assert findings.determined.number == 20
+    assert findings.inliers.number + findings.outliers.number == 5
+    assert found(TRUTH, TRUTH * 3, seed=seed) == findings
+
+
+def test_each_rebuilt_row_is_taken_at_most_once_where_there_are_more():
+    others = [[0, 0, 1, 0], *TRUTH]
+    assert {found(TRUTH, others, seed=seed).perfect_rows for seed in range(20)} == {4, 5}
+
+
+def test_which_part_is_compared_depends_on_the_seed():
+    counts = [found([[0, 0, 0, 0]] * 5, TRUTH * 3, seed=seed).perfect_rows for seed in range(40)]
+    assert np.mean(counts) == pytest.approx(2, abs=0.5)  # 0000 is two fifths of all
+    assert len(set(counts)) > 2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_fewer_rebuilt_rows_are_all_compared_and_some_again(seed):
+    findings = found(TRUTH, [[1, 1, 1, 1], [0, 0, 0, 0]], seed=seed)
+    assert (findings.n_rows, findings.rebuilt_rows) == (5, 2)
+    assert findings.perfect_rows in (2, 3)  # 1111 once, and 0000 once or twice
+    assert findings.singled_out_rows == 1
+    assert findings.error.exact > 0
+    # three repetitions: any of the two rows
+    assert found([[1, 1, 1, 1]] * 5, [[1, 1, 1, 1]], seed=seed).error.exact == 0
+
+
+def test_what_is_open_goes_along_with_the_rows_that_are_compared():
+    rebuilt = [[0, 0, 0, 0]] * 5 + [[1, 1, 1, 1]] * 5
+    free = np.repeat([[False] * 4, [True] * 4], 5, axis=0)
+    findings = found([[0, 0, 0, 0]] * 5, rebuilt, free=free)
+    assert findings.determined == Values(4 * findings.perfect_rows, 0.0)
+    assert findings.free == Values(20 - 4 * findings.perfect_rows, 1.0)
+    assert findings.free_share == pytest.approx(findings.free.number / 20)
+
+
+def test_nobody_knows_which_rows_were_seen_when_there_are_more_or_fewer():
+    assert found(TRUTH, TRUTH[:4], seen=np.array([True, True, True, False])).seen is None
+
+
+def test_a_reconstruction_without_rows_is_none():
+    with pytest.raises(ValueError, match="no reconstruction"):
+        found(TRUTH, np.empty((0, 4)))
 
 
 OPEN = [[False, False, True, True]] * 5

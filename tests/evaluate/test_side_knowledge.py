@@ -158,10 +158,10 @@ def found(text: str, rows: np.ndarray, rebuild) -> Findings:
     data = TrainingData(rows, labels, COLUMNS, None, "by hand")
     knowledge = grant(Adversary.parse(text), data, DOMAIN, SimpleNamespace(n_samples=len(rows)), 0)
     rebuilt = rebuild(rows[knowledge.unknown].copy())
-    n_rows = len(rebuilt)
-    free = np.zeros((n_rows, 3), bool)
+    classes = np.zeros(len(rebuilt), dtype=np.int64)
+    free = np.zeros((len(rebuilt), 3), bool)
     free[:, SEX] = True
-    attacked = Reconstruction("consistent", rebuilt, labels[:n_rows], labels[:n_rows], free, True, 0)
+    attacked = Reconstruction("consistent", rebuilt, classes, classes, free, True, 0)
     why = Identity("confirmed", "by hand")
     return evaluate(attacked, data, DOMAIN, why, seed=0, timebox=TimeBox(60), knowledge=knowledge)
 
@@ -193,6 +193,16 @@ def test_an_informed_adversary_is_measured_row_by_row():
     assert findings.error.exact > 0
     right = found("artifact+informed", PEOPLE, lambda rows: rows)
     assert (right.perfect_rows, right.singled_out_rows, right.error.exact) == (12, 12, 0)
+
+
+def test_an_informed_adversarys_rows_are_as_many_as_the_true_ones():
+    with pytest.raises(ValueError, match="as many are needed"):
+        found("artifact+informed", PEOPLE, lambda rows: rows[:-1])
+
+
+def test_more_rebuilt_rows_than_unknown_ones_are_no_known_ones():
+    findings = found("artifact+rows:25%", PEOPLE, lambda rows: np.concatenate([rows, rows]))
+    assert (findings.n_rows, findings.known_rows, findings.rebuilt_rows) == (9, 3, 18)
 
 
 def test_a_row_that_a_known_row_equals_is_not_singled_out():

@@ -1,0 +1,92 @@
+"""Holdouts: in go a table and the training data, out come rows of the same columns that were not trained on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.data.files import place_of
+from pytest_draft.data.tables import Table, require_distinct
+from pytest_draft.data.training import TrainingData, encoded_column
+from pytest_draft.errors import DataError, one_line
+
+__tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Holdout:
+    """Rows of the population that the training data were drawn from. Its repr shows no row.
+
+    Attributes
+    ----------
+    rows : ndarray of float32, shape (n_rows, n_columns)
+        Encoded as the training data's, in the same order of columns. None is missing or infinite.
+    sha256 : str or None
+    source : str
+        As in `TrainingData`.
+    unused : tuple of str
+        Columns of the table that are no features, such as the label.
+    """
+
+    rows: NDArray[np.float32]
+    sha256: str | None
+    source: str
+    unused: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Holdout({len(self.rows)} rows, {one_line(self.source)}, values not shown)"
+
+
+def holdout_of(table: Table, data: TrainingData, target: str | None = None) -> Holdout:
+    """Return a table's rows in the columns of the training data; a label column may be among the others.
+
+    Columns are matched by name. Where the table, or the training data, have no names they are taken by position.
+
+    Parameters
+    ----------
+    table : Table
+    data : TrainingData
+    target : str or None
+        Name of the label column, which is left out where columns are taken by position.
+
+    Returns
+    -------
+    Holdout
+
+    Raises
+    ------
+    DataError
+        Where a column is missing, or holds text, missing or infinite values. The message never shows a value of a row.
+    """
+    where = f"holdout {place_of(table.source)}"
+    require_distinct(table.frame, where)
+    names = [str(column) for column in table.frame.columns]
+    positions = _positions(table, names, data, target, where)
+    rows = np.empty((len(table.frame), data.n_columns), dtype=np.float32)
+    for index, (position, name) in enumerate(zip(positions, data.columns, strict=True)):
+        rows[:, index] = encoded_column(table.frame.iloc[:, position], f"{where}: column {one_line(name)!r}")
+    if missing := int(np.isnan(rows).any(axis=1).sum()):
+        raise DataError(f"{where}: {missing} of {len(rows)} rows have missing values; leave these rows out")
+    rows.flags.writeable = False
+    unused = tuple(name for position, name in enumerate(names) if position not in set(positions))
+    return Holdout(rows, table.sha256, table.source, unused)
+
+
+def _positions(table: Table, names: list[str], data: TrainingData, target: str | None, where: str) -> list[int]:
+    """Return where the table holds each column of the training data."""
+    position_of = {name: position for position, name in enumerate(names)}
+    missing = [name for name in data.columns if name not in position_of]
+    if not missing:
+        return [position_of[name] for name in data.columns]
+    features = [position for position, name in enumerate(names) if name != target]
+    numbered = data.columns == tuple(f"x{index}" for index in range(data.n_columns))
+    if len(features) == data.n_columns and (numbered or not any(isinstance(c, str) for c in table.frame.columns)):
+        return features
+    first = ", ".join(repr(one_line(name, 60)) for name in missing[:3])
+    raise DataError(
+        f"{where}: {len(missing)} of the training data's {data.n_columns} columns are missing: {first}"
+        + (", ..." if len(missing) > 3 else "")
+        + "; give the holdout encoded as the training data"
+    )

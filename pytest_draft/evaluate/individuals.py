@@ -1,0 +1,58 @@
+"""Who is rebuilt: in go the training rows, out come those that are like the others and those that are not.
+
+An isolation forest tells them apart (DRAFT-DP, SaTML 2026, section IV-B, result 5 and table III): random splits isolate
+an outlier sooner. It judges the encoded rows, labels left out, with scikit-learn's default hyperparameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import IsolationForest
+
+from pytest_draft.matching import Rows
+from pytest_draft.timebox import TimeBox
+
+_SECONDS = 0.2  # measured: to fit
+_SECONDS_PER_ROW = 1e-5  # and to score
+
+
+@dataclass(frozen=True)
+class Individuals:
+    """The figures on the inliers, or on the outliers, among the rows that were to be rebuilt.
+
+    Attributes
+    ----------
+    number : int
+    error : float or None
+        Their mean distance in the matching that was found; another one of the same cost can divide the error
+        otherwise. None without a row or an exact matching.
+    perfect_rows : int
+    """
+
+    number: int
+    error: float | None
+    perfect_rows: int
+
+
+def inliers(rows: Rows, timebox: TimeBox) -> NDArray[np.bool_] | None:
+    """Return which rows are inliers: those that an isolation forest of all rows scores above 0.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    timebox : TimeBox
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows,), or None
+        None where this is not expected to end inside the time box.
+    """
+    cost = _SECONDS + _SECONDS_PER_ROW * len(rows)
+    if not timebox.allows(cost):
+        return None
+    timebox.spend(cost)
+    score: NDArray[np.float64] = IsolationForest(random_state=0).fit(rows).decision_function(rows)
+    return score > 0

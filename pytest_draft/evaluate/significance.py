@@ -1,0 +1,244 @@
+"""Whose data were rebuilt: in go a reconstruction, the truth and a holdout, out comes the leak p-value.
+
+A reconstruction can be close to the training data because it is close to everybody of the same population. So as many
+rows of a holdout, which were not trained on, are drawn again and again, and compared with the reconstruction as the
+training data are: how likely is it that such a dataset lies as close? (DRAFT-DP, SaTML 2026, section IV-B, result 4,
+and appendix D.)
+
+The draws know what the adversary knows: where attributes are known, each drawn row is laid on the true row that is
+nearest in these, as in the split-half baseline, and gets its known values.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from pytest_draft.domain import Domain
+from pytest_draft.errors import one_line
+from pytest_draft.evaluate.baselines import with_known
+from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.matching import IntArray, Rows, Weights, matched, row_identities, unmatched
+from pytest_draft.timebox import TimeBox
+
+DRAWS = 100
+"""Datasets that are drawn from the holdout, as in the paper."""
+
+MOST_WORK = 1_000_000_000
+"""All rows are drawn where their number cubed is at most this (a matching of a fifth of a second), else a sample."""
+
+MOST_DEVIATIONS = 4.0
+"""Rows that training data and holdout share are too many when they are so much more than a random split shares."""
+
+_SPLITS = 100
+
+
+@dataclass(frozen=True)
+class Significance:
+    """How close datasets of the same population come to a reconstruction, beside the training data. No row is in it.
+
+    Attributes
+    ----------
+    draws : int
+        Datasets that were drawn from the holdout; fewer than `DRAWS` where the time was out.
+    rows : int
+        Rows of each, and of the training data, that were matched into the reconstruction.
+    rebuilt_rows : int
+        All rows of the reconstruction.
+    error : float
+        Mean distance of the training data's rows on encoded columns, unknown attributes only; the reconstruction
+        error where all rows are compared.
+    mean, deviation : float
+        Of the same distance of the draws; the deviation divides by their number, as in the paper.
+    as_close : int
+        Draws at most as far as the training data.
+    p_value : float or None
+        The distribution function, at `error`, of the normal distribution of this mean and deviation (appendix D); None
+        where all draws are equally far.
+    holdout_rows : int
+    shared_rows : int
+        Training rows that the holdout holds too, each as often as both do.
+    shared_by_chance : float
+        The mean number where all of these rows are divided at random.
+    overlaps : bool
+        Whether more are shared than chance explains.
+    """
+
+    draws: int
+    rows: int
+    rebuilt_rows: int
+    error: float
+    mean: float
+    deviation: float
+    as_close: int
+    p_value: float | None
+    holdout_rows: int
+    shared_rows: int
+    shared_by_chance: float
+    overlaps: bool
+
+    @property
+    def rank(self) -> float:
+        """The empirical p-value: the share of draws at most as far, the training data counted as one of them."""
+        return (1 + self.as_close) / (1 + self.draws)
+
+
+def rows_drawn(n_rows: int) -> int:
+    """Return how many rows are drawn at once, and so the least that a holdout needs.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows that are rebuilt.
+    """
+    return min(n_rows, max(1, math.isqrt(MOST_WORK // n_rows)))
+
+
+def leak_significance(
+    rows: Rows,
+    unknown: IntArray,
+    rebuilt: Rows,
+    holdout: Rows,
+    weights: Weights,
+    seed: int,
+    timebox: TimeBox,
+) -> Significance | None:
+    """Compare a reconstruction with the training data and with datasets that are drawn from a holdout.
+
+    Above a thousand rows, training data and draws are samples of equally many rows, each matched into the whole
+    reconstruction: of two samples, one of the rebuilt rows and one of the true ones, even an exact reconstruction would
+    look like anybody's.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n_rows, n_columns)
+        All training rows.
+    unknown : ndarray of int64, shape (n_unknown,)
+        Positions of those that were to be rebuilt.
+    rebuilt : ndarray of float32, shape (n_unknown, n_columns)
+    holdout : ndarray of float32, shape (n_holdout_rows, n_columns)
+        At least `rows_drawn` of `n_unknown` rows of the same population.
+    weights : Weights
+        Columns that are not counted are known to the adversary.
+    seed : int
+        Of the draws.
+    timebox : TimeBox
+
+    Returns
+    -------
+    Significance or None
+        None where the time was out before the first draw.
+    """
+    rng = np.random.default_rng([seed, 41])
+    n_drawn = rows_drawn(len(unknown))
+    chosen = unknown if n_drawn == len(unknown) else rng.choice(unknown, n_drawn, replace=False)
+    truth = rows[chosen]
+    error = _distance(truth, rebuilt, weights, timebox)
+    if error is None:
+        return None
+    errors: list[float] = []
+    while len(errors) < DRAWS and not timebox.over:
+        drawn = holdout[rng.choice(len(holdout), n_drawn, replace=False)]
+        if not weights.counted.all():
+            drawn = with_known(drawn[matched(truth, drawn, weights.known)], truth, weights)
+        distance = _distance(drawn, rebuilt, weights, timebox)
+        if distance is None:
+            break
+        errors.append(distance)
+    if not errors:
+        return None
+    mean, deviation = float(np.mean(errors)), float(np.std(errors))
+    shared, by_chance, overlaps = _shared(rows, holdout, rng)
+    return Significance(
+        draws=len(errors),
+        rows=n_drawn,
+        rebuilt_rows=len(rebuilt),
+        error=error,
+        mean=mean,
+        deviation=deviation,
+        as_close=sum(distance <= error for distance in errors),
+        p_value=float(stats.norm.cdf(error, mean, deviation)) if min(errors) < max(errors) else None,
+        holdout_rows=len(holdout),
+        shared_rows=shared,
+        shared_by_chance=by_chance,
+        overlaps=overlaps,
+    )
+
+
+def _distance(drawn: Rows, rebuilt: Rows, weights: Weights, timebox: TimeBox) -> float | None:
+    """Return the mean distance of rows to the rebuilt rows that they are matched to; None without a matching."""
+    partners = Comparison().partners(rebuilt, drawn, weights, timebox)
+    if partners is None:
+        return None
+    counted = weights.counted
+    apart = np.abs(rebuilt[partners].astype(np.float64) - drawn)[:, counted] @ weights.columns[counted]
+    return float(apart.sum()) / (len(drawn) * weights.total)  # equal where whole costs are: no rounding before this
+
+
+def _shared(rows: Rows, holdout: Rows, rng: np.random.Generator) -> tuple[int, float, bool]:
+    """Return how many training rows a holdout shares, how many a random split does, and whether these are too few.
+
+    Where no row was trained on and held out at once, training data and holdout are a random split of all their rows.
+    """
+    mine, theirs = row_identities(rows, holdout)
+    rest = [len(side) for side in unmatched(mine, theirs)]
+    shared = len(rows) - rest[0]
+    everyone = np.concatenate([mine, theirs])
+    times = np.bincount(everyone)
+    by_chance = []
+    for _ in range(_SPLITS):
+        some = np.bincount(rng.permutation(everyone)[: len(rows)], minlength=len(times))
+        by_chance.append(int(np.minimum(some, times - some).sum()))
+    expected, deviation = float(np.mean(by_chance)), float(np.std(by_chance))
+    return shared, expected, not any(rest) or shared > expected + MOST_DEVIATIONS * deviation
+
+
+def caveats(found: Significance | None, holdout: Rows, domain: Domain, informed: bool = False) -> list[str]:
+    """Say why a leak p-value is missing, or not what it seems.
+
+    Parameters
+    ----------
+    found : Significance or None
+    holdout : ndarray of float32, shape (n_holdout_rows, n_columns)
+    domain : Domain
+    informed : bool
+        Whether each row was attacked by itself, so that there is nothing to find.
+
+    Returns
+    -------
+    list of str
+        A sentence each; empty where nothing is to be said.
+    """
+    if informed:
+        return ["no leak p-value: an informed adversary rebuilds single rows, no dataset"]
+    if found is None:
+        return ["no leak p-value: the time was out before the first draw from the holdout; give --draft-budget more"]
+    said = []
+    if found.draws < DRAWS:
+        said.append(f"the leak p-value is of {found.draws} of {DRAWS} draws from the holdout, then the time was out")
+    if found.rows < found.rebuilt_rows:
+        said.append(
+            f"the leak p-value is of samples of {found.rows:,} of {found.rebuilt_rows:,} rows: among so many, other "
+            "people's rows find near ones too, so a large p-value does not say that there is no leak"
+        )
+    if len(holdout) < 2 * found.rows:
+        said.append(
+            f"the holdout has {len(holdout):,} rows, and each draw takes {found.rows:,} of them: draws are too much "
+            "alike, so the leak p-value is too extreme; give at least twice as many rows, better ten times"
+        )
+    if found.overlaps:
+        said.append(
+            f"the holdout shares {found.shared_rows:,} rows with the training data, and chance explains about "
+            f"{found.shared_by_chance:,.0f}: rows that were trained on hide a leak, so the leak p-value means nothing; "
+            "give rows that were not trained on"
+        )
+    if outside := domain.outside(holdout.astype(np.float64)):
+        name, number = next(iter(outside.items()))
+        said.append(
+            f"the domain excludes {number:,} rows of the holdout by attribute {one_line(name)!r}: no reconstruction "
+            "comes close to these, so the leak p-value can be too small"
+        )
+    return said
