@@ -50,6 +50,7 @@ def _without_baseline(part: Part) -> Outcome:
 
 RULE = Rule(
     id="perfect-rows",
+    needs=Findings,
     keys={
         "max_perfect_rows": Key(True, None, min, "fail when more rows than this are perfect"),
         "max_share_beyond_split_half": Key(

@@ -48,7 +48,7 @@ class Policy:
     source : str
         Path of the file, ``rules/default.toml`` for the shipped default, or where else it is from.
     rules : mapping of str to mapping of str to float
-        Thresholds by rule id.
+        Thresholds by rule id; those that are not given and have a default are added.
     adversaries : tuple of str
         That the model's own items are judged against.
     allow_inconclusive : bool
@@ -64,6 +64,10 @@ class Policy:
     allow_inconclusive: bool = False
     explicit: bool = True
 
+    def __post_init__(self) -> None:
+        complete = {rule: RULES[rule].in_force(thresholds) for rule, thresholds in self.rules.items()}
+        object.__setattr__(self, "rules", complete)
+
     def stops(self, result: str) -> bool:
         """Return whether a check with this result fails the suite: failed always, inconclusive unless allowed."""
         return result != "passed" and not (result == "inconclusive" and self.allow_inconclusive)
@@ -77,8 +81,8 @@ class Policy:
         """
         merged = {rule: dict(thresholds) for rule, thresholds in self.rules.items()}
         for rule, thresholds in budgets.items():
-            for key, value in thresholds.items():
-                mine = merged.setdefault(rule, {})
+            mine = merged.setdefault(rule, {})
+            for key, value in RULES[rule].in_force(thresholds).items():
                 mine[key] = RULES[rule].keys[key].strictest(mine.get(key, value), value)
         return replace(self, rules=merged)
 

@@ -62,6 +62,7 @@ def _without_baseline(part: Part, name: str) -> Outcome:
 
 RULE = Rule(
     id="reconstruction-error",
+    needs=Findings,
     keys={
         "max_error": Key(False, 1.0, max, "fail at an error of at most this"),
         "max_error_of_split_half": Key(

@@ -21,6 +21,7 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
 
 RULE = Rule(
     id="singled-out-rows",
+    needs=Findings,
     keys={"max_singled_out_rows": Key(True, None, min, "fail when more unique rows than this are perfect")},
     check=check,
     rationale=(

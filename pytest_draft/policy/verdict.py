@@ -6,15 +6,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pytest_draft.adversary import Adversary
-from pytest_draft.gate import Examination
+from pytest_draft.evaluate.findings import Findings
+from pytest_draft.gate import ArtifactFacts, Examination
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.rule import Outcome, Result
 from pytest_draft.policy.rules import RULES
 
-REMEDY = (
+_FOR_EXACT = (
     "retrain with fewer and shallower trees (n_estimators, max_depth, min_samples_leaf) and judge the new file; "
     "removing only the seeds is not enough"
 )
+_FOR_BROKEN = "retrain so that the file keeps what it declares (a note says what breaks it), and judge the new file"
+_FOR_NOISY = (
+    "retrain with a smaller epsilon and judge the new file; at the same epsilon more trees mean more noise on each "
+    "count, but also more counts: whether fewer or more of them help, only judging tells"
+)
+_FOR_LABELS = "retrain with a smaller epsilon or shallower trees (max_depth) and judge the new file"
 
 
 @dataclass(frozen=True)
@@ -59,16 +66,20 @@ def judge(examination: Examination, policy: Policy) -> tuple[Check, ...]:
 def check_rule(examination: Examination, policy: Policy, rule: str) -> Check:
     """Check one rule: failed beats inconclusive beats passed.
 
-    A budget that is crossed stays crossed, whatever else is in doubt; what is in doubt is never a pass.
+    A budget that is crossed stays crossed, whatever else is in doubt; what is in doubt is never a pass. What stands
+    in the file stands there whatever the attack has come to, once the file was read.
     """
-    adversary = examination.case.adversary
-    outcome = Outcome("inconclusive", "there is no reconstruction to measure")
-    if examination.findings is not None:
-        outcome = RULES[rule].check(examination.findings, policy.rules[rule])
+    adversary, artifact, judged = examination.case.adversary, examination.artifact, RULES[rule]
+    outcome, doubts = Outcome("inconclusive", "there is nothing that this rule could judge"), examination.reasons
+    if judged.needs is Findings and examination.findings is not None:
+        outcome = judged.check(examination.findings, policy.rules[rule])
+    elif judged.needs is ArtifactFacts and artifact.was_read:
+        outcome, doubts = judged.check(artifact, policy.rules[rule]), ()
     if outcome.result == "failed":
-        return Check(rule, adversary, "failed", outcome.sentence, cause_in_file(examination), REMEDY)
-    if examination.reasons:
-        return Check(rule, adversary, "inconclusive", "; ".join(examination.reasons))
+        remedy = judged.remedy or remedy_for(artifact)
+        return Check(rule, adversary, "failed", outcome.sentence, cause_in_file(examination), remedy)
+    if doubts:
+        return Check(rule, adversary, "inconclusive", "; ".join(doubts))
     return Check(rule, adversary, outcome.result, outcome.sentence)
 
 
@@ -86,9 +97,28 @@ def cause_in_file(examination: Examination) -> str | None:
     artifact = examination.artifact
     if artifact.n_trees is None:
         return None
-    counts = f"the file stores the class counts of every node of {artifact.n_trees:,} trees"
+    trees = f"{artifact.n_trees:,} tree{'s' * (artifact.n_trees != 1)}"
+    if (privacy := artifact.privacy) is not None and not privacy.exact:
+        what = "noisy class counts" if privacy.counts else "a label"
+        return f"the file stores {what} ({privacy.mechanism.capitalize()}, {artifact.claim}) of every leaf of {trees}"
+    counts = f"the file stores the class counts of every node of {trees}"
+    if privacy is not None:
+        counts = f"the file stores the exact class counts of every leaf of {trees}"
     if not artifact.bootstrap:
         return f"{counts}, each grown on all rows"
     if Adversary.parse(examination.case.adversary).name == "artifact":
         return f"{counts} and each tree's seed, which tells how often each row was drawn for it"
     return counts
+
+
+def remedy_for(artifact: ArtifactFacts) -> str:
+    """Say what to do about a forest that gives too much away.
+
+    That no size of a differentially private forest is safest at every epsilon is result 2 of DRAFT-DP (SaTML 2026,
+    section IV-B).
+    """
+    if artifact.privacy is None:
+        return _FOR_EXACT
+    if artifact.contradictions:
+        return _FOR_BROKEN
+    return _FOR_NOISY if artifact.privacy.counts else _FOR_LABELS

@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from pytest_draft.adversary import ADVERSARIES
+from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.errors import PolicyError
 from pytest_draft.evaluate.baselines import Baseline
 from pytest_draft.evaluate.findings import Findings
@@ -19,9 +20,10 @@ from pytest_draft.gate import ArtifactFacts, Case, DataFacts, Examination
 from pytest_draft.matching import Distance
 from pytest_draft.policy.policy import Policy, budgets_of_marker, default_policy, read_policy, rules_folder
 from pytest_draft.policy.rules import RULES
-from pytest_draft.policy.verdict import check_rule, judge, overall
+from pytest_draft.policy.verdict import Check, check_rule, judge, overall
 
 HEAD = 'schema_version = 1\nname = "ours"\n'
+NOISY = Privacy("laplace", 5.0, scale=1.4, rounding="sum")
 
 
 @pytest.fixture
@@ -124,6 +126,29 @@ def test_the_shipped_default_states_no_absolute_number():
     assert thresholds == {"max_error_of_split_half", "max_share_beyond_split_half"}
 
 
+@pytest.mark.parametrize("path", sorted(rules_folder().glob("*.toml")), ids=lambda path: path.name)
+def test_every_shipped_policy_is_valid_and_names_its_schema_and_is_called_as_its_file(path):
+    assert path.read_text(encoding="utf-8").startswith("#:schema ./policy.schema.json\n")
+    assert read_policy(path).name == path.stem
+
+
+def test_the_shipped_policy_for_differential_privacy_is_the_default_and_the_rules_on_claims():
+    shipped, default = read_policy(rules_folder() / "dp-release.toml"), default_policy()
+    claims = {rule for rule in RULES if RULES[rule].needs is ArtifactFacts}
+    assert set(shipped.rules) == claims | set(default.rules)
+    assert {rule: shipped.rules[rule] for rule in default.rules} == default.rules
+    assert (shipped.adversaries, shipped.allow_inconclusive) == (default.adversaries, default.allow_inconclusive)
+
+
+def test_a_rule_without_thresholds_is_an_empty_table(written):
+    assert written(HEAD + "[rules.dp-required]\n").rules == {"dp-required": {}}
+
+
+def test_a_threshold_that_is_not_given_is_in_force_with_its_default(written):
+    policy = written(HEAD + "[rules.epsilon-cap]\nmax_epsilon = 3\n")
+    assert policy.rules == {"epsilon-cap": {"max_epsilon": 3, "max_delta": 0}}
+
+
 def test_a_policy_says_all_that_its_file_says(written):
     policy = written(
         'schema_version = 1\nname = "ours"\nadversaries = ["published", "artifact"]\nallow_inconclusive = true\n'
@@ -151,6 +176,12 @@ def test_a_policy_says_all_that_its_file_says(written):
         (HEAD + "[rules.perfect-rows]\nmax_share_beyond_split_half = nan\n", ["line 4", "max_share"]),
         (HEAD + '[rules.reconstruction-error]\nmax_error = "0.5"\n', ["line 4", "max_error"]),
         (HEAD + "[rules.reconstruction-error]\n", ["line 3", "reconstruction-error"]),
+        (HEAD + "[rules.dp-required]\nmax_epsilon = 1\n", ["line 4", "max_epsilon"]),
+        (HEAD + "[rules.epsilon-cap]\n", ["line 3", "max_epsilon"]),
+        (HEAD + "[rules.epsilon-cap]\nmax_delta = 0\n", ["line 3", "max_epsilon"]),
+        (HEAD + "[rules.epsilon-cap]\nmax_epsilon = -1\n", ["line 4", "-1"]),
+        (HEAD + "[rules.epsilon-cap]\nmax_epsilon = inf\n", ["line 4", "max_epsilon"]),
+        (HEAD + "[rules.epsilon-cap]\nmax_epsilon = 1\nmax_delta = 2\n", ["line 5", "max_delta"]),
         (HEAD + "[rules]\n", ["line 3", "rules"]),
         (HEAD + "adversaries = []\n[rules.perfect-rows]\nmax_perfect_rows = 1\n", ["line 3", "adversaries"]),
         (HEAD + 'adversaries = ["me"]\n[rules.perfect-rows]\nmax_perfect_rows = 1\n', ["line 3", "me"]),
@@ -207,7 +238,22 @@ def test_the_strictest_wins_where_two_budgets_meet(key, swapped):
     rule, name = key
     mine, theirs = (1, 0) if swapped else (0, 1)
     policy = Policy("ours", "by hand", {rule: {name: mine}}).tightened({rule: {name: theirs}})
-    assert policy.rules == {rule: {name: 1 if "error" in name else 0}}
+    assert set(policy.rules) == {rule}
+    assert policy.rules[rule][name] == (1 if "error" in name else 0)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_default_is_a_budget_too_where_two_policies_meet(swapped):
+    pure, approximate = {"max_epsilon": 1.0}, {"max_epsilon": 2.0, "max_delta": 0.1}
+    mine, theirs = (approximate, pure) if swapped else (pure, approximate)
+    policy = Policy("ours", "by hand", {"epsilon-cap": mine}).tightened({"epsilon-cap": theirs})
+    assert policy.rules == {"epsilon-cap": {"max_epsilon": 1.0, "max_delta": 0.0}}
+
+
+def test_a_rule_without_thresholds_is_added_where_two_policies_meet():
+    mine = {"perfect-rows": {"max_perfect_rows": 3}}
+    policy = Policy("ours", "by hand", mine).tightened({"dp-required": {}})
+    assert policy.rules == {**mine, "dp-required": {}}
 
 
 def test_a_further_budget_is_added_and_the_first_policy_stays_as_it_was():
@@ -303,3 +349,69 @@ def test_a_failure_names_the_seeds_only_where_they_are_what_was_used(bootstrap, 
     check = check_rule(found, policy, "reconstruction-error")
     assert ("seed" in check.cause) == seed
     assert "7 trees" in check.cause
+
+
+@pytest.mark.parametrize("reasons", [(), ("no convergence",)])
+@pytest.mark.parametrize("error", [0.1, None])
+@pytest.mark.parametrize(("privacy", "expected"), [(NOISY, "passed"), (None, "failed")])
+def test_what_needs_only_the_artifact_is_judged_whatever_the_attack_has_come_to(error, reasons, privacy, expected):
+    found = examination(error, reasons)
+    found = replace(found, artifact=replace(found.artifact, privacy=privacy))
+    check = check_rule(found, Policy("ours", "by hand", {"dp-required": {}}), "dp-required")
+    assert check.result == expected
+    assert bool(check.cause) == bool(check.remedy) == (expected == "failed")
+
+
+@pytest.mark.parametrize("reasons", [(), ("refused",)])
+@pytest.mark.parametrize("rule", [rule for rule in RULES if RULES[rule].needs is ArtifactFacts])
+def test_what_needs_the_artifact_is_inconclusive_where_the_file_was_not_read(rule, reasons):
+    unread = replace(examination(None, reasons), artifact=ArtifactFacts("model.joblib", sha256="0" * 64))
+    check = check_rule(unread, Policy("ours", "by hand", {rule: {"max_epsilon": 1.0}}), rule)
+    assert check.result == "inconclusive"
+    assert check.sentence == ("refused" if reasons else "there is nothing that this rule could judge")
+
+
+def failing(privacy: Privacy | None, n_trees: int = 7) -> Check:
+    found = examination()
+    found = replace(found, artifact=replace(found.artifact, privacy=privacy, bootstrap=False, n_trees=n_trees))
+    return check_rule(
+        found, Policy("ours", "by hand", {"reconstruction-error": {"max_error": 1}}), "reconstruction-error"
+    )
+
+
+@pytest.mark.parametrize(
+    ("privacy", "cause"),
+    [
+        (None, "the file stores the class counts of every node of 7 trees, each grown on all rows"),
+        (NOISY, "the file stores noisy class counts (Laplace, epsilon 5) of every leaf of 7 trees"),
+        (
+            Privacy("gaussian", 0.5, 1e-5, 3.0, "sum"),
+            "the file stores noisy class counts (Gaussian, epsilon 0.5 and delta 1e-05) of every leaf of 7 trees",
+        ),
+        (
+            Privacy("permute-and-flip", 1.0),
+            "the file stores a label (Permute-and-flip, epsilon 1) of every leaf of 7 trees",
+        ),
+        (
+            replace(NOISY, exact=True),
+            "the file stores the exact class counts of every leaf of 7 trees, each grown on all rows",
+        ),
+    ],
+)
+def test_a_failure_names_what_the_file_stores(privacy, cause):
+    assert failing(privacy).cause == cause
+    assert "of every leaf of 1 tree" in failing(NOISY, n_trees=1).cause
+
+
+@pytest.mark.parametrize(
+    ("privacy", "remedy"),
+    [
+        (None, "retrain with fewer and shallower trees"),
+        (NOISY, "retrain with a smaller epsilon and judge"),
+        (Privacy("permute-and-flip", 1.0), "retrain with a smaller epsilon or shallower trees"),
+        (replace(NOISY, exact=True), "retrain so that the file keeps what it declares"),
+        (replace(NOISY, broken_by=("its noise can be replayed",)), "retrain so that the file keeps what it declares"),
+    ],
+)
+def test_a_remedy_fits_what_the_file_stores(privacy, remedy):
+    assert failing(privacy).remedy.startswith(remedy)

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.evaluate.baselines import Baseline
 from pytest_draft.evaluate.findings import Findings, Part
 from pytest_draft.evaluate.identity import Identity
+from pytest_draft.gate import ArtifactFacts
 from pytest_draft.matching import Distance
 from pytest_draft.policy.rule import Outcome, combined
 from pytest_draft.policy.rules import RULES
@@ -32,8 +34,76 @@ BOUNDED = replace(FINDINGS, error=Distance(0.1, 0.2, None))
 PERFECT = replace(FINDINGS, error=Distance(0.0, 0.0, 0.0), perfect_rows=40)
 
 
-def outcome(rule: str, findings: Findings, **thresholds: float) -> Outcome:
-    return RULES[rule].check(findings, thresholds)
+LAPLACE = Privacy("laplace", 5.0, scale=2.0, rounding="sum")
+GAUSSIAN = Privacy("gaussian", 0.5, 1e-5, 3.0, "sum")
+LABELS = Privacy("permute-and-flip", 1.0)
+EXACT = replace(LAPLACE, exact=True)
+BROKEN = replace(LAPLACE, broken_by=("its noise can be replayed", "its bounds are the data's"))
+KEPT = (LAPLACE, GAUSSIAN, LABELS)
+CUT_NOISE = replace(LAPLACE, rounding="noise")
+NOT_KEPT = (None, EXACT, BROKEN, replace(BROKEN, exact=True), CUT_NOISE)
+
+
+def outcome(rule: str, evidence: Findings | ArtifactFacts, **thresholds: float) -> Outcome:
+    return RULES[rule].check(evidence, thresholds)
+
+
+def declaring(privacy: Privacy | None) -> ArtifactFacts:
+    return ArtifactFacts("model.joblib", n_trees=10, bootstrap=False, privacy=privacy)
+
+
+@pytest.mark.parametrize("privacy", KEPT, ids=lambda privacy: privacy.mechanism)
+def test_a_declared_privacy_that_nothing_contradicts_is_what_is_required(privacy):
+    found = outcome("dp-required", declaring(privacy))
+    assert found.result == "passed"
+    assert f"epsilon {privacy.epsilon:g}" in found.sentence
+    assert ("delta 1e-05" in found.sentence) == (privacy is GAUSSIAN)
+
+
+@pytest.mark.parametrize("privacy", NOT_KEPT, ids=["none", "exact", "broken", "exact and broken", "cut noise"])
+def test_no_privacy_and_one_that_the_file_contradicts_fail_what_requires_or_caps_it(privacy):
+    artifact = declaring(privacy)
+    required = outcome("dp-required", artifact)
+    assert required.result == "failed"
+    assert ("declares no differential privacy" in required.sentence) == (privacy is None)
+    assert all(phrase in required.sentence for phrase in artifact.contradictions)
+    assert outcome("epsilon-cap", artifact, max_epsilon=100.0, max_delta=1.0) == required
+
+
+@pytest.mark.parametrize(
+    ("privacy", "max_epsilon", "max_delta", "expected"),
+    [
+        (LAPLACE, 5.0, 0.0, "passed"),
+        (LAPLACE, 4.999, 0.0, "failed"),
+        (LAPLACE, 0.0, 1.0, "failed"),
+        (LABELS, 1.0, 0.0, "passed"),
+        (LABELS, 0.9, 0.0, "failed"),
+        (GAUSSIAN, 0.5, 1e-5, "passed"),
+        (GAUSSIAN, 0.5, 0.0, "failed"),
+        (GAUSSIAN, 0.5, 9e-6, "failed"),
+        (GAUSSIAN, 0.4, 1e-5, "failed"),
+    ],
+)
+def test_more_epsilon_or_delta_than_the_cap_fails(privacy, max_epsilon, max_delta, expected):
+    found = outcome("epsilon-cap", declaring(privacy), max_epsilon=max_epsilon, max_delta=max_delta)
+    assert found.result == expected
+    assert ("crossed by" in found.sentence) == (expected == "failed")
+
+
+def test_a_crossed_cap_says_by_how_much():
+    found = outcome("epsilon-cap", declaring(LAPLACE), max_epsilon=2.0, max_delta=0.0)
+    assert found.sentence == "the file declares epsilon 5; max_epsilon allows at most 2, crossed by 3"
+
+
+@pytest.mark.parametrize("privacy", [None, *KEPT, BROKEN, CUT_NOISE])
+def test_an_epsilon_is_not_contradicted_without_exact_counts(privacy):
+    assert outcome("declared-epsilon-but-exact-counts", declaring(privacy)).result == "passed"
+
+
+def test_exact_counts_contradict_a_declared_epsilon():
+    found = outcome("declared-epsilon-but-exact-counts", declaring(EXACT))
+    assert found.result == "failed"
+    assert found.sentence == "the file declares epsilon 5, but the counts in the file are exact"
 
 
 @pytest.mark.parametrize(
@@ -198,3 +268,9 @@ def test_a_rule_says_why_it_exists_and_what_its_keys_mean(rule):
     assert RULES[rule].id == rule
     assert RULES[rule].rationale
     assert all(key.help and key.strictest in (min, max) for key in RULES[rule].keys.values())
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_on_the_artifact_says_what_to_do_and_one_on_findings_leaves_that_to_the_forest(rule):
+    assert RULES[rule].needs in (Findings, ArtifactFacts)
+    assert bool(RULES[rule].remedy) == (RULES[rule].needs is ArtifactFacts)

@@ -7,6 +7,7 @@ from itertools import permutations
 
 import pytest
 
+from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.gate import ArtifactFacts, Case, DataFacts, Examination
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check
@@ -25,11 +26,12 @@ def result(
     path: str = "a.joblib",
     adversary: str = "artifact",
     data: str | None = "train.csv",
+    privacy: Privacy | None = None,
 ):
     """Return what one item tells of a refused model."""
     examination = Examination(
         case=Case(path, data, adversary=adversary),
-        artifact=ArtifactFacts(path),
+        artifact=ArtifactFacts(path, privacy=privacy),
         data=DataFacts(data),
         domain=None,
         solver_status="refused",
@@ -62,6 +64,21 @@ def test_a_result_loses_nothing_as_json():
         1.235,
         {"build seconds": 0.123},
     )
+
+
+def test_the_privacy_that_a_file_declares_is_plain_in_json_and_null_where_it_declares_none():
+    declared = Privacy("gaussian", 0.5, 1e-5, 3.0, "sum", exact=True, broken_by=("its noise can be replayed",))
+    read = json.loads(render(result(privacy=declared)))
+    assert read["artifact"]["privacy"] == {
+        "mechanism": "gaussian",
+        "epsilon": 0.5,
+        "delta": 1e-5,
+        "scale": 3.0,
+        "rounding": "sum",
+        "exact": True,
+        "broken_by": ["its noise can be replayed"],
+    }
+    assert json.loads(render(result()))["artifact"]["privacy"] is None
 
 
 def test_no_number_that_json_lacks_is_rendered():

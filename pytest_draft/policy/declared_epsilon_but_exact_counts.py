@@ -1,0 +1,28 @@
+"""Rule ``declared-epsilon-but-exact-counts``: a file that declares an epsilon may not hold exact counts."""
+
+from __future__ import annotations
+
+from pytest_draft.gate import ArtifactFacts
+from pytest_draft.policy.rule import Outcome, Rule, Thresholds
+
+
+def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
+    """Fail when the file declares differential privacy and its counts are exact."""
+    if artifact.privacy is None:
+        return Outcome("passed", "the file declares no epsilon")
+    if artifact.privacy.exact:
+        return Outcome("failed", f"the file declares {artifact.claim}, but the counts in the file are exact")
+    return Outcome("passed", f"the file declares {artifact.claim}, and no exact counts were found in it")
+
+
+RULE = Rule(
+    id="declared-epsilon-but-exact-counts",
+    needs=ArtifactFacts,
+    keys={},
+    check=check,
+    rationale=(
+        "A declared epsilon is believed by whoever relies on the file. Exact counts give the training data away "
+        "whatever is declared."
+    ),
+    remedy="write the noisy counts to the file in place of the exact ones, or declare no epsilon; judge the new file",
+)
