@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.occurrences import occurrences
+from pytest_draft.attack.noisy import NoisyProblem, build_noisy, values_of
 from pytest_draft.attack.problem import Groups, IntArray, KnownRows, Noise, group_by_occurrences, split_by_values
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
@@ -26,13 +27,13 @@ ADVERSARIES = {
 }
 """What each adversary knows, by name."""
 
-SIDE_KNOWLEDGE = ("columns:NAME,... or columns:NUMBER", "rows:NUMBER or rows:SHARE%", "informed")
+SIDE_KNOWLEDGE = ("columns:NAME,... or columns:NUMBER", "rows:NUMBER or rows:SHARE%", "informed", "n-unknown")
 """What can stand behind an adversary's name, each after a ``+``."""
 
 MOST_INFORMED_ROWS = 100
 """Most rows that are taken as the unknown one of an informed adversary; of more rows a sample is."""
 
-_PART = re.compile(r"\+(?=columns:|rows:|informed(?:\+|$))")
+_PART = re.compile(r"\+(?=columns:|rows:|(?:informed|n-unknown)(?:\+|$))")
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,9 @@ class Adversary:
         The same, as a share of all rows in percent.
     informed : bool
         Whether all rows but one are known.
+    size_unknown : bool
+        Whether the number of rows is withheld, where the file does not tell it: a forest with noisy counts doesn't,
+        and the adversary is granted it otherwise (DRAFT-DP, SaTML 2026, section III).
     """
 
     name: str
@@ -59,6 +63,7 @@ class Adversary:
     rows: int = 0
     percent: float = 0.0
     informed: bool = False
+    size_unknown: bool = False
 
     @property
     def has_side_knowledge(self) -> bool:
@@ -88,9 +93,11 @@ class Adversary:
             told[kind] = value
         if "informed" in told and "rows" in told:
             raise _wrong(text, "'informed' knows all rows but one already; leave out 'rows'")
+        if "n-unknown" in told and len(told) > 1:
+            raise _wrong(text, "who knows rows or columns knows the number of rows; leave out 'n-unknown'")
         rows, percent = _rows(text, told["rows"]) if "rows" in told else (0, 0.0)
         columns = _columns(text, told["columns"]) if "columns" in told else ()
-        return cls(name, columns, rows, percent, "informed" in told)
+        return cls(name, columns, rows, percent, "informed" in told, "n-unknown" in told)
 
 
 def _wrong(text: str, problem: str) -> UsageError:
@@ -339,6 +346,48 @@ def told_occurrences(forest: Forest, adversary: str) -> IntArray:
             "rows were drawn with unequal chances, which the adversary 'published' does not know; not covered yet"
         )
     return np.ones((forest.n_trees, forest.n_samples), dtype=np.int64)
+
+
+def noisy_problem(
+    forest: Forest, domain: Domain, adversary: str, knowledge: Knowledge | None, n_rows: int | None
+) -> NoisyProblem:
+    """Return what an adversary knows of the rows behind noisy counts.
+
+    Parameters
+    ----------
+    forest : Forest
+        Releases noisy counts.
+    domain : Domain
+    adversary : str
+    knowledge : Knowledge or None
+        Not of an informed adversary.
+    n_rows : int or None
+        The number of training rows, where it is known to anybody.
+
+    Returns
+    -------
+    NoisyProblem
+        With a slot for each training row, in their order; without `n_rows`, or for an adversary that doesn't know it,
+        with slots for as many as there can be.
+    """
+    if n_rows is None or Adversary.parse(adversary).size_unknown:
+        n_rows, size_known = 0, False
+    else:
+        size_known = True
+    value = np.full((n_rows, len(domain.attributes)), -1, dtype=np.int32)
+    label = np.full(n_rows, -1, dtype=np.int64)
+    if knowledge is not None:
+        if domain.outside(knowledge.rows.astype(np.float64)):
+            raise DataError(
+                f"the domain of {one_line(domain.source)} excludes rows that the adversary knows: correct the domain"
+            )
+        if knowledge.attributes:
+            told = np.zeros((n_rows, domain.n_columns), dtype=np.float32)
+            told[:, list(knowledge.columns)] = knowledge.values
+            value = values_of(domain, told, knowledge.attributes)
+        value[knowledge.known] = values_of(domain, knowledge.rows)
+        label[knowledge.known] = knowledge.labels
+    return build_noisy(forest, domain, value, label, size_known=size_known)
 
 
 def _noise(forest: Forest, adversary: str) -> Noise:

@@ -25,6 +25,7 @@ from pytest_draft.adversary import (
 )
 from pytest_draft.artifact import Artifact, read
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.attack.exact import Search
 from pytest_draft.attack.generate import build_any
 from pytest_draft.attack.informed import exact_likelihood, rebuild_alone
@@ -33,12 +34,14 @@ from pytest_draft.attack.prove import Certificate
 from pytest_draft.attack.reconstruct import Reconstruction, reconstruct, seen_rows
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.attack.row_based import rebuild_row_by_row
-from pytest_draft.data import TrainingData, read_domain, read_table, training_data
+from pytest_draft.data import Holdout, TrainingData, holdout_of, read_domain, read_table, training_data
 from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import ArtifactError, DataError, DraftError, NotCoveredError, one_line
 from pytest_draft.evaluate.findings import Findings, contradiction, evaluate
 from pytest_draft.evaluate.identity import OR_IN_ANOTHER_ORDER, Identity, identify, identify_granted, truth_is_likelier
+from pytest_draft.evaluate.significance import caveats, rows_drawn
 from pytest_draft.progress import StageClock, Tell
+from pytest_draft.released import released
 from pytest_draft.timebox import TimeBox
 
 ATTACK_SHARE = 0.6
@@ -62,6 +65,8 @@ class Case:
         Name of the label column.
     domain : str or None
         Path of a domain file; None to infer the domain from the training data.
+    holdout : str or None
+        Path of rows of the same population that were not trained on, for the leak p-value.
     adversary : str
     seconds : float
         The time box, for everything.
@@ -82,6 +87,7 @@ class Case:
     data: str | None = None
     target: str | None = None
     domain: str | None = None
+    holdout: str | None = None
     adversary: str = "artifact"
     seconds: float = 60.0
     seed: int = 0
@@ -103,6 +109,32 @@ class ArtifactFacts:
     n_trees: int | None = None
     bootstrap: bool | None = None
     not_read: tuple[str, ...] = ()
+    privacy: Privacy | None = None
+
+    @property
+    def was_read(self) -> bool:
+        """Whether the file was read, so that what is said of it stands."""
+        return self.n_trees is not None
+
+    @property
+    def claim(self) -> str | None:
+        """The differential privacy that the file declares, as text; None where it declares none."""
+        if self.privacy is None:
+            return None
+        epsilon = f"epsilon {self.privacy.epsilon:g}"
+        return f"{epsilon} and delta {self.privacy.delta:g}" if self.privacy.delta else epsilon
+
+    @property
+    def contradictions(self) -> tuple[str, ...]:
+        """What in the file takes the declared privacy away, a phrase each; empty where nothing was found."""
+        if self.privacy is None:
+            return ()
+        found = []
+        if self.privacy.exact:
+            found.append("the counts in the file are exact: it is attacked as a forest without privacy")
+        if self.privacy.rounding == "noise":
+            found.append("its noise was cut to whole numbers before it was added, which this epsilon does not cover")
+        return (*found, *self.privacy.broken_by)
 
 
 @dataclass(frozen=True)
@@ -151,6 +183,8 @@ class Examination:
     versions : dict of str to str
     certificate : Certificate or None
         As in `Reconstruction`.
+    holdout : DataFacts or None
+        None where no holdout was read.
     """
 
     case: Case
@@ -167,6 +201,7 @@ class Examination:
     seconds: float
     versions: dict[str, str]
     certificate: Certificate | None = None
+    holdout: DataFacts | None = None
 
 
 def examine(
@@ -236,8 +271,10 @@ class _Steps:
         self.artifact: Artifact | None = None
         self.artifact_sha256: str | None = None
         self.data: TrainingData | None = None
+        self.holdout: Holdout | None = None
         self.domain: Domain | None = None
         self.knowledge: Knowledge | None = None
+        self.granted: tuple[str, ...] = ()
         self.reconstruction: Reconstruction | None = None
         self.findings: Findings | None = None
         self.status = "no data"
@@ -256,6 +293,7 @@ class _Steps:
             self.artifact = read(case.artifact)
             self.artifact_sha256 = self.artifact.sha256
             forest = self.artifact.forest
+            self._note_privacy()
             given = read_table(case.data) if self.given is None and case.data is not None else self.given
             if given is not None:
                 self.data = training_data(given, forest, case.target)
@@ -268,10 +306,57 @@ class _Steps:
                 raise DataError("neither training data nor a domain is given: add --draft-data")
             self._note_outside()
             self.knowledge = self._granted(forest, self.domain)
+            if case.holdout is not None and self.data is not None:
+                self.holdout = holdout_of(read_table(case.holdout), self.data, case.target)
+                self._require_holdout(self.data, self.holdout)
         return forest, self.domain
 
     def run(self, forest: Forest, domain: Domain) -> None:
         """Attack and evaluate what was read; each stage may raise."""
+        if forest.is_private:
+            self._run_private(forest, domain)
+        else:
+            self._run_counted(forest, domain)
+
+    def _run_private(self, forest: Forest, domain: Domain) -> None:
+        """Attack a forest that a mechanism of differential privacy has released."""
+        attack_box = self.attack_box
+        search = Search(attack_box, self.case.seed, self.case.workers, self.clock)
+        with self.clock("build"):
+            n_rows = None if self.data is None else self.data.n_rows
+            asked = released(forest, domain, self.case.adversary, self.knowledge, n_rows)
+        self.granted = asked.granted
+        self.notes += asked.notes
+        self.reasons += asked.reasons
+        self.reconstruction = asked.rebuild(search)
+        self._note_clock(attack_box, "attack")
+        self.status = self.reconstruction.status
+        if self.reconstruction.status == "infeasible":
+            raise InfeasibleError
+        if self.data is None:
+            self.reasons.append("no training data are given to compare with: add --draft-data")
+            return
+        with self.clock("identify"):
+            identity = asked.identity(self.data)
+        self._note_identity(identity)
+        if self.reconstruction.rows is None:
+            raise OutOfTimeError
+        limit, remedy = self._limit()
+        if asked.truth_is_likelier(self.data, self.reconstruction):
+            self.status = "not converged"
+            self.reasons.append(
+                f"the attack did not converge in {limit}: the training data explain the file better than all that it "
+                f"drew, so its error is only an upper bound; give it more with {remedy}"
+            )
+        elif self.reconstruction.status == "not converged":
+            self.reasons.append(
+                f"the attack did not converge in {limit}: it still found likelier datasets, so its error is only an "
+                f"upper bound; give it more with {remedy}"
+            )
+        self._evaluate(self.reconstruction, self.data, domain, identity)
+
+    def _run_counted(self, forest: Forest, domain: Domain) -> None:
+        """Attack a forest whose counts are those of its rows or draws."""
         case, attack_box = self.case, self.attack_box
         with self.clock("build"):
             groups = exchangeable_groups(forest, case.adversary, self.knowledge)
@@ -323,20 +408,28 @@ class _Steps:
             )
         n_rebuilt = len(self.reconstruction.rows)
         if n_rebuilt == len(self.data.rows if self.knowledge is None else self.knowledge.unknown):
-            with self.clock("evaluate"):
-                self.findings = evaluate(
-                    self.reconstruction,
-                    self.data,
-                    domain,
-                    identity,
-                    seed=case.seed,
-                    timebox=self.timebox,
-                    knowledge=self.knowledge,
-                )
-                self._note_clock(self.timebox, "evaluation")
-            wrong = contradiction(self.reconstruction, self.data, domain, identity, self.knowledge)
-            if wrong is not None:
-                self.reasons.append(wrong)
+            self._evaluate(self.reconstruction, self.data, domain, identity)
+
+    def _evaluate(self, reconstruction: Reconstruction, data: TrainingData, domain: Domain, identity: Identity) -> None:
+        """Measure what was rebuilt, and note what the figures cannot tell."""
+        with self.clock("evaluate"):
+            self.findings = evaluate(
+                reconstruction,
+                data,
+                domain,
+                identity,
+                seed=self.case.seed,
+                timebox=self.timebox,
+                knowledge=self.knowledge,
+                holdout=None if self.holdout is None else self.holdout.rows,
+            )
+            self._note_clock(self.timebox, "evaluation")
+        if self.holdout is not None:
+            informed = self.knowledge is not None and self.knowledge.informed
+            self.notes += caveats(self.findings.significance, self.holdout.rows, domain, informed)
+        wrong = contradiction(reconstruction, data, domain, identity, self.knowledge)
+        if wrong is not None:
+            self.reasons.append(wrong)
 
     def _truth_is_likelier(self, forest: Forest, problem: Problem) -> bool:
         if self.data is None or self.reconstruction is None:
@@ -406,6 +499,20 @@ class _Steps:
         if reason not in self.reasons:
             self.reasons.append(reason)
 
+    def _note_privacy(self) -> None:
+        """Warn of a declared privacy that the file itself contradicts."""
+        facts = self._artifact_facts()
+        self.notes += [f"declares {facts.claim}, but {phrase}" for phrase in facts.contradictions]
+
+    def _require_holdout(self, data: TrainingData, holdout: Holdout) -> None:
+        """Refuse a holdout that is too small to draw from, before any work."""
+        least = rows_drawn(data.n_rows if self.knowledge is None else len(self.knowledge.unknown))
+        if len(holdout.rows) < least:
+            raise DataError(
+                f"holdout {one_line(holdout.source)}: {len(holdout.rows):,} rows, and each draw takes {least:,}; give "
+                "at least twice as many rows, better ten times, or leave out --draft-holdout"
+            )
+
     def _note_outside(self) -> None:
         if self.data is None or self.domain is None:
             return
@@ -450,6 +557,7 @@ class _Steps:
             seconds=self.timebox.elapsed,
             versions=_versions(),
             certificate=rebuilt.certificate if rebuilt else None,
+            holdout=self._holdout_facts(),
         )
 
     def _statistics(self) -> dict[str, float]:
@@ -472,19 +580,27 @@ class _Steps:
             forest.n_trees,
             forest.bootstrap,
             artifact.not_read,
+            forest.privacy,
         )
 
     def _domain_facts(self) -> DomainFacts | None:
         if self.domain is None:
             return None
         side_knowledge = self.knowledge.granted if self.knowledge is not None else ()
-        return DomainFacts(self.domain.source, (*self.domain.granted, *side_knowledge))
+        return DomainFacts(self.domain.source, (*self.domain.granted, *self.granted, *side_knowledge))
 
     def _data_facts(self) -> DataFacts:
         data = self.data
         if data is None:
             return DataFacts(self.case.data)
         return DataFacts(data.source, data.sha256, data.n_rows, data.n_columns, data.unused)
+
+    def _holdout_facts(self) -> DataFacts | None:
+        holdout = self.holdout
+        if holdout is None:
+            return None
+        n_rows, n_columns = holdout.rows.shape
+        return DataFacts(holdout.source, holdout.sha256, n_rows, n_columns, holdout.unused)
 
 
 def too_little_memory(cap: int | None) -> str:

@@ -686,7 +686,7 @@ def _merge(
 ) -> tuple[Cells, IntArray]:
     """Return the cells, and the cell of each vector; vectors with other known values are never in one cell."""
     signature = np.stack([*leaves, combination.astype(np.int32)])
-    first, of_vector = _equal_columns(signature)
+    first, of_vector = equal_columns(signature)
     n_cells = len(first)
     values = []
     for attribute in domain.attributes:
@@ -704,7 +704,7 @@ def _merge(
     return cells, of_vector
 
 
-def _equal_columns(matrix: NDArray[np.int32]) -> tuple[IntArray, IntArray]:
+def equal_columns(matrix: NDArray[np.int32]) -> tuple[IntArray, IntArray]:
     """Return the first column of each set of equal columns, and the set of each column."""
     keys = np.random.default_rng(0).integers(1, 2**63, size=len(matrix), dtype=np.uint64)
     digest = np.zeros(matrix.shape[1], dtype=np.uint64)

@@ -22,7 +22,7 @@ from pytest_draft.attack.prove import Certificate, certify
 from pytest_draft.attack.refit import Evidence
 from pytest_draft.timebox import TimeBox
 
-Status = Literal["unique", "consistent", "likeliest", "not converged", "infeasible", "no solution"]
+Status = Literal["unique", "consistent", "optimal", "likeliest", "not converged", "infeasible", "no solution"]
 
 _MOST_TRIES = 200
 _PROOF_EFFORT = 2.0
@@ -39,7 +39,8 @@ class Reconstruction:
     ----------
     status : str
         ``unique``: residual 0, and proved that the domain allows no other dataset with residual 0;
-        ``consistent``: residual 0; ``likeliest``: occurrences unknown, and no likelier dataset was found;
+        ``consistent``: residual 0; ``likeliest``: occurrences unknown or counts noisy, and no likelier dataset was
+        found; ``optimal``: counts noisy, and proved that no dataset of the domain is likelier;
         ``not converged``: a dataset with a residual; ``infeasible``: proved that
         no dataset of the domain has residual 0; ``no solution``: the time was out before there was one.
     rows : ndarray of float32, shape (n_rows, n_columns), or None
@@ -61,7 +62,10 @@ class Reconstruction:
         unknown occurrences, the rows that its leaves lack.
     log_posterior : float or None
         With unknown occurrences: what the likeliest dataset was chosen by (`log_posterior`), which the truth's must
-        not exceed.
+        not exceed. With noise: the highest log-likelihood among the datasets that the guess was made of, and one
+        standard deviation of it.
+    log_likelihood, bound : float or None
+        With noise: of `consistent`, and what no dataset of the domain exceeds.
     reproduced_trees : int or None
         Trees that grow again from the reconstruction; None where that was not tried.
     certificate : Certificate or None
@@ -85,6 +89,8 @@ class Reconstruction:
     cut_short: bool = False
     consistent: NDArray[np.float32] | None = None
     log_posterior: float | None = None
+    log_likelihood: float | None = None
+    bound: float | None = None
     certificate: Certificate | None = None
     seen: BoolArray | None = None
     statistics: Mapping[str, float] = field(default_factory=dict)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from pytest_draft.studies import agreement, gate, grid, side_by_side, startup
+from pytest_draft.studies import agreement, gate, grid, informed, side_by_side, startup
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -50,6 +50,14 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--seconds", type=float, default=60.0)
     command.add_argument("--jobs", type=int, default=1, help="attacks at a time")
     command.add_argument("--threads", type=int, default=2, help="of each attack")
+    command = studies.add_parser("informed", help="all rows but one known, beside DRAFT-DP's published runs")
+    command.add_argument("--datasets", type=Path, required=True, help="folder of compas.csv, adult.csv, ...")
+    command.add_argument("--published", type=Path, required=True, help="draft_dp_informed_runs.csv")
+    command.add_argument("--names", nargs="+", default=list(informed.N_ROWS), choices=list(informed.N_ROWS))
+    command.add_argument("--epsilons", type=float, nargs="+", default=list(informed.EPSILONS))
+    command.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="the authors': 0 to 9")
+    command.add_argument("--jobs", type=int, default=1, help="runs at a time")
+    command.add_argument("--reconn", action="store_true", help="train the reconstruction network too; needs PyTorch")
     return parser
 
 
@@ -78,6 +86,16 @@ def main() -> None:
             seconds=arguments.seconds,
             jobs=arguments.jobs,
             workers=arguments.threads,
+        )
+    elif arguments.study == "informed":
+        informed.run(
+            arguments.datasets,
+            arguments.published,
+            arguments.names,
+            arguments.epsilons,
+            arguments.seeds,
+            jobs=arguments.jobs,
+            network=arguments.reconn,
         )
     elif arguments.study == "agreement":
         sys.exit(1 if agreement.run(arguments.instances, arguments.seed) else 0)

@@ -13,7 +13,7 @@ from pytest_draft.attack import problem as limits
 from pytest_draft.attack.exact import Search
 from pytest_draft.attack.problem import (
     InfeasibleError,
-    _equal_columns,
+    equal_columns,
     build,
     group_by_occurrences,
     leaf_positions,
@@ -171,7 +171,7 @@ def test_cells_split_all_vectors_by_their_leaves_and_nothing_else(publish, leave
     np.testing.assert_array_equal(widths.prod(axis=1), problem.cells.n_vectors)
 
 
-def test_equal_columns_are_found_also_where_their_hashes_collide(monkeypatch):
+def testequal_columns_are_found_also_where_their_hashes_collide(monkeypatch):
     class Zeros:
         def integers(self, *_, size, dtype):
             return np.zeros(size, dtype)
@@ -182,7 +182,7 @@ def test_equal_columns_are_found_also_where_their_hashes_collide(monkeypatch):
         with monkeypatch.context() as patched:
             if collide:
                 patched.setattr(np.random, "default_rng", lambda _: Zeros())
-            first, of_column = _equal_columns(matrix)
+            first, of_column = equal_columns(matrix)
         assert len(first) == expected.shape[1]
         np.testing.assert_array_equal(matrix[:, first[of_column]], matrix)
         assert len(set(zip(of_column.tolist(), where.ravel().tolist(), strict=True))) == len(first)

@@ -1,0 +1,64 @@
+"""The attack on a forest that released noisy counts: in goes a `NoisyProblem`, out comes a `Reconstruction`."""
+
+from __future__ import annotations
+
+from pytest_draft.attack.exact import Search
+from pytest_draft.attack.noisy import NoisyProblem, sample_posterior
+from pytest_draft.attack.noisy_optimum import find_optimum
+from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError
+from pytest_draft.attack.reconstruct import Reconstruction, Status
+
+SAMPLING_SHARE = 0.7
+"""Share of the attack's time that drawing datasets may take; the rest is for the likeliest one and its proof."""
+
+
+def rebuild_from_noise(problem: NoisyProblem, search: Search) -> Reconstruction:
+    """Rebuild the rows that the adversary does not know.
+
+    Parameters
+    ----------
+    problem : NoisyProblem
+    search : Search
+
+    Returns
+    -------
+    Reconstruction
+        Its rows are the consensus of the posterior; `consistent` is the likeliest dataset that was found, with its
+        log-likelihood and a bound. ``optimal``: proved that no dataset of the domain is likelier. ``not converged``:
+        cooling more slowly still led to likelier datasets.
+    """
+    figures = search.clock.figures
+    box = search.timebox.first(SAMPLING_SHARE)
+    try:
+        drawn = sample_posterior(problem, Search(box, search.seed, search.workers, search.clock))
+    except OutOfTimeError:
+        return Reconstruction("no solution", None, None, None, None, False, None, statistics=figures)
+    except InfeasibleError:
+        return Reconstruction("infeasible", None, None, None, None, False, None, statistics=figures)
+    figures.update(drawn.figures)
+    known = problem.known
+    unknown = ~known[: len(drawn.guess)]
+    optimum = None
+    if not search.timebox.over:
+        optimum = find_optimum(problem, drawn.value[unknown], drawn.label[unknown], search)
+    likeliest, value, label = drawn.log_likelihood, drawn.value[unknown], drawn.label[unknown]
+    if optimum is not None:
+        likeliest, value, label = optimum.log_likelihood, optimum.value, optimum.label
+    status: Status = "likeliest" if drawn.settled else "not converged"
+    if drawn.settled and optimum is not None and optimum.proved:
+        status = "optimal"
+    return Reconstruction(
+        status=status,
+        rows=drawn.guess[unknown],
+        consistent=problem.encoded(value),
+        labels=label,
+        cells=None,
+        free=drawn.free[unknown],
+        ordered=False,
+        residual=None,
+        cut_short=not drawn.settled,
+        log_posterior=drawn.log_likelihood + drawn.spread,
+        log_likelihood=likeliest,
+        bound=None if optimum is None else optimum.bound,
+        statistics=figures,
+    )

@@ -1,0 +1,119 @@
+"""Trees as tests of a domain's values: in go a forest and a domain, out come arrays that compiled code walks.
+
+A row is the index of its value in each attribute, and a node tells from the index alone where the row goes. So a leaf
+is found without encoding a row, and domains that cannot be enumerated are walked as fast as small ones.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.domain import Domain
+
+Int32 = NDArray[np.int32]
+
+
+class Walks(NamedTuple):
+    """All trees of a forest in one numbering of nodes, and one of leaves.
+
+    Attributes
+    ----------
+    root : ndarray of int32, shape (n_trees,)
+    attribute : ndarray of int32, shape (n_nodes,)
+        The attribute that a node tests; ``-1 - leaf`` at leaves.
+    start : ndarray of int32, shape (n_nodes,)
+        Where a node's answers begin in `left`.
+    left : ndarray of int8, shape (n_answers,)
+        Whether each value of the tested attribute goes left.
+    child : ndarray of int32, shape (2 * n_nodes,)
+        Right and left child of each node.
+    """
+
+    root: Int32
+    attribute: Int32
+    start: Int32
+    left: NDArray[np.int8]
+    child: Int32
+
+    @classmethod
+    def of(cls, forest: Forest, domain: Domain) -> Walks:
+        """Return the trees of a forest; leaves are numbered tree by tree, as in `Tree.leaves`."""
+        owner, place = np.empty(domain.n_columns, dtype=np.int64), np.empty(domain.n_columns, dtype=np.int64)
+        for a, one in enumerate(domain.attributes):
+            owner[list(one.columns)] = a
+            place[list(one.columns)] = np.arange(len(one.columns))
+        encoded = [one.encoded(np.arange(one.n_values)) for one in domain.attributes]
+        root, attribute, start, left, child = [], [], [], [], []
+        n_nodes = n_leaves = n_answers = 0
+        for tree in forest.trees:
+            inner = tree.left >= 0
+            tested = np.where(inner, owner[tree.feature], -1)
+            attribute.append(np.where(inner, tested, -n_leaves - np.cumsum(~inner)))
+            answers = [
+                encoded[tested[node]][:, place[tree.feature[node]]] <= tree.threshold[node]
+                for node in np.flatnonzero(inner)
+            ]
+            sizes = np.zeros(tree.n_nodes, dtype=np.int64)
+            sizes[inner] = [len(answer) for answer in answers]
+            start.append(n_answers + np.cumsum(sizes) - sizes)
+            left += answers
+            child.append(np.stack([tree.right, tree.left], axis=1).ravel() + n_nodes)
+            root.append(n_nodes)
+            n_nodes, n_leaves, n_answers = (
+                n_nodes + tree.n_nodes,
+                n_leaves + int((~inner).sum()),
+                int(n_answers + sizes.sum()),
+            )
+        return cls(
+            np.array(root, dtype=np.int32),
+            np.concatenate(attribute).astype(np.int32),
+            np.concatenate(start).astype(np.int32),
+            np.concatenate([*left, np.zeros(1, dtype=np.bool_)]).astype(np.int8),
+            np.concatenate(child).astype(np.int32),
+        )
+
+
+@njit(cache=True, nogil=True, inline="always")
+def leaf_of(walks: Walks, tree: int, row: Int32) -> int:
+    """Return the leaf that a row reaches in one tree."""
+    node = walks.root[tree]
+    while walks.attribute[node] >= 0:
+        goes_left = walks.left[walks.start[node] + row[walks.attribute[node]]]
+        node = walks.child[2 * node + goes_left]
+    return int(-1 - walks.attribute[node])
+
+
+@njit(cache=True, nogil=True, inline="always")
+def tested_by(walks, tree, row):  # type: ignore[no-untyped-def]
+    """Return which attributes a row's way through one tree tests, as bits; those 64 apart share one."""
+    node, bits = walks.root[tree], np.uint64(0)
+    while walks.attribute[node] >= 0:
+        bits |= np.uint64(1) << np.uint64(walks.attribute[node] & 63)
+        goes_left = walks.left[walks.start[node] + row[walks.attribute[node]]]
+        node = walks.child[2 * node + goes_left]
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def leaves_of(walks: Walks, values: Int32) -> Int32:
+    """Return the leaf of each row in each tree.
+
+    Parameters
+    ----------
+    walks : Walks
+    values : ndarray of int32, shape (n_rows, n_attributes)
+
+    Returns
+    -------
+    ndarray of int32, shape (n_rows, n_trees)
+    """
+    leaves = np.empty((len(values), len(walks.root)), dtype=np.int32)
+    for row in range(len(values)):
+        for tree in range(len(walks.root)):
+            leaves[row, tree] = leaf_of(walks, tree, values[row])
+    return leaves

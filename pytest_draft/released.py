@@ -1,0 +1,130 @@
+"""Forests released by a mechanism of differential privacy: in go forest, domain and knowledge, out come the answers.
+
+Which attack fits what was released, whether the given rows can be behind it, and whether the attack found datasets that
+explain it as well as they do: `released` chooses, and the gate asks.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pytest_draft.adversary import Adversary, Knowledge, noisy_problem
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.exact import Search
+from pytest_draft.attack.labels import labels_log_posterior, parts_of, rebuild_from_labels, reveals
+from pytest_draft.attack.private import rebuild_from_noise
+from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.data import TrainingData
+from pytest_draft.domain import Domain
+from pytest_draft.errors import DataError, NotCoveredError
+from pytest_draft.evaluate.identity import Identity, entries_of, identify_noisy
+
+_ROUNDING = 1e-6
+
+
+class Released(Protocol):
+    """What the gate asks of a forest that a mechanism has released."""
+
+    @property
+    def granted(self) -> tuple[str, ...]:
+        """What the adversary is told besides its side knowledge, in words."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of such a file."""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why no attack here can make it pass; empty where nothing stands in the way."""
+
+    def rebuild(self, search: Search) -> Reconstruction:
+        """Attack it."""
+
+    def identity(self, data: TrainingData) -> Identity:
+        """Say whether the rows can be those that it was trained on."""
+
+    def truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
+        """Return whether the attack has stopped short of datasets that are as likely as the truth."""
+
+
+def released(
+    forest: Forest, domain: Domain, adversary: str, knowledge: Knowledge | None, n_rows: int | None
+) -> Released:
+    """Return the answers for what a private forest has released.
+
+    Parameters
+    ----------
+    forest : Forest
+        `Forest.is_private`.
+    domain : Domain
+    adversary : str
+    knowledge : Knowledge or None
+        Its side knowledge.
+    n_rows : int or None
+        Number of training rows, where somebody knows it.
+    """
+    if forest.privacy is not None and forest.privacy.counts:
+        return _NoisyCounts(forest, domain, adversary, knowledge, n_rows)
+    return _Labels(forest, domain, adversary, knowledge, n_rows)
+
+
+class _NoisyCounts:
+    """A forest with noise on the class counts of its leaves."""
+
+    notes: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+    def __init__(
+        self, forest: Forest, domain: Domain, adversary: str, knowledge: Knowledge | None, n_rows: int | None
+    ) -> None:
+        if knowledge is not None and knowledge.informed:
+            raise NotCoveredError("an informed adversary on noisy counts is not covered yet")
+        self._forest = forest
+        self._problem = noisy_problem(forest, domain, adversary, knowledge, n_rows)
+        size_known = self._problem.n_rows[0] == self._problem.n_rows[1]
+        self.granted = ("number of training rows",) if size_known else ()
+
+    def rebuild(self, search: Search) -> Reconstruction:
+        return rebuild_from_noise(self._problem, search)
+
+    def identity(self, data: TrainingData) -> Identity:
+        return identify_noisy(self._forest, self._problem.noise, data.rows, data.labels)
+
+    def truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
+        released, true = entries_of(self._forest, data.rows, data.labels)
+        truth = float(self._problem.noise.log_probability(released, true).sum())
+        return reconstruction.log_posterior is None or truth > reconstruction.log_posterior + _ROUNDING
+
+
+class _Labels:
+    """diffprivlib's own forest: a label for each leaf, and nothing else of its rows."""
+
+    def __init__(
+        self, forest: Forest, domain: Domain, adversary: str, knowledge: Knowledge | None, n_rows: int | None
+    ) -> None:
+        if knowledge is not None or Adversary.parse(adversary).size_unknown:
+            raise NotCoveredError(
+                f"the adversary {adversary!r} on a forest that releases labels only is not covered yet; "
+                "'artifact' and 'published' are"
+            )
+        if n_rows is None:
+            raise DataError("a forest that releases labels only does not tell how many rows it had: add --draft-data")
+        self._forest, self._domain, self._n_rows = forest, domain, n_rows
+        self.granted = ("number of training rows",)
+        self.notes = reveals(forest)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        broken_by = () if self._forest.privacy is None else self._forest.privacy.broken_by
+        return tuple(f"{phrase}, which no attack here uses yet: whoever uses that gets closer" for phrase in broken_by)
+
+    def rebuild(self, search: Search) -> Reconstruction:
+        return rebuild_from_labels(self._forest, self._domain, self._n_rows, search)
+
+    def identity(self, data: TrainingData) -> Identity:
+        return Identity("unknown", "labels alone do not tell whether this forest was trained on these rows")
+
+    def truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
+        parts = parts_of(self._forest, data.n_rows)
+        truth = labels_log_posterior(self._forest, self._domain, data.rows, data.labels, parts)
+        return reconstruction.log_posterior is None or truth > reconstruction.log_posterior + _ROUNDING
