@@ -48,7 +48,6 @@ _TEMPERATURES = (0.7, 0.1)
 _COOLING_SWEEPS = 12
 _SAMPLES = 32
 _SAMPLING_SHARE = 0.6
-_GUESSES = 2
 _IMAGINED = 8
 _PART_SECONDS = 0.2
 _SECONDS_PER_TERM = 1.5e-9  # measured: one value of one condition of one leaf
@@ -654,7 +653,7 @@ def rebuild_from_labels(forest: Forest, domain: Domain, n_rows: int, search: Sea
                 sweep(temperature, search.timebox)
     best = max(chains, key=lambda chain: chain.best_log_posterior)
     with search.clock("agree"):
-        guess = _agreed([_rows_of(value, domain) for value, _ in samples], domain, search.timebox)
+        guess = _agreed([_rows_of(value, domain) for value, _ in samples], parts, domain, search.timebox)
     value, label = best.best
     several = np.array([attribute.n_values > 1 for attribute in domain.attributes])
     return Reconstruction(
@@ -678,15 +677,13 @@ def _most_of(timebox: TimeBox) -> TimeBox:
     return replace(timebox, seconds=seconds, effort=timebox.meter.spent + _SAMPLING_SHARE * timebox.effort_left)
 
 
-def _agreed(samples: Sequence[Rows], domain: Domain, timebox: TimeBox) -> Rows:
-    """Return the guess with the least expected error: one of some samples, or the consensus of many."""
-    n_rows = len(samples[0])
-    if n_rows > MOST_ROWS:
+def _agreed(samples: Sequence[Rows], parts: IntArray, domain: Domain, timebox: TimeBox) -> Rows:
+    """Return the guess with the least expected error: a sample, or a consensus, within each tree's rows or of all."""
+    if len(parts) > MOST_ROWS:
         return samples[0]
     imagined, others = samples[: len(samples) // 2][:_IMAGINED], samples[len(samples) // 2 :]
-    anyone = np.zeros(n_rows, dtype=np.int64)  # which tree saw a row has no part in the error
-    agreed = consensus(others[0], others[1:], anyone, domain, timebox)
-    return closest_to_all([agreed, *others[:_GUESSES]], imagined, domain, timebox)
+    agreed = [consensus(others[0], others[1:], group, domain, timebox) for group in (parts, np.zeros_like(parts))]
+    return closest_to_all([*agreed, others[0]], imagined, domain, timebox)
 
 
 def _disagreement(traces: Sequence[Sequence[float]]) -> float | None:

@@ -262,14 +262,15 @@ def sample_posterior(problem: NoisyProblem, search: Search) -> Posterior:
             if best and not all(ended):
                 break  # the last ones were cooled as slowly as time allows
             best = chains
-            reached = float(np.mean([chain.log_likelihood for chain in chains]))
-            search.clock.note("log-likelihood", reached)
+            reached = np.array([chain.log_likelihood for chain in chains])
+            search.clock.note("log-likelihood", float(reached.mean()))
             if not all(ended):
                 break
-            settled = reached <= level + _ENOUGH
+            chance = float(reached.std()) / np.sqrt(_CHAINS)
+            settled = float(reached.mean()) <= level + max(_ENOUGH, chance)
             if settled:
                 break
-            level, n_sweeps = max(level, reached), 2 * n_sweeps
+            level, n_sweeps = max(level, float(reached.mean())), 2 * n_sweeps
     if not best:
         raise OutOfTimeError
     with search.clock("sample"), ThreadPoolExecutor(search.workers) as pool:

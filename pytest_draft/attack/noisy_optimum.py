@@ -35,9 +35,10 @@ _COLUMNS = 300
 _ROUNDS = 40
 _PRICE = 1e-7
 _SAME_SLOPE = 1e-10
-_MET = 1e-6
+_MET = 1e-3  # the solver's own tolerances add up to less
+_MOST_SECONDS = 10.0
+_MOST_SECONDS_OF_MATCHES = 3.0  # what is not met by then is not met in minutes
 _MOST_IN_PROGRAM = 20_000
-_NODES = 2_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,13 +231,14 @@ class _Program:
         integral[: len(columns)] = 1
         if not self._concave:
             integral[len(columns) + 2 * len(self._entries) :] = 1
+        most = _MOST_SECONDS if self._concave else _MOST_SECONDS_OF_MATCHES
         before = search.timebox.elapsed
         found = milp(
             cost,
             constraints=LinearConstraint(matrix, lower, upper),
             bounds=Bounds(0.0, high),
             integrality=integral,
-            options={"time_limit": max(search.timebox.remaining, 0.1), "mip_rel_gap": 0.0, "node_limit": _NODES},
+            options={"time_limit": min(most, max(search.timebox.remaining, 0.1)), "mip_rel_gap": 0.0},
         )
         search.timebox.spend(search.timebox.elapsed - before)
         at_zero = self._at_zero if self._concave else self._at_best()

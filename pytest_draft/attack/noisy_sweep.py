@@ -80,6 +80,14 @@ class Rows(NamedTuple):
     tested: NDArray[np.uint64]
 
 
+class _Scratch(NamedTuple):
+    """Room that every step uses again: leaves by value and tree, log-weights, trees."""
+
+    leaf: Int32
+    weight: FloatArray
+    tree: IntArray
+
+
 class Mixture(NamedTuple):
     """The prior, as counts of what the present rows hold in each component.
 
@@ -152,23 +160,26 @@ def _count(rows: Rows, mixture: Mixture, row: int, step: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _draw_value(walks, evidence, counts, rows, mixture, row, attribute, temperature, leaf, weight, rng):  # type: ignore[no-untyped-def]
+def _draw_value(walks, evidence, counts, rows, mixture, row, attribute, temperature, scratch, rng):  # type: ignore[no-untyped-def]
     """Draw one value of one row anew."""
-    values = rows.value[row]
+    values, leaf, weight, testing = rows.value[row], scratch.leaf, scratch.weight, scratch.tree
     before, offset = values[attribute], mixture.offset[attribute]
     n_values = mixture.offset[attribute + 1] - offset
     n_classes, label, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
-    bit = np.uint64(1) << np.uint64(attribute & 63)
+    bit, n_testing = np.uint64(1) << np.uint64(attribute & 63), 0
+    for tree in range(len(walks.root)):
+        if rows.tested[row, tree] & bit:
+            testing[n_testing] = tree
+            n_testing += 1
     for value in range(n_values):
         change = 0.0
         if value != before:
             values[attribute] = value
-            for tree in range(len(walks.root)):
-                if rows.tested[row, tree] & bit:
-                    here, there = rows.leaf[row, tree], leaf_of(walks, tree, values)
-                    leaf[value, tree] = there
-                    if here != there:
-                        change += counts.less[here * n_classes + label] + counts.more[there * n_classes + label]
+            for tree in testing[:n_testing]:
+                here, there = rows.leaf[row, tree], leaf_of(walks, tree, values)
+                leaf[value, tree] = there
+                if here != there:
+                    change += counts.less[here * n_classes + label] + counts.more[there * n_classes + label]
         others = mixture.values[k, offset + value] - (value == before)
         weight[value] = change / temperature + math.log(others + mixture.weight[offset + value])
     value = _drawn(weight, n_values, rng)
@@ -177,13 +188,12 @@ def _draw_value(walks, evidence, counts, rows, mixture, row, attribute, temperat
         return
     mixture.values[k, offset + before] -= 1
     mixture.values[k, offset + value] += 1
-    for tree in range(len(walks.root)):
-        if rows.tested[row, tree] & bit:
-            here, there = rows.leaf[row, tree], leaf[value, tree]
-            if here != there:
-                _move(evidence, counts, here * n_classes + label, there * n_classes + label)
-                rows.leaf[row, tree] = there
-            rows.tested[row, tree] = tested_by(walks, tree, values)
+    for tree in testing[:n_testing]:
+        here, there = rows.leaf[row, tree], leaf[value, tree]
+        if here != there:
+            _move(evidence, counts, here * n_classes + label, there * n_classes + label)
+            rows.leaf[row, tree] = there
+        rows.tested[row, tree] = tested_by(walks, tree, values)
 
 
 @njit(cache=True, nogil=True)
@@ -298,8 +308,9 @@ def sweep(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, co
     rng : numpy.random.Generator
     """
     n_values = (mixture.offset[1:] - mixture.offset[:-1]).max()
-    leaf = np.empty((n_values, len(walks.root)), dtype=np.int32)
+    n_trees = len(walks.root)
     weight = np.empty(max(n_values, mixture.labels.shape[0], mixture.labels.shape[1]))
+    scratch = _Scratch(np.empty((n_values, n_trees), np.int32), weight, np.empty(n_trees, np.int64))
     for step in range(n_sweeps):
         temperature = hot * (cold / hot) ** (step / max(1, n_sweeps - 1))
         for row in range(len(rows.value)):
@@ -307,7 +318,7 @@ def sweep(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, co
                 continue
             for a in range(rows.value.shape[1]):
                 if rows.open_value[row, a]:
-                    _draw_value(walks, evidence, counts, rows, mixture, row, a, temperature, leaf, weight, rng)
+                    _draw_value(walks, evidence, counts, rows, mixture, row, a, temperature, scratch, rng)
             if rows.open_label[row]:
                 _draw_label(evidence, counts, rows, mixture, row, temperature, weight, rng)
             if len(mixture.rows) > 1:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from pytest_draft.studies import agreement, gate, grid, informed, side_by_side, startup
+from pytest_draft.studies import agreement, gate, grid, informed, private, side_by_side, startup
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -58,6 +58,20 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="the authors': 0 to 9")
     command.add_argument("--jobs", type=int, default=1, help="runs at a time")
     command.add_argument("--reconn", action="store_true", help="train the reconstruction network too; needs PyTorch")
+    command = studies.add_parser("private", help="private forests, beside DRAFT-DP's published runs")
+    command.add_argument("--datasets", type=Path, required=True, help="folder of compas.csv, adult.csv, ...")
+    command.add_argument("--published", type=Path, required=True, help="folder of draft_dp_runs.csv and the like")
+    command.add_argument("--names", nargs="+", default=list(gate.TARGETS), choices=list(gate.TARGETS))
+    command.add_argument("--trees", type=int, nargs="+", default=[1, 5, 10, 20, 30])
+    command.add_argument("--depth", type=int, nargs="+", default=[3, 5, 7])
+    command.add_argument("--epsilons", type=float, nargs="+", default=[0.1, 1, 5, 10, 20, 30])
+    command.add_argument("--known", type=int, nargs="+", default=[0], help="numbers of known attributes")
+    command.add_argument("--seeds", type=int, nargs="+", default=[0, 1], help="the authors': 0 to 4")
+    command.add_argument("--size", default="known", choices=["known", "unknown"], help="the number of rows")
+    command.add_argument("--rounding", default="noise", choices=["noise", "sum"], help="n + int(Y) or int(n + Y)")
+    command.add_argument("--seconds", type=float, default=30.0)
+    command.add_argument("--jobs", type=int, default=1, help="attacks at a time")
+    command.add_argument("--threads", type=int, default=2, help="of each attack")
     return parser
 
 
@@ -96,6 +110,18 @@ def main() -> None:
             arguments.seeds,
             jobs=arguments.jobs,
             network=arguments.reconn,
+        )
+    elif arguments.study == "private":
+        private.run(
+            arguments.datasets,
+            arguments.published,
+            private.settings_of(arguments.names, arguments.trees, arguments.depth, arguments.epsilons, arguments.known),
+            arguments.seeds,
+            size_known=arguments.size == "known",
+            rounding=arguments.rounding,
+            seconds=arguments.seconds,
+            jobs=arguments.jobs,
+            workers=arguments.threads,
         )
     elif arguments.study == "agreement":
         sys.exit(1 if agreement.run(arguments.instances, arguments.seed) else 0)

@@ -101,6 +101,8 @@ def run(
     ImportError
         Without diffprivlib, or with `network` without PyTorch.
     """
+    if network:
+        reconn.pytorch()
     theirs = pd.read_csv(published)
     configurations = [(name, epsilon) for name in names for epsilon in epsilons]
     runs = joblib.Parallel(jobs, return_as="generator")(

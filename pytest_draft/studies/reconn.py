@@ -29,13 +29,19 @@ LEARNING_RATE = 1e-3
 WEIGHT_DECAY = 1e-4
 
 
-def available() -> bool:
-    """Return whether PyTorch can be imported."""
+def pytorch() -> Any:
+    """Return the module ``torch``.
+
+    Raises
+    ------
+    ImportError
+        Without PyTorch, saying what to install.
+    """
     try:
-        import torch  # noqa: F401
+        import torch
     except ImportError:
-        return False
-    return True
+        raise ImportError("the reconstruction network needs PyTorch: pip install 'pytest-draft[reconn]'") from None
+    return torch
 
 
 def shadow_pairs(
@@ -53,7 +59,7 @@ def shadow_pairs(
     n_rows : int
         N; at most `n_auxiliary`.
     seed : int
-        Pair ``i`` is drawn with ``seed + i``, as the authors do.
+        Pair ``i`` is drawn with ``seed + i``, as the authors do; pair 0 has the noise of the forest of that seed.
     n_pairs : int
 
     Returns
@@ -112,7 +118,7 @@ def train(inputs: Rows, targets: Rows, seed: int) -> Any:
     ImportError
         Without PyTorch.
     """
-    torch = _torch()
+    torch = pytorch()
     torch.manual_seed(seed)
     layers: list[Any] = []
     width = inputs.shape[1]
@@ -144,7 +150,7 @@ def rebuilt(network: Any, inputs: Rows) -> Rows:
     ndarray of float32, shape (n_unknown, n_columns)
         Zeros and ones; one-hot groups can be broken.
     """
-    torch = _torch()
+    torch = pytorch()
     with torch.no_grad():
         logits: Rows = network(torch.from_numpy(inputs)).numpy()
     return (logits >= 0).astype(np.float32)
@@ -156,11 +162,3 @@ def _noise(forest: Forest) -> float:
     if privacy is None or privacy.mechanism != "laplace" or privacy.rounding != "noise":
         raise ValueError("shadow forests are made for counts that are released as n + int(Laplace)")
     return privacy.scale
-
-
-def _torch() -> Any:
-    try:
-        import torch
-    except ImportError:
-        raise ImportError("the reconstruction network needs PyTorch: pip install 'pytest-draft[reconn]'") from None
-    return torch
