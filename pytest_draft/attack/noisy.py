@@ -257,14 +257,15 @@ def sample_posterior(problem: NoisyProblem, search: Search) -> Posterior:
             if best and not search.timebox.allows(cost / min(search.workers, _CHAINS)):
                 break
             chains = [_Chain(problem, evidence, [search.seed, 8, turn, c]) for c in range(_CHAINS)]
-            ended = list(pool.map(lambda chain, n=n_sweeps: chain.cool(n, search), chains))
+            slices = list(pool.map(lambda chain, n=n_sweeps: chain.cool(n, search), chains))
             search.timebox.spend(cost)
-            if best and not all(ended):
+            ended = min(slices) == _SLICES
+            if not min(slices) or (best and not ended):
                 break  # the last ones were cooled as slowly as time allows
             best = chains
             reached = np.array([chain.log_likelihood for chain in chains])
             search.clock.note("log-likelihood", float(reached.mean()))
-            if not all(ended):
+            if not ended:
                 break
             chance = float(reached.std()) / np.sqrt(_CHAINS)
             settled = float(reached.mean()) <= level + max(_ENOUGH, chance)
@@ -313,14 +314,14 @@ class _Chain:
         self.highest = -np.inf
         self.top = self._dataset()
 
-    def cool(self, n_sweeps: int, search: Search) -> bool:
-        """Cool the dataset; return whether that came to its end."""
-        temperatures = np.geomspace(_HOT, _COLD, _SLICES + 1)
-        for hot, cold in pairwise(temperatures.tolist()):
+    def cool(self, n_sweeps: int, search: Search) -> int:
+        """Cool the dataset; return how many of `_SLICES` steps that came to."""
+        temperatures = np.geomspace(_HOT, _COLD, _SLICES + 1).tolist()
+        for done, (hot, cold) in enumerate(pairwise(temperatures)):
             if search.timebox.remaining <= 0.0:
-                return False
+                return done
             self._sweep(n_sweeps // _SLICES, hot, cold)
-        return True
+        return _SLICES
 
     def sample(self, size: int, search: Search) -> None:
         """Keep datasets of one size, one every few sweeps."""

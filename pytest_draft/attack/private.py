@@ -12,13 +12,15 @@ SAMPLING_SHARE = 0.7
 """Share of the attack's time that drawing datasets may take; the rest is for the likeliest one and its proof."""
 
 
-def rebuild_from_noise(problem: NoisyProblem, search: Search) -> Reconstruction:
+def rebuild_from_noise(problem: NoisyProblem, search: Search, *, prove: bool = True) -> Reconstruction:
     """Rebuild the rows that the adversary does not know.
 
     Parameters
     ----------
     problem : NoisyProblem
     search : Search
+    prove : bool
+        Whether to look for the likeliest dataset and its bound.
 
     Returns
     -------
@@ -39,7 +41,7 @@ def rebuild_from_noise(problem: NoisyProblem, search: Search) -> Reconstruction:
     known = problem.known
     unknown = ~known[: len(drawn.guess)]
     optimum = None
-    if not search.timebox.over:
+    if prove and not search.timebox.over:
         optimum = find_optimum(problem, drawn.value[unknown], drawn.label[unknown], search)
     likeliest, value, label = drawn.log_likelihood, drawn.value[unknown], drawn.label[unknown]
     if optimum is not None:

@@ -239,7 +239,7 @@ def evaluate(
     if n_rebuilt != len(truth):
         if comparison.alone:
             raise ValueError("rows that were attacked one by one are compared one by one: as many are needed")
-        chosen = _as_many(len(truth), n_rebuilt, np.random.default_rng([seed, 42]))
+        chosen = as_many(len(truth), n_rebuilt, np.random.default_rng([seed, 42]))
         rebuilt, free, seen_rows, ordered = rebuilt[chosen], free[chosen], None, False
     everyone, mine, theirs = row_identities(data.rows, truth, rebuilt)
     unique = np.bincount(everyone, minlength=int(theirs.max()) + 1)[mine] == 1
@@ -290,7 +290,7 @@ def evaluate(
     )
 
 
-def _as_many(n_rows: int, n_rebuilt: int, rng: np.random.Generator) -> IntArray:
+def as_many(n_rows: int, n_rebuilt: int, rng: np.random.Generator) -> IntArray:
     """Return the positions of rebuilt rows that stand for true ones: some of them, or all and repetitions."""
     if n_rebuilt > n_rows:
         return np.sort(rng.choice(n_rebuilt, n_rows, replace=False)).astype(np.int64)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TypeAlias
 
 from pytest_draft.studies import agreement, gate, grid, informed, private, side_by_side, startup
+
+_Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -50,12 +53,18 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--seconds", type=float, default=60.0)
     command.add_argument("--jobs", type=int, default=1, help="attacks at a time")
     command.add_argument("--threads", type=int, default=2, help="of each attack")
+    _add_private(studies)
+    return parser
+
+
+def _add_private(studies: _Subparsers) -> None:
+    """Add the studies of private forests."""
     command = studies.add_parser("informed", help="all rows but one known, beside DRAFT-DP's published runs")
     command.add_argument("--datasets", type=Path, required=True, help="folder of compas.csv, adult.csv, ...")
     command.add_argument("--published", type=Path, required=True, help="draft_dp_informed_runs.csv")
     command.add_argument("--names", nargs="+", default=list(informed.N_ROWS), choices=list(informed.N_ROWS))
     command.add_argument("--epsilons", type=float, nargs="+", default=list(informed.EPSILONS))
-    command.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="the authors': 0 to 9")
+    command.add_argument("--seeds", type=int, nargs="+", default=list(range(10)), help="the authors'")
     command.add_argument("--jobs", type=int, default=1, help="runs at a time")
     command.add_argument("--reconn", action="store_true", help="train the reconstruction network too; needs PyTorch")
     command = studies.add_parser("private", help="private forests, beside DRAFT-DP's published runs")
@@ -69,10 +78,10 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--seeds", type=int, nargs="+", default=[0, 1], help="the authors': 0 to 4")
     command.add_argument("--size", default="known", choices=["known", "unknown"], help="the number of rows")
     command.add_argument("--rounding", default="noise", choices=["noise", "sum"], help="n + int(Y) or int(n + Y)")
+    command.add_argument("--bound", default="yes", choices=["no", "yes"], help="the likeliest dataset and its proof")
     command.add_argument("--seconds", type=float, default=30.0)
     command.add_argument("--jobs", type=int, default=1, help="attacks at a time")
     command.add_argument("--threads", type=int, default=2, help="of each attack")
-    return parser
 
 
 def main() -> None:
@@ -119,6 +128,7 @@ def main() -> None:
             arguments.seeds,
             size_known=arguments.size == "known",
             rounding=arguments.rounding,
+            prove=arguments.bound == "yes",
             seconds=arguments.seconds,
             jobs=arguments.jobs,
             workers=arguments.threads,

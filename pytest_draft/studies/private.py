@@ -1,8 +1,8 @@
 """Private forests beside DRAFT-DP's published runs: in go tables and those runs, out comes a line for each setting.
 
-Tables I to IV and figure 12 of the paper (SaTML 2026): the forests are the authors' own, number by number (the first 100
-rows of each table, their seeds), and so are the domains: binary columns and one-hot groups, read off the whole table.
-Errors are the paper's; the leak p-value, inliers and outliers are those of `pytest_draft.evaluate`.
+Tables I to IV and figure 12 of the paper (SaTML 2026): the forests are the authors' own, number by number (the first
+100 rows of each table, their seeds), and so are the domains: binary columns and one-hot groups, read off the whole
+table. Errors are the paper's; the leak p-value, inliers and outliers are those of `pytest_draft.evaluate`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from pytest_draft.attack.exact import Search
 from pytest_draft.attack.private import rebuild_from_noise
 from pytest_draft.data import training_data
 from pytest_draft.domain import infer
-from pytest_draft.evaluate.findings import evaluate
-from pytest_draft.evaluate.identity import entries_of, identify_noisy
-from pytest_draft.evaluate.individuals import Individuals
+from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.evaluate.findings import as_many
+from pytest_draft.evaluate.identity import entries_of
+from pytest_draft.evaluate.individuals import inliers
+from pytest_draft.evaluate.significance import leak_significance
 from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.studies.dp_forests import papers_forest, released_forest
 from pytest_draft.studies.gate import TARGETS
@@ -106,6 +108,7 @@ def run(
     *,
     size_known: bool,
     rounding: str,
+    prove: bool,
     seconds: float,
     jobs: int,
     workers: int,
@@ -125,6 +128,8 @@ def run(
         Whether the adversary knows the number of rows.
     rounding : {"noise", "sum"}
         ``noise``: the authors' forests, ``n + int(Y)``; ``sum``: our estimator's, ``int(n + Y)``.
+    prove : bool
+        Whether to look for the likeliest dataset and its bound too.
     seconds : float
         Time box of one attack.
     jobs, workers : int
@@ -133,7 +138,9 @@ def run(
     theirs = _published(published, size_known=size_known)
     tasks = [(folder, setting, seed) for setting in settings for seed in seeds]
     attempts = joblib.Parallel(jobs, return_as="generator")(
-        joblib.delayed(attack)(*task, size_known=size_known, rounding=rounding, seconds=seconds, workers=workers)
+        joblib.delayed(attack)(
+            *task, size_known=size_known, rounding=rounding, prove=prove, seconds=seconds, workers=workers
+        )
         for task in tasks
     )
     print(_HEADER)
@@ -163,7 +170,15 @@ def run(
 
 
 def attack(
-    folder: Path, setting: Setting, seed: int, *, size_known: bool, rounding: str, seconds: float, workers: int
+    folder: Path,
+    setting: Setting,
+    seed: int,
+    *,
+    size_known: bool,
+    rounding: str,
+    prove: bool,
+    seconds: float,
+    workers: int,
 ) -> Run:
     """Train one forest, attack it, and measure what was rebuilt."""
     table = pd.read_csv(folder / f"{setting.name}.csv")
@@ -179,31 +194,38 @@ def attack(
     knowledge = grant(Adversary.parse(text), data, domain, forest, seed)
     box = TimeBox(seconds)
     problem = noisy_problem(forest, domain, text, knowledge, N_ROWS)
-    rebuilt = rebuild_from_noise(problem, Search(box, seed, workers))
+    rebuilt = rebuild_from_noise(problem, Search(box, seed, workers), prove=prove)
     spent = box.elapsed
     if rebuilt.rows is None or rebuilt.consistent is None or rebuilt.log_likelihood is None:
         return Run(rebuilt.status, seconds=spent)
     released, true = entries_of(forest, data.rows, data.labels)
     truth = float(problem.noise.log_probability(released, true).sum())
-    identity = identify_noisy(forest, problem.noise, data.rows, data.labels)
     holdout = everyone.iloc[N_ROWS:].to_numpy(np.float32)
-
-    findings = evaluate(
-        rebuilt, data, domain, identity, seed=seed, timebox=TimeBox(600.0), knowledge=knowledge, holdout=holdout
-    )
+    weights = encoded_weights(domain, () if knowledge is None else knowledge.attributes)
+    unlimited, comparison, rows = TimeBox(np.inf), Comparison(), rebuilt.rows
+    if len(rows) != N_ROWS:
+        rows = rows[as_many(N_ROWS, len(rows), np.random.default_rng([seed, 42]))]
+    partners = comparison.partners(data.rows, rows, weights, unlimited)
+    inside = inliers(data.rows, unlimited)
+    if partners is None or inside is None:
+        raise RuntimeError("a matching or a forest of isolation without limits has no result")
+    distance = np.empty(N_ROWS)
+    distance[partners] = np.abs(data.rows[partners] - rows)[:, weights.counted].mean(axis=1)
+    perfect = np.isin(np.arange(N_ROWS), comparison.perfect(data.rows, rows))
+    significance = leak_significance(data.rows, np.arange(N_ROWS), rows, holdout, weights, seed, unlimited)
     optimum = np.nan
-    if len(rebuilt.consistent) == len(data.rows):
-        weights = encoded_weights(domain, () if knowledge is None else knowledge.attributes)
-        optimum = matched_distance(data.rows, rebuilt.consistent, weights, TimeBox(600.0)).upper
-    worst, significance = findings.error.worst, findings.significance
+    if len(rebuilt.consistent) == N_ROWS:
+        optimum = matched_distance(data.rows, rebuilt.consistent, weights, unlimited).upper
     return Run(
         rebuilt.status,
-        findings.error.upper,
+        matched_distance(data.rows, rows, weights, unlimited).upper,
         optimum,
-        np.nan if worst is None else worst,
-        findings.perfect_rows,
-        *_group(findings.inliers),
-        *_group(findings.outliers),
+        float(distance.max()),
+        int(perfect.sum()),
+        float(distance[inside].mean()),
+        float(perfect[inside].mean()),
+        float(distance[~inside].mean()),
+        float(perfect[~inside].mean()),
         np.nan if significance is None or significance.p_value is None else significance.p_value,
         len(rebuilt.rows),
         np.nan if rebuilt.bound is None else rebuilt.bound - rebuilt.log_likelihood,
@@ -234,10 +256,11 @@ def _published(folder: Path, *, size_known: bool) -> pd.DataFrame:
     whole = whole[whole["n_known"] == ("yes" if size_known else "no")].assign(known_attributes=0)
     partial = pd.read_csv(folder / "draft_dp_partial_runs.csv")
     partial = partial[partial["known_attributes"] > 0].assign(n_trees=10, max_depth=5, epsilon=5.0)
-    runs = pd.concat([whole, partial], ignore_index=True)
-    runs = runs[runs["reconstruction_error"].notna()].reset_index(drop=True)
+    runs: pd.DataFrame = pd.concat([whole, partial], ignore_index=True)
+    runs = runs[runs["reconstruction_error"] == runs["reconstruction_error"]]
     deviation = runs["leak_cdf_inputs_std"] * np.sqrt((N_ROWS - 1) / N_ROWS)  # the paper's divides by the number
-    return runs.assign(p_value=norm.cdf(runs["reconstruction_error"], runs["leak_cdf_inputs_mean"], deviation))
+    runs["p_value"] = norm.cdf(runs["reconstruction_error"], runs["leak_cdf_inputs_mean"], deviation)
+    return runs
 
 
 def _line(
@@ -266,13 +289,6 @@ def _line(
         f"{100 * mean('inlier_perfect'):>5.1f} {mean('outlier_error'):>6.3f} {100 * mean('outlier_perfect'):>5.1f} "
         f"{mean('p_value'):>9.2e} {p_value:>9.2e} {mean('n_rows'):>6.1f} {mean('seconds'):>5.1f} {statuses}"
     )
-
-
-def _group(found: Individuals | None) -> tuple[float, float]:
-    """Return the error and the share of perfect rows of some people."""
-    if found is None or found.error is None or not found.number:
-        return np.nan, np.nan
-    return found.error, found.perfect_rows / found.number
 
 
 def _se(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:

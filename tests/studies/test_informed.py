@@ -152,9 +152,11 @@ def test_shadow_forests_need_the_authors_noise(people):
 
 def test_without_pytorch_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert not reconn.available()
-    with pytest.raises(ImportError, match=r"^the reconstruction network needs PyTorch: pip install .*reconn.*$"):
+    needed = r"^the reconstruction network needs PyTorch: pip install .*reconn.*$"
+    with pytest.raises(ImportError, match=needed):
         reconn.train(np.zeros((4, 2), np.float32), np.zeros((4, 1), np.float32), 0)
+    with pytest.raises(ImportError, match=needed):
+        informed.run(SHARED, SHARED / "no such file", ["compas"], [1.0], [0], jobs=1, network=True)
 
 
 def test_the_network_learns_what_it_sees():
