@@ -128,8 +128,8 @@ class Posterior:
         The likeliest dataset that was met.
     log_likelihood : float
         Of that dataset.
-    spread : float
-        Standard deviation of the log-likelihood among the samples.
+    level, spread : float
+        Mean and standard deviation of the log-likelihood among the samples.
     free : ndarray of bool, shape (n_rows, n_attributes)
         Attributes that no tree tests on the way of a row of the guess.
     settled : bool
@@ -141,6 +141,7 @@ class Posterior:
     value: Int32
     label: IntArray
     log_likelihood: float
+    level: float
     spread: float
     free: BoolArray
     settled: bool
@@ -224,16 +225,18 @@ def size_interval(forest: Forest, noise: CountNoise) -> tuple[int, int]:
     return int(np.floor(totals.mean() - half)), int(np.ceil(totals.mean() + half))
 
 
-def sample_posterior(problem: NoisyProblem, search: Search) -> Posterior:
+def sample_posterior(problem: NoisyProblem, search: Search, start: tuple[Int32, IntArray] | None = None) -> Posterior:
     """Draw datasets from the posterior and return their consensus, anytime.
 
     Cooling is repeated from new starts, twice as slowly each time, until the datasets that it ends in explain the
-    counts no better than the last ones.
+    counts no better than the last ones. From a given dataset there is nothing to cool.
 
     Parameters
     ----------
     problem : NoisyProblem
     search : Search
+    start : tuple of ndarray, or None
+        Values and labels of the unknown rows of a dataset to start from.
 
     Returns
     -------
@@ -248,6 +251,25 @@ def sample_posterior(problem: NoisyProblem, search: Search) -> Posterior:
     """
     if problem.known.sum() > problem.n_rows[1]:
         raise InfeasibleError
+    best, settled, n_sweeps = _cooled(problem, search) if start is None else _warmed(problem, start, search)
+    with search.clock("sample"), ThreadPoolExecutor(search.workers) as pool:
+        size = int(np.median([chain.n_rows for chain in best]))
+        list(pool.map(lambda chain: chain.sample(size, search), best))
+        search.timebox.spend(_CHAINS * _SAMPLES * _SAMPLE_EVERY * _sweep_seconds(problem))
+    with search.clock("agree"):
+        guess = _agreed(problem, best, search)
+    top = max(best, key=lambda chain: chain.highest)
+    figures = {"chains": float(len(best)), "sweeps": float(n_sweeps), "samples": float(sum(len(c.kept) for c in best))}
+    value, label = top.top
+    reached = np.concatenate([chain.reached for chain in best])
+    free = _free(problem, guess)
+    return Posterior(
+        guess, value, label, top.highest, float(reached.mean()), float(reached.std()), free, settled, figures
+    )
+
+
+def _cooled(problem: NoisyProblem, search: Search) -> tuple[list[_Chain], bool, int]:
+    """Return chains that were cooled, whether more of it changes anything, and the sweeps of each."""
     evidence = _evidence(problem)
     best: list[_Chain] = []
     level, settled, n_sweeps = -np.inf, False, _FIRST_SWEEPS
@@ -257,10 +279,11 @@ def sample_posterior(problem: NoisyProblem, search: Search) -> Posterior:
             if best and not search.timebox.allows(cost / min(search.workers, _CHAINS)):
                 break
             chains = [_Chain(problem, evidence, [search.seed, 8, turn, c]) for c in range(_CHAINS)]
-            slices = list(pool.map(lambda chain, n=n_sweeps: chain.cool(n, search), chains))
+            steps = _steps(n_sweeps)
+            done = list(pool.map(lambda chain, steps=steps: chain.run(steps, search), chains))
             search.timebox.spend(cost)
-            ended = min(slices) == _SLICES
-            if not min(slices) or (best and not ended):
+            ended = min(done) == len(steps)
+            if not min(done) or (best and not ended):
                 break  # the last ones were cooled as slowly as time allows
             best = chains
             reached = np.array([chain.log_likelihood for chain in chains])
@@ -274,17 +297,23 @@ def sample_posterior(problem: NoisyProblem, search: Search) -> Posterior:
             level, n_sweeps = max(level, float(reached.mean())), 2 * n_sweeps
     if not best:
         raise OutOfTimeError
-    with search.clock("sample"), ThreadPoolExecutor(search.workers) as pool:
-        size = int(np.median([chain.n_rows for chain in best]))
-        list(pool.map(lambda chain: chain.sample(size, search), best))
-        search.timebox.spend(_CHAINS * _SAMPLES * _SAMPLE_EVERY * _sweep_seconds(problem))
-    with search.clock("agree"):
-        guess = _agreed(problem, best, search)
-    top = max(best, key=lambda chain: chain.highest)
-    figures = {"chains": float(len(best)), "sweeps": float(n_sweeps), "samples": float(sum(len(c.kept) for c in best))}
-    value, label = top.top
-    spread = float(np.std([reached for chain in best for reached in chain.reached]))
-    return Posterior(guess, value, label, top.highest, spread, _free(problem, guess), settled, figures)
+    return best, settled, n_sweeps
+
+
+def _warmed(problem: NoisyProblem, start: tuple[Int32, IntArray], search: Search) -> tuple[list[_Chain], bool, int]:
+    """Return chains that have left a given dataset for others that are about as likely."""
+    evidence = _evidence(problem)
+    with search.clock("warm"), ThreadPoolExecutor(search.workers) as pool:
+        chains = [_Chain(problem, evidence, [search.seed, 9, c], start) for c in range(_CHAINS)]
+        steps = [(_FIRST_SWEEPS // _SLICES, _COLD, _COLD)] * _SLICES
+        done = list(pool.map(lambda chain: chain.run(steps, search), chains))
+        search.timebox.spend(_CHAINS * _FIRST_SWEEPS * _sweep_seconds(problem))
+    return chains, min(done) == len(steps), _FIRST_SWEEPS
+
+
+def _steps(n_sweeps: int) -> list[tuple[int, float, float]]:
+    """Return numbers of sweeps, with first and last temperatures, that cool evenly."""
+    return [(n_sweeps // _SLICES, *pair) for pair in pairwise(np.geomspace(_HOT, _COLD, _SLICES + 1).tolist())]
 
 
 def _evidence(problem: NoisyProblem) -> Evidence:
@@ -303,10 +332,16 @@ def _sweep_seconds(problem: NoisyProblem) -> float:
 class _Chain:
     """One dataset that sweeps change, and what was met on the way."""
 
-    def __init__(self, problem: NoisyProblem, evidence: Evidence, seed: list[int]) -> None:
+    def __init__(
+        self,
+        problem: NoisyProblem,
+        evidence: Evidence,
+        seed: list[int],
+        start: tuple[Int32, IntArray] | None = None,
+    ) -> None:
         self._problem, self._evidence = problem, evidence
         self._rng = np.random.default_rng(seed)
-        self._rows = self._started()
+        self._rows = self._started(start)
         self._counts = self._counted()
         self._mixture = self._mixed()
         self.kept: list[tuple[Int32, IntArray]] = []
@@ -314,14 +349,13 @@ class _Chain:
         self.highest = -np.inf
         self.top = self._dataset()
 
-    def cool(self, n_sweeps: int, search: Search) -> int:
-        """Cool the dataset; return how many of `_SLICES` steps that came to."""
-        temperatures = np.geomspace(_HOT, _COLD, _SLICES + 1).tolist()
-        for done, (hot, cold) in enumerate(pairwise(temperatures)):
+    def run(self, steps: Sequence[tuple[int, float, float]], search: Search) -> int:
+        """Sweep step by step; return how many steps the time was enough for."""
+        for done, (n_sweeps, hot, cold) in enumerate(steps):
             if search.timebox.remaining <= 0.0:
                 return done
-            self._sweep(n_sweeps // _SLICES, hot, cold)
-        return _SLICES
+            self._sweep(n_sweeps, hot, cold)
+        return len(steps)
 
     def sample(self, size: int, search: Search) -> None:
         """Keep datasets of one size, one every few sweeps."""
@@ -360,8 +394,8 @@ class _Chain:
         present = self._rows.present
         return self._rows.value[present].copy(), self._rows.label[present].copy()
 
-    def _started(self) -> Rows:
-        """Return a dataset of unknown values drawn evenly."""
+    def _started(self, start: tuple[Int32, IntArray] | None) -> Rows:
+        """Return a dataset whose unknown rows are given, or its unknown values drawn evenly."""
         problem, rng = self._problem, self._rng
         n_slots = len(problem.value)
         sizes = np.array([attribute.n_values for attribute in problem.domain.attributes])
@@ -371,6 +405,11 @@ class _Chain:
         least, most = problem.n_rows
         removable = (open_value.any(axis=1) | open_label) & (least < most)
         present = np.arange(n_slots) < max((least + most) // 2, int((~removable).sum()))
+        if start is not None:
+            slots = np.flatnonzero(~problem.known)[: len(start[1])]
+            value[slots], label[slots] = start
+            present = problem.known.copy()
+            present[slots] = True
         return Rows(
             value,
             label,

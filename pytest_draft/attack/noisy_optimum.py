@@ -231,7 +231,8 @@ class _Program:
         integral[: len(columns)] = 1
         if not self._concave:
             integral[len(columns) + 2 * len(self._entries) :] = 1
-        most = _MOST_SECONDS if self._concave else _MOST_SECONDS_OF_MATCHES
+        seldom_met = not self._concave and self._problem.noise.scale > 1
+        most = _MOST_SECONDS_OF_MATCHES if seldom_met else _MOST_SECONDS
         before = search.timebox.elapsed
         found = milp(
             cost,

@@ -43,6 +43,12 @@ def rebuild_from_noise(problem: NoisyProblem, search: Search, *, prove: bool = T
     optimum = None
     if prove and not search.timebox.over:
         optimum = find_optimum(problem, drawn.value[unknown], drawn.label[unknown], search)
+    if optimum is not None and optimum.log_likelihood > drawn.log_likelihood + drawn.spread:
+        # What was drawn may be stuck below. Where it is not, these datasets come down to it.
+        again = sample_posterior(problem, search, (optimum.value, optimum.label))
+        if again.level > drawn.level:
+            drawn = again
+    unknown = ~known[: len(drawn.guess)]
     likeliest, value, label = drawn.log_likelihood, drawn.value[unknown], drawn.label[unknown]
     if optimum is not None:
         likeliest, value, label = optimum.log_likelihood, optimum.value, optimum.label
