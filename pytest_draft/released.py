@@ -8,18 +8,26 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+
 from pytest_draft.adversary import Adversary, Knowledge, noisy_problem
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.exact import Search
 from pytest_draft.attack.labels import labels_log_posterior, parts_of, rebuild_from_labels, reveals
+from pytest_draft.attack.noise import CountNoise
+from pytest_draft.attack.noisy import open_attributes, values_of
+from pytest_draft.attack.noisy_informed import guess_alone, noisy_score
 from pytest_draft.attack.private import rebuild_from_noise
+from pytest_draft.attack.problem import KnownRows, group_by_occurrences, split_by_values
 from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.walk import Walks
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.evaluate.identity import Identity, entries_of, identify_noisy
 
 _ROUNDING = 1e-6
+_MOST_DISAGREEMENT = 1.05  # of Gelman and Rubin's potential scale reduction
 
 
 class Released(Protocol):
@@ -44,7 +52,7 @@ class Released(Protocol):
         """Say whether the rows can be those that it was trained on."""
 
     def truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
-        """Return whether the attack has stopped short of datasets that are as likely as the truth."""
+        """Return whether the attack has stopped short: the truth is likelier, or its chains still disagree."""
 
 
 def released(
@@ -64,6 +72,8 @@ def released(
         Number of training rows, where somebody knows it.
     """
     if forest.privacy is not None and forest.privacy.counts:
+        if knowledge is not None and knowledge.informed:
+            return _NoisyCountsAlone(forest, domain, knowledge)
         return _NoisyCounts(forest, domain, adversary, knowledge, n_rows)
     return _Labels(forest, domain, adversary, knowledge, n_rows)
 
@@ -77,8 +87,6 @@ class _NoisyCounts:
     def __init__(
         self, forest: Forest, domain: Domain, adversary: str, knowledge: Knowledge | None, n_rows: int | None
     ) -> None:
-        if knowledge is not None and knowledge.informed:
-            raise NotCoveredError("an informed adversary on noisy counts is not covered yet")
         self._forest = forest
         self._problem = noisy_problem(forest, domain, adversary, knowledge, n_rows)
         size_known = self._problem.n_rows[0] == self._problem.n_rows[1]
@@ -96,6 +104,50 @@ class _NoisyCounts:
         return reconstruction.log_posterior is None or truth > reconstruction.log_posterior + _ROUNDING
 
 
+class _NoisyCountsAlone:
+    """The same, where all rows but one are known: each candidate for that one is scored, and nothing is searched."""
+
+    granted: tuple[str, ...] = ("number of training rows",)
+    notes: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+    def __init__(self, forest: Forest, domain: Domain, knowledge: Knowledge) -> None:
+        if forest.privacy is None:
+            raise ValueError("this forest releases exact counts")
+        self._forest, self._domain, self._knowledge = forest, domain, knowledge
+        self._noise = CountNoise.of(forest.privacy)
+
+    def rebuild(self, search: Search) -> Reconstruction:
+        knowledge, domain = self._knowledge, self._domain
+        once = np.ones((self._forest.n_trees, len(knowledge.rows)), dtype=np.int64)
+        everyone, unknown = KnownRows(knowledge.rows, knowledge.labels, once), knowledge.unknown
+        groups = group_by_occurrences(once[:, unknown])
+        if knowledge.columns:
+            groups = split_by_values(groups, knowledge.attributes, knowledge.columns, knowledge.values[unknown])
+        with search.clock("informed"):
+            score = noisy_score(self._forest, domain, self._noise, everyone, unknown)
+            guesses = guess_alone(domain, groups, everyone, unknown, score, self._forest.n_classes, search.timebox)
+        free = open_attributes(Walks.of(self._forest, domain), values_of(domain, guesses.valid))
+        free[:, list(knowledge.attributes)] = False
+        return Reconstruction(
+            status="likeliest",
+            rows=guesses.valid,
+            consistent=guesses.likeliest,
+            labels=guesses.labels,
+            cells=None,
+            free=free,
+            ordered=False,
+            residual=None,
+            statistics=search.clock.figures,
+        )
+
+    def identity(self, data: TrainingData) -> Identity:
+        return identify_noisy(self._forest, self._noise, data.rows, data.labels)
+
+    def truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
+        return False
+
+
 class _Labels:
     """diffprivlib's own forest: a label for each leaf, and nothing else of its rows."""
 
@@ -111,12 +163,12 @@ class _Labels:
             raise DataError("a forest that releases labels only does not tell how many rows it had: add --draft-data")
         self._forest, self._domain, self._n_rows = forest, domain, n_rows
         self.granted = ("number of training rows",)
-        self.notes = reveals(forest)
 
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        broken_by = () if self._forest.privacy is None else self._forest.privacy.broken_by
-        return tuple(f"{phrase}, which no attack here uses yet: whoever uses that gets closer" for phrase in broken_by)
+        broken_by = () if forest.privacy is None else forest.privacy.broken_by
+        self.notes = tuple(line for line in reveals(forest) if line not in broken_by)  # the gate tells these itself
+        self.reasons = tuple(
+            f"{phrase}, which no attack here uses yet: whoever uses that gets closer" for phrase in broken_by
+        )
 
     def rebuild(self, search: Search) -> Reconstruction:
         return rebuild_from_labels(self._forest, self._domain, self._n_rows, search)
@@ -127,4 +179,7 @@ class _Labels:
     def truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
         parts = parts_of(self._forest, data.n_rows)
         truth = labels_log_posterior(self._forest, self._domain, data.rows, data.labels, parts)
-        return reconstruction.log_posterior is None or truth > reconstruction.log_posterior + _ROUNDING
+        spread = reconstruction.statistics.get("disagreement of chains", np.inf)
+        if spread > _MOST_DISAGREEMENT or reconstruction.log_posterior is None:
+            return True
+        return truth > reconstruction.log_posterior + _ROUNDING

@@ -36,6 +36,8 @@ _ROUNDS = 40
 _PRICE = 1e-7
 _SAME_SLOPE = 1e-10
 _MET = 1e-3  # the solver's own tolerances add up to less
+_MOST_NODES = 500
+_SECONDS_PER_COEFFICIENT = 2e-5  # measured: of a linear program
 _MOST_SECONDS = 10.0
 _MOST_SECONDS_OF_MATCHES = 3.0  # what is not met by then is not met in minutes
 _MOST_IN_PROGRAM = 20_000
@@ -190,7 +192,6 @@ class _Program:
                 break
             matrix, lower, upper, cost, high = self._pieces(columns)
             equal = len(self._entries)
-            before = search.timebox.elapsed
             found = linprog(
                 cost,
                 A_ub=sparse.vstack([matrix[equal:], -matrix[equal:]]),
@@ -201,7 +202,7 @@ class _Program:
                 method="highs",
                 options={"time_limit": max(search.timebox.remaining, 0.1)},
             )
-            search.timebox.spend(search.timebox.elapsed - before)
+            search.timebox.spend(_SECONDS_PER_COEFFICIENT * matrix.nnz)
             if found.status != 0:
                 break
             price = found.eqlin.marginals.reshape(-1, 1)
@@ -233,15 +234,17 @@ class _Program:
             integral[len(columns) + 2 * len(self._entries) :] = 1
         seldom_met = not self._concave and self._problem.noise.scale > 1
         most = _MOST_SECONDS_OF_MATCHES if seldom_met else _MOST_SECONDS
-        before = search.timebox.elapsed
+        seconds = max(search.timebox.remaining, 0.1)
+        if search.timebox.effort == np.inf:  # else the clock only guards, and the nodes end it
+            seconds = min(seconds, most)
         found = milp(
             cost,
             constraints=LinearConstraint(matrix, lower, upper),
             bounds=Bounds(0.0, high),
             integrality=integral,
-            options={"time_limit": min(most, max(search.timebox.remaining, 0.1)), "mip_rel_gap": 0.0},
+            options={"time_limit": seconds, "node_limit": _MOST_NODES, "mip_rel_gap": 0.0},
         )
-        search.timebox.spend(search.timebox.elapsed - before)
+        search.timebox.spend(_SECONDS_PER_COEFFICIENT * matrix.nnz * (1 + 0.1 * (found.mip_node_count or 0)))
         at_zero = self._at_zero if self._concave else self._at_best()
         bound = np.inf if found.mip_dual_bound is None else at_zero - found.mip_dual_bound
         if found.x is None:

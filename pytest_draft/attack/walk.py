@@ -117,3 +117,13 @@ def leaves_of(walks: Walks, values: Int32) -> Int32:
         for tree in range(len(walks.root)):
             leaves[row, tree] = leaf_of(walks, tree, values[row])
     return leaves
+
+
+@njit(cache=True, nogil=True)
+def tests_of(walks: Walks, values: Int32) -> NDArray[np.uint64]:
+    """Return what each row's way through each tree tests, as `tested_by`, shape (n_rows, n_trees)."""
+    tested = np.empty((len(values), len(walks.root)), dtype=np.uint64)
+    for row in range(len(values)):
+        for tree in range(len(walks.root)):
+            tested[row, tree] = tested_by(walks, tree, values[row])
+    return tested
