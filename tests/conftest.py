@@ -2,4 +2,63 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
+from pytest_draft.artifact import Forest, Tree
+
 pytest_plugins = ["pytester"]
+
+
+@pytest.fixture(scope="session")
+def by_hand():
+    """Return a function that makes a forest without bagging from nested trees.
+
+    A tree is a list of rows by class (a leaf) or a tuple of a column, the tree on its left (values up to the
+    threshold) and the one on its right; the threshold is 0.5, or stands behind the column.
+    """
+
+    def forest(n_columns, *trees):
+        made = [_flat(tree) for tree in trees]
+        return Forest(
+            kind="RandomForestClassifier",
+            trees=tuple(made),
+            n_features=n_columns,
+            feature_names=None,
+            classes=tuple(range(made[0].value.shape[1])),
+            values="totals",
+            bootstrap=False,
+            replacement=False,
+            n_samples=int(made[0].weight[0]),
+            n_draws=None,
+            sample_weight=None,
+            seeds_from=None,
+            max_features=None,
+            bootstrap_features=False,
+            sklearn_version="1.9.1",
+        )
+
+    return forest
+
+
+def _flat(nested) -> Tree:
+    """Return nested nodes as arrays, parents first."""
+    nodes = []
+
+    def add(node):
+        here = len(nodes)
+        if isinstance(node, list):
+            nodes.append((-1, -2.0, -1, -1, np.array(node, float)))
+            return here
+        column, *threshold, left, right = node
+        nodes.append(None)
+        left, right = add(left), add(right)
+        rows = nodes[left][-1] + nodes[right][-1]
+        nodes[here] = (column, *(threshold or [0.5]), left, right, rows)
+        return here
+
+    add(nested)
+    feature, threshold, left, right, value = (np.array(part) for part in zip(*nodes, strict=True))
+    n_rows = value.sum(axis=1)
+    nowhere = np.zeros(len(nodes), bool)
+    return Tree(left, right, feature, threshold, nowhere, value, n_rows, n_rows.astype(np.int64), None)

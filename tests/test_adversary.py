@@ -51,12 +51,13 @@ def granted(text: str, n_rows: int = 20, seed: int = 0, n_samples: int | None = 
         ("artifact+rows:12.5%+columns:1", Adversary("artifact", columns=1, percent=12.5)),
         ("artifact+informed", Adversary("artifact", informed=True)),
         ("artifact+informed+columns:job", Adversary("artifact", columns=("job",), informed=True)),
+        ("artifact+n-unknown", Adversary("artifact", size_unknown=True)),
     ],
 )
 def test_an_adversary_is_understood(text, expected):
     assert Adversary.parse(text) == expected
     assert check_adversary(text) == text
-    assert expected.has_side_knowledge == ("+" in text)
+    assert expected.has_side_knowledge == ("+" in text and not expected.size_unknown)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,8 @@ def test_an_adversary_is_understood(text, expected):
         ("nobody+rows:3", "unknown adversary 'nobody'; known are: artifact, published"),
         ("artifact+everything", "unknown side knowledge 'everything'; known are: columns:NAME"),
         ("artifact+", "unknown side knowledge ''"),
+        ("artifact+n-unknown+rows:3", "who knows rows or columns knows the number of rows"),
+        ("artifact+n-unknown:3", "unknown side knowledge 'n-unknown:3'"),
         ("artifact+informed:3", "unknown side knowledge 'informed:3'"),
         ("artifact+columns:", "'columns' needs names of attributes"),
         ("artifact+columns:a,,b", "'columns' needs names of attributes"),

@@ -43,16 +43,28 @@ def test_the_command_to_judge_a_model_works_as_it_stands(released):
 
 
 def test_the_marked_test_works_as_it_stands(released):
-    marked, _ = blocks("python")
+    marked, *_ = blocks("python")
     released.makepyfile(test_release=marked)
     result = released.runpytest_inprocess("--draft-forest=model.joblib", "--draft-data=train.csv", "test_release.py")
     result.assert_outcomes(passed=3)
 
 
 def test_the_fixtures_work_as_they_stand(pytester):
-    _, fixtures = blocks("python")
+    _, fixtures, _ = blocks("python")
     pytester.makepyfile(test_fixtures=fixtures)
     pytester.runpytest_inprocess().assert_outcomes(passed=1)
+
+
+def test_the_private_forest_is_trained_and_judged_as_it_stands(pytester):
+    pytest.importorskip("diffprivlib", reason="the estimators of the extra 'dp' need diffprivlib")
+    *_, training = blocks("python")
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.integers(0, 2, (60, 8)), columns=[f"b{i}" for i in range(8)])
+    table["LABEL"] = random.integers(0, 2, 60)
+    table.to_csv(pytester.path / "train.csv", index=False)
+    exec(f"import joblib\n{training}", {"X": table.drop(columns="LABEL"), "y": table["LABEL"]})
+    (command,) = [block for block in blocks("bash") if block.startswith("pytest --draft-forest")]
+    pytester.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=2)
 
 
 def test_the_ini_example_is_understood(released):

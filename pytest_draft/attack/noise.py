@@ -19,6 +19,9 @@ from pytest_draft.attack.problem import IntArray
 
 FloatArray = NDArray[np.float64]
 
+_WIDE = 1_000.0
+_REACH = 30.0  # standard deviations of noise that are summed over
+
 N_SIGNS = 3
 """Released counts below, at and above 0 are cut differently."""
 
@@ -69,6 +72,21 @@ class CountNoise:
         below = released - true - (cut <= 0)
         above = released - true + (cut >= 0)
         return self._log_mass(below.astype(np.float64), above.astype(np.float64))
+
+    def log_moments(self, true: int) -> tuple[float, float]:
+        """Return the mean and the variance of the log-probability of what is released for one true count.
+
+        Wide noise is as good as continuous: then these are those of its density.
+        """
+        if self.scale > _WIDE:
+            if self.density == "laplace":
+                return -1.0 - float(np.log(2 * self.scale)), 1.0
+            return -0.5 * float(np.log(2 * np.pi * np.e * self.scale**2)), 0.5
+        reach = int(np.ceil(_REACH * self.deviation)) + 2
+        logs = self.log_probability(np.arange(true - reach, true + reach + 1), np.array(true))
+        chance = np.exp(logs)
+        mean = float(chance @ logs)
+        return mean, float(chance @ (logs - mean) ** 2)
 
     def table(self, least: int, most: int) -> FloatArray:
         """Return the log-probability of each difference ``released - true``.

@@ -26,10 +26,14 @@ from pytest_draft.attack.noisy_sweep import Counts, Evidence, Mixture, Rows, gai
 from pytest_draft.attack.problem import BoolArray, InfeasibleError, IntArray, OutOfTimeError
 from pytest_draft.attack.walk import Int32, Walks, leaves_of, tests_of
 from pytest_draft.domain import Domain
+from pytest_draft.errors import NotCoveredError
 from pytest_draft.matching import row_identities
 
 MOST_SLOTS = 400
 """Most rows that are looked for where their number is unknown, as in the paper's experiments."""
+
+MOST_APART = 10_000_000
+"""Most that released counts may lie apart: a table holds the probability of each difference to a true count."""
 
 CONFIDENCE = 0.95
 """Of the interval that an unknown number of rows is looked for in (DRAFT-DP, appendix A)."""
@@ -194,13 +198,18 @@ def build_noisy(
     Raises
     ------
     NotCoveredError
-        Where an attribute is numeric.
+        Where an attribute is numeric, or released counts lie too far apart.
     """
     if forest.privacy is None:
         raise ValueError("this forest releases exact counts")
     noise = CountNoise.of(forest.privacy)
     walks = Walks.of(forest, domain)
     released = np.concatenate([forest.released(t) for t in range(forest.n_trees)])
+    if int(released.max()) - int(released.min()) > MOST_APART:
+        raise NotCoveredError(
+            f"its released counts lie up to {int(released.max()) - int(released.min()):,} apart, more than the "
+            f"{MOST_APART:,} that are covered"
+        )
     n_rows = (len(value), len(value))
     if not size_known:
         least, most = size_interval(forest, noise)
@@ -285,10 +294,10 @@ def _cooled(problem: NoisyProblem, search: Search) -> tuple[list[_Chain], bool, 
                 break
             chains = [_Chain(problem, evidence, [search.seed, 8, turn, c]) for c in range(_CHAINS)]
             steps = _steps(n_sweeps)
-            done = list(pool.map(lambda chain, steps=steps: chain.run(steps, search), chains))
+            done = _run(chains, steps, pool, search)
             search.timebox.spend(cost)
-            ended = min(done) == len(steps)
-            if not min(done) or (best and not ended):
+            ended = done == len(steps)
+            if not done or (best and not ended):
                 break  # the last ones were cooled as slowly as time allows
             best = chains
             reached = np.array([chain.log_likelihood for chain in chains])
@@ -311,9 +320,20 @@ def _warmed(problem: NoisyProblem, start: tuple[Int32, IntArray], search: Search
     with search.clock("warm"), ThreadPoolExecutor(search.workers) as pool:
         chains = [_Chain(problem, evidence, [search.seed, 9, c], start) for c in range(_CHAINS)]
         steps = [(_FIRST_SWEEPS // _SLICES, _COLD, _COLD)] * _SLICES
-        done = list(pool.map(lambda chain: chain.run(steps, search), chains))
+        done = _run(chains, steps, pool, search)
         search.timebox.spend(_CHAINS * _FIRST_SWEEPS * _sweep_seconds(problem))
-    return chains, min(done) == len(steps), _FIRST_SWEEPS
+    return chains, done == len(steps), _FIRST_SWEEPS
+
+
+def _run(
+    chains: Sequence[_Chain], steps: Sequence[tuple[int, float, float]], pool: ThreadPoolExecutor, search: Search
+) -> int:
+    """Sweep all chains step by step; return how many steps the time was enough for."""
+    for done, step in enumerate(steps):
+        if search.timebox.remaining <= 0.0:
+            return done
+        list(pool.map(lambda chain, step=step: chain.sweep(*step), chains))
+    return len(steps)
 
 
 def _steps(n_sweeps: int) -> list[tuple[int, float, float]]:
@@ -354,19 +374,11 @@ class _Chain:
         self.highest = -np.inf
         self.top = self._dataset()
 
-    def run(self, steps: Sequence[tuple[int, float, float]], search: Search) -> int:
-        """Sweep step by step; return how many steps the time was enough for."""
-        for done, (n_sweeps, hot, cold) in enumerate(steps):
-            if search.timebox.remaining <= 0.0:
-                return done
-            self._sweep(n_sweeps, hot, cold)
-        return len(steps)
-
     def sample(self, size: int, search: Search) -> None:
         """Keep datasets of one size, one every few sweeps."""
         self._resize(size)
         for _ in range(_SAMPLES):
-            self._sweep(_SAMPLE_EVERY, _COLD, _COLD, fixed=True)
+            self.sweep(_SAMPLE_EVERY, _COLD, _COLD, fixed=True)
             self.kept.append(self._dataset())
             self.reached.append(self.log_likelihood)
             if self.log_likelihood > self.highest:
@@ -385,7 +397,8 @@ class _Chain:
         """Number of its rows."""
         return int(self._rows.present.sum())
 
-    def _sweep(self, n_sweeps: int, hot: float, cold: float, *, fixed: bool = False) -> None:
+    def sweep(self, n_sweeps: int, hot: float, cold: float, *, fixed: bool = False) -> None:
+        """Sweep several times, cooling; the number of rows can be held fixed."""
         n_known = int((~self._rows.removable).sum())
         least, most = (size - n_known for size in self._problem.n_rows)
         if fixed:
@@ -465,7 +478,7 @@ class _Chain:
         slots = np.flatnonzero(rows.removable & (rows.present == (missing < 0)))
         rows.present[self._rng.permutation(slots)[: abs(missing)]] = missing > 0
         self._counts, self._mixture = self._counted(), self._mixed()
-        self._sweep(_FIRST_SWEEPS // 4, 2 * _COLD, _COLD, fixed=True)
+        self.sweep(_FIRST_SWEEPS // 4, 2 * _COLD, _COLD, fixed=True)
 
 
 def _agreed(problem: NoisyProblem, chains: Sequence[_Chain], search: Search) -> NDArray[np.float32]:

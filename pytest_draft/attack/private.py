@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_draft.attack.exact import Search
 from pytest_draft.attack.noisy import NoisyProblem, sample_posterior
 from pytest_draft.attack.noisy_optimum import find_optimum
@@ -37,7 +39,6 @@ def rebuild_from_noise(problem: NoisyProblem, search: Search, *, prove: bool = T
         return Reconstruction("no solution", None, None, None, None, False, None, statistics=figures)
     except InfeasibleError:
         return Reconstruction("infeasible", None, None, None, None, False, None, statistics=figures)
-    figures.update(drawn.figures)
     known = problem.known
     unknown = ~known[: len(drawn.guess)]
     optimum = None
@@ -46,12 +47,16 @@ def rebuild_from_noise(problem: NoisyProblem, search: Search, *, prove: bool = T
     if optimum is not None and optimum.log_likelihood > drawn.log_likelihood + drawn.spread:
         # What was drawn may be stuck below. Where it is not, these datasets come down to it.
         again = sample_posterior(problem, search, (optimum.value, optimum.label))
-        if again.level > drawn.level:
-            drawn = again
+        if again.settled and again.level > drawn.level:
+            drawn = replace(again, settled=drawn.settled or optimum.proved)
     unknown = ~known[: len(drawn.guess)]
     likeliest, value, label = drawn.log_likelihood, drawn.value[unknown], drawn.label[unknown]
     if optimum is not None:
         likeliest, value, label = optimum.log_likelihood, optimum.value, optimum.label
+    figures.update(drawn.figures)
+    figures["log-likelihood"] = likeliest
+    if optimum is not None:
+        figures["bound of the log-likelihood"] = optimum.bound
     status: Status = "likeliest" if drawn.settled else "not converged"
     if drawn.settled and optimum is not None and optimum.proved:
         status = "optimal"

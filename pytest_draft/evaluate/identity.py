@@ -38,7 +38,7 @@ _MOST_CANDIDATES = 300_000
 _SIMULATIONS = 40
 _MOST_DEVIATIONS = 4.0  # measured: right rows reach 3.0, 100 to 1,000 others of the same table 4.6 and more
 _ROUNDING = 1e-6
-_REACH = 30.0  # standard deviations of noise that are summed over
+_RARE = 1e-9  # where noise is weak, a single rare draw of it is many deviations away
 
 
 @dataclass(frozen=True)
@@ -172,20 +172,14 @@ def identify_noisy(forest: Forest, noise: CountNoise, rows: NDArray[np.float32],
     """
     released, true = entries_of(forest, rows, labels)
     distinct, number = np.unique(true, return_counts=True)
-    reach = int(np.ceil(_REACH * noise.deviation)) + 2
-    mean = variance = 0.0
-    for count, times in zip(distinct.tolist(), number.tolist(), strict=True):
-        logs = noise.log_probability(np.arange(count - reach, count + reach + 1), np.array(count))
-        chance = np.exp(logs)
-        expected = float(chance @ logs)
-        mean += times * expected
-        variance += times * float(chance @ (logs - expected) ** 2)
-    deviation = (mean - float(noise.log_probability(released, true).sum())) / max(float(np.sqrt(variance)), _ROUNDING)
-    if deviation > _MOST_DEVIATIONS:
+    moments = np.array([noise.log_moments(count) for count in distinct.tolist()])
+    mean, variance = number @ moments
+    lacking = mean - float(noise.log_probability(released, true).sum())
+    if lacking > _MOST_DEVIATIONS * float(np.sqrt(variance)) - np.log(_RARE):
         return Identity(
             "unknown",
             "this forest was hardly trained on these rows: the noise that they would need is "
-            f"{deviation:.1f} standard deviations less likely than that of the right rows",
+            f"exp(-{lacking:.0f}) times as likely as the right rows' noise is on average",
         )
     return Identity("confirmed", "the noise that these rows would need is as likely as the right rows' noise")
 

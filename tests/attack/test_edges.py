@@ -13,8 +13,8 @@ from pytest_draft.attack import problem as limits
 from pytest_draft.attack.exact import Search
 from pytest_draft.attack.problem import (
     InfeasibleError,
-    equal_columns,
     build,
+    equal_columns,
     group_by_occurrences,
     leaf_positions,
 )

@@ -78,6 +78,23 @@ def test_cutting_the_sum_keeps_epsilon_and_cutting_the_noise_does_not(epsilon):
     assert worst("noise") == pytest.approx(epsilon + np.log(2))  # the mass at 0 is doubled
 
 
+@pytest.mark.parametrize("density", ["laplace", "gaussian"])
+def test_the_moments_of_wide_noise_are_those_of_its_density(density):
+    narrow, wide = CountNoise(density, 999.0, "sum"), CountNoise(density, 1000.1, "sum")
+    assert narrow.log_moments(3) == pytest.approx(wide.log_moments(3), abs=5e-3)
+
+
+@pytest.mark.parametrize(("density", "scale", "rounding"), KINDS)
+def test_the_moments_are_those_of_what_is_drawn(density, scale, rounding):
+    noise = CountNoise(density, scale, rounding)
+    drawn = {"laplace": stats.laplace, "gaussian": stats.norm}[density].rvs(scale=scale, size=200_000, random_state=2)
+    released = np.trunc(3 + drawn) if rounding == "sum" else 3 + np.trunc(drawn)
+    logs = noise.log_probability(released.astype(np.int64), np.array(3))
+    mean, variance = noise.log_moments(3)
+    assert logs.mean() == pytest.approx(mean, abs=0.02)
+    assert logs.var() == pytest.approx(variance, abs=0.05)
+
+
 def test_labels_are_not_counts():
     with pytest.raises(ValueError, match="labels"):
         CountNoise.of(Privacy("permute-and-flip", 1.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import joblib
 import numpy as np
@@ -12,12 +12,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.adversary import exchangeable_groups
 from pytest_draft.artifact import Forest, read
+from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.attack.exact import Search
-from pytest_draft.attack.problem import Problem, build
+from pytest_draft.attack.noise import CountNoise
+from pytest_draft.attack.problem import Problem, build, leaf_positions
 from pytest_draft.attack.reconstruct import Reconstruction, reconstruct
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import infer
-from pytest_draft.evaluate.identity import identify
+from pytest_draft.evaluate.identity import entries_of, identify, identify_noisy
 from pytest_draft.timebox import TimeBox
 
 COLUMNS = tuple(f"c{index}" for index in range(7))
@@ -132,3 +134,59 @@ def test_nothing_is_claimed_when_the_time_is_out(attacked):
     data = TrainingData(attacked.rows[order], attacked.labels[order], COLUMNS, None, "by hand")
     identity = identify(attacked.forest, attacked.problem, data, NOTHING, Search(timebox, 0, 1))
     assert identity.status in ("unknown", "order differs")
+
+
+# Noisy counts
+
+
+def noisy_forest(by_hand, rows, labels, scale, seed=0):
+    """Return a forest of 20 small trees that releases noisy counts of some rows."""
+    rng = np.random.default_rng(seed)
+
+    def tree(depth):
+        return [0, 0] if not depth else (int(rng.integers(rows.shape[1])), 0.5, tree(depth - 1), tree(depth - 1))
+
+    bare = by_hand(rows.shape[1], *(tree(3) for _ in range(20)))
+    trees = []
+    for one in bare.trees:
+        counts = np.zeros((len(one.leaves), 2))
+        np.add.at(counts, (leaf_positions(one, np.ascontiguousarray(rows.T)), labels), 1)
+        value = np.zeros((one.n_nodes, 2))
+        value[one.leaves] = np.trunc(counts + rng.laplace(scale=scale, size=counts.shape))
+        trees.append(replace(one, value=value))
+    return replace(bare, trees=tuple(trees), n_samples=None, privacy=Privacy("laplace", 20 / scale, 0.0, scale, "sum"))
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 20.0])
+def test_the_right_rows_need_noise_that_is_as_likely_as_any(by_hand, scale):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        rows, labels = rng.integers(0, 2, (60, 6)).astype(np.float32), rng.integers(0, 2, 60)
+        forest = noisy_forest(by_hand, rows, labels, scale, seed)
+        order = rng.permutation(60)  # counts do not know it
+        assert identify_noisy(forest, CountNoise.of(forest.privacy), rows[order], labels[order]).status == "confirmed"
+
+
+def test_other_rows_need_noise_that_is_less_likely_and_prove_nothing(by_hand):
+    rng = np.random.default_rng(0)
+    rows, labels = rng.integers(0, 2, (60, 6)).astype(np.float32), rng.integers(0, 2, 60)
+    forest = noisy_forest(by_hand, rows, labels, 1.0)
+    noise = CountNoise.of(forest.privacy)
+    others = rng.integers(0, 2, (60, 6)).astype(np.float32)
+    for identity in (
+        identify_noisy(forest, noise, others, labels),
+        identify_noisy(forest, noise, rows, 1 - labels),
+        identify_noisy(forest, noise, rows[:20], labels[:20]),
+    ):
+        assert identity.status == "unknown"
+        assert "hardly trained on these rows" in identity.why
+
+
+def test_the_entries_of_rows_are_what_a_release_without_noise_would_hold(by_hand):
+    rng = np.random.default_rng(1)
+    rows, labels = rng.integers(0, 2, (30, 6)).astype(np.float32), rng.integers(0, 2, 30)
+    released, true = entries_of(noisy_forest(by_hand, rows, labels, 1e-3), rows, labels)
+    # int(n + Y) is n or, half the time, n - 1; at 0 always 0
+    assert ((released == true) | (released == true - 1)).all()
+    assert (released[true == 0] == 0).all()
+    assert true.sum() == 20 * 30
