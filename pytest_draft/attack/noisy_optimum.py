@@ -5,7 +5,7 @@ cell and class. The log-probability of a released count is concave in the true o
 pieces make a linear program, solved by column generation: all cells are priced at once through their leaves. Its value
 bounds the likelihood of every dataset of the domain; an integer program over the columns that could still matter gives
 a whole dataset, and the proof where the two meet. For ``n + int(Y)`` the doubled mass at 0 is not concave; there the
-bound is that of the concave envelope, with one binary for each count that may be met exactly.
+bound is that of the concave envelope and, with Laplace noise, one binary for each count that may be met exactly.
 """
 
 from __future__ import annotations
@@ -227,12 +227,14 @@ class _Program:
 
     def whole(self, columns: IntArray, search: Search) -> tuple[IntArray | None, float]:
         """Return the likeliest whole dataset of some columns, and the bound of all such datasets."""
-        matrix, lower, upper, cost, high = self._pieces(columns) if self._concave else self._matches(columns)
+        noise = self._problem.noise
+        by_matches = not self._concave and noise.density == "laplace"
+        matrix, lower, upper, cost, high = self._matches(columns) if by_matches else self._pieces(columns)
         integral = np.zeros(len(cost))
         integral[: len(columns)] = 1
-        if not self._concave:
+        if by_matches:
             integral[len(columns) + 2 * len(self._entries) :] = 1
-        seldom_met = not self._concave and self._problem.noise.scale > 1
+        seldom_met = not self._concave and noise.scale > 1
         most = _MOST_SECONDS_OF_MATCHES if seldom_met else _MOST_SECONDS
         seconds = max(search.timebox.remaining, 0.1)
         if search.timebox.effort == np.inf:  # else the clock only guards, and the nodes end it
@@ -245,7 +247,7 @@ class _Program:
             options={"time_limit": seconds, "node_limit": _MOST_NODES, "mip_rel_gap": 0.0},
         )
         search.timebox.spend(_SECONDS_PER_COEFFICIENT * matrix.nnz * (1 + 0.1 * (found.mip_node_count or 0)))
-        at_zero = self._at_zero if self._concave else self._at_best()
+        at_zero = self._at_best() if by_matches else self._at_zero
         bound = np.inf if found.mip_dual_bound is None else at_zero - found.mip_dual_bound
         if found.x is None:
             return None, bound
