@@ -337,7 +337,7 @@ class _Steps:
             self.reasons.append("no training data are given to compare with: add --draft-data")
             return
         with self.clock("identify"):
-            identity = asked.identity(self.data)
+            identity = asked.identity(self.data, self.reconstruction)
         self._note_identity(identity)
         if self.reconstruction.rows is None:
             raise OutOfTimeError

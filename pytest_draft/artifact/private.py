@@ -136,7 +136,7 @@ def _log_tail(x: float) -> float:
     if x < 30:
         return math.log(math.erfc(x / math.sqrt(2)) / 2)
     # The next term of the asymptotic series is below 1e-7.
-    return -x * x / 2 - math.log(x * math.sqrt(2 * math.pi)) + math.log1p(-1 / x**2 + 3 / x**4)
+    return -x * x / 2 - math.log(x * math.sqrt(2 * math.pi)) + math.log1p((3 / x / x - 1) / x / x)
 
 
 def _check_scale(declared: Privacy, n_trees: int) -> None:

@@ -24,7 +24,7 @@ from pytest_draft.attack.filling import INDICATOR_ODDS
 from pytest_draft.attack.noise import CountNoise
 from pytest_draft.attack.noisy_sweep import Counts, Evidence, Mixture, Rows, gains, sweep
 from pytest_draft.attack.problem import BoolArray, InfeasibleError, IntArray, OutOfTimeError
-from pytest_draft.attack.walk import Int32, Walks, leaves_of, tests_of
+from pytest_draft.attack.walk import Int32, Walks, leaves_of, tested_anywhere, tests_of
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.matching import row_identities
@@ -507,7 +507,4 @@ def _together(problem: NoisyProblem, n_rows: int) -> IntArray:
 
 def open_attributes(walks: Walks, value: Int32) -> BoolArray:
     """Return which attributes no tree tests on the way of each row, shape (n_rows, n_attributes)."""
-    tested = tests_of(walks, value)
-    bits = np.bitwise_or.reduce(tested, axis=1)[:, None] >> np.arange(value.shape[1], dtype=np.uint64) % np.uint64(64)
-    untested: BoolArray = (bits & np.uint64(1)) == 0
-    return untested
+    return ~tested_anywhere(walks, value)

@@ -14,8 +14,12 @@ from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.domain import Domain
+from pytest_draft.errors import NotCoveredError
 
 Int32 = NDArray[np.int32]
+
+MOST_ANSWERS = 200_000_000
+"""Most answers of nodes to values that are held at once."""
 
 
 class Walks(NamedTuple):
@@ -42,11 +46,24 @@ class Walks(NamedTuple):
 
     @classmethod
     def of(cls, forest: Forest, domain: Domain) -> Walks:
-        """Return the trees of a forest; leaves are numbered tree by tree, as in `Tree.leaves`."""
+        """Return the trees of a forest; leaves are numbered tree by tree, as in `Tree.leaves`.
+
+        Raises
+        ------
+        NotCoveredError
+            Where the domain is numeric, or too wide.
+        """
         owner, place = np.empty(domain.n_columns, dtype=np.int64), np.empty(domain.n_columns, dtype=np.int64)
         for a, one in enumerate(domain.attributes):
             owner[list(one.columns)] = a
             place[list(one.columns)] = np.arange(len(one.columns))
+        inner_columns = np.concatenate([tree.feature[tree.left >= 0] for tree in forest.trees])
+        sizes_of = np.array([one.n_values for one in domain.attributes])
+        if (total := int(sizes_of[owner[inner_columns]].sum())) > MOST_ANSWERS:
+            raise NotCoveredError(
+                f"its nodes test {total:,} values of the domain, more than the {MOST_ANSWERS:,} that are covered: "
+                "declare narrower ordinal columns"
+            )
         encoded = [one.encoded(np.arange(one.n_values)) for one in domain.attributes]
         root, attribute, start, left, child = [], [], [], [], []
         n_nodes = n_leaves = n_answers = 0
@@ -126,4 +143,18 @@ def tests_of(walks: Walks, values: Int32) -> NDArray[np.uint64]:
     for row in range(len(values)):
         for tree in range(len(walks.root)):
             tested[row, tree] = tested_by(walks, tree, values[row])
+    return tested
+
+
+@njit(cache=True, nogil=True)
+def tested_anywhere(walks: Walks, values: Int32) -> NDArray[np.bool_]:
+    """Return whether some tree tests each attribute on each row's way, shape (n_rows, n_attributes)."""
+    tested = np.zeros(values.shape, dtype=np.bool_)
+    for row in range(len(values)):
+        for root in walks.root:
+            node = root
+            while walks.attribute[node] >= 0:
+                attribute = walks.attribute[node]
+                tested[row, attribute] = True
+                node = walks.child[2 * node + walks.left[walks.start[node] + values[row, attribute]]]
     return tested

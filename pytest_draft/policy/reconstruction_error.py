@@ -6,6 +6,8 @@ from pytest_draft.evaluate.findings import Findings, Part
 from pytest_draft.matching import Distance
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
+_ROUNDING = 1e-9  # errors are sums of fractions
+
 
 def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     """Fail when the attack rebuilds the training data, or a part of them, with an error of at most a threshold."""
@@ -34,14 +36,14 @@ def _of_part(part: Part, thresholds: Thresholds) -> list[Outcome]:
 
 def _against(error: Distance, bar: float, where_from: str, on: str) -> Outcome:
     fails_at = f"the check fails at an error of at most {bar:.4f}{where_from}"
-    if error.upper <= bar:
+    if error.upper <= bar + _ROUNDING:
         shown = f"{error.upper:.4f}" if error.exact is not None else f"at most {error.upper:.4f}"
         return Outcome(
             "failed",
             f"the attack rebuilds the training data with an error of {shown}{on}; {fails_at}, "
-            f"crossed by {bar - error.upper:.4f}",
+            f"crossed by {max(0.0, bar - error.upper):.4f}",
         )
-    if error.lower > bar:
+    if error.lower > bar + _ROUNDING:
         shown = f"{error.lower:.4f}" if error.exact is not None else f"at least {error.lower:.4f}"
         return Outcome("passed", f"the attack's error is {shown}{on}; {fails_at}")
     return Outcome(

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import gammaln
 
 from pytest_draft.artifact.privacy import Privacy
-from pytest_draft.attack import noisy, noisy_optimum
+from pytest_draft.attack import noisy, noisy_optimum, walk
 from pytest_draft.attack.exact import Search
 from pytest_draft.attack.noise import CountNoise
 from pytest_draft.attack.noisy import NoisyProblem, build_noisy, sample_posterior, size_interval, values_of
@@ -98,6 +98,29 @@ def test_values_are_those_that_encode_the_rows(released):
     problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 40))
     assert (problem.encoded(values_of(MIXED, rows)) == rows).all()
     assert (values_of(MIXED, rows, [1])[:, [0, 2]] == -1).all()
+
+
+def test_open_attributes_are_those_that_no_tree_tests_however_many_there_are(by_hand):
+    columns = [f"c{index}" for index in range(80)]
+    domain = declared(columns, {name: {"kind": "binary"} for name in columns}, "test")
+    rng = np.random.default_rng(0)
+    forest = by_hand(80, *(random_tree(rng, domain, 4) for _ in range(12)))
+    value = rng.integers(0, 2, (30, 80)).astype(np.int32)
+    tested = np.zeros(value.shape, bool)
+    for tree in forest.trees:
+        for row, values in enumerate(value):
+            node = 0
+            while tree.left[node] >= 0:
+                tested[row, tree.feature[node]] = True
+                node = (tree.left if values[tree.feature[node]] <= tree.threshold[node] else tree.right)[node]
+    assert (noisy.open_attributes(Walks.of(forest, domain), value) == ~tested).all()
+
+
+def test_domains_that_are_too_wide_are_refused(by_hand, monkeypatch):
+    monkeypatch.setattr(walk, "MOST_ANSWERS", 3)
+    forest = by_hand(2, (0, [0, 1], (1, [1, 0], [0, 1])))
+    with pytest.raises(NotCoveredError, match="narrower"):
+        Walks.of(forest, TINY)
 
 
 # The posterior

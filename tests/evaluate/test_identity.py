@@ -190,3 +190,21 @@ def test_the_entries_of_rows_are_what_a_release_without_noise_would_hold(by_hand
     assert ((released == true) | (released == true - 1)).all()
     assert (released[true == 0] == 0).all()
     assert true.sum() == 20 * 30
+
+
+def test_exact_counts_in_some_trees_are_far_less_noise_than_is_declared(by_hand):
+    rng = np.random.default_rng(2)
+    rows, labels = rng.integers(0, 2, (60, 6)).astype(np.float32), rng.integers(0, 2, 60)
+    forest = noisy_forest(by_hand, rows, labels, 20.0)
+    noise = CountNoise.of(forest.privacy)
+    trees = list(forest.trees)
+    for t in (3, 8):
+        value = np.zeros_like(trees[t].value)
+        counts = np.zeros((len(trees[t].leaves), 2))
+        np.add.at(counts, (leaf_positions(trees[t], np.ascontiguousarray(rows.T)), labels), 1)
+        value[trees[t].leaves] = counts
+        trees[t] = replace(trees[t], value=value)
+    assert identify_noisy(forest, noise, rows, labels).status == "confirmed"
+    identity = identify_noisy(replace(forest, trees=tuple(trees)), noise, rows, labels)
+    assert identity.status == "unknown"
+    assert "less noise in" in identity.why

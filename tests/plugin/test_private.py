@@ -39,7 +39,7 @@ def counts_of(rows, feature):
     return counts
 
 
-def release(rows, path, *, epsilon=0.0, exact=False):
+def release(rows, path, *, epsilon=0.0, exact=False, clipped=False):
     """Write a forest that counted some rows, as `LaplaceForestClassifier` leaves it."""
     feature, threshold = structure()
     counts = counts_of(rows, feature)
@@ -47,6 +47,8 @@ def release(rows, path, *, epsilon=0.0, exact=False):
     if not exact:
         noise = np.random.default_rng(1).laplace(scale=scale, size=counts.shape)
         counts = np.where(INNER[:, None], 0, np.trunc(counts + noise)).astype(np.int64)
+    if clipped:
+        counts = np.maximum(counts, 0)
     model = LaplaceForestClassifier(N_TREES, epsilon=epsilon, bounds=(0, 1), classes=["no", "yes"], max_depth=DEPTH)
     model.n_features_in_, model.classes_ = N_COLUMNS, np.array(["no", "yes"])
     model.children_left_, model.children_right_ = LEFT, RIGHT
@@ -128,6 +130,21 @@ def test_exact_counts_behind_a_declared_epsilon_are_attacked_as_such(noisy, proj
     result.stdout.fnmatch_lines(["*declares epsilon 1, but the counts in the file are exact*"])
 
 
+def test_counts_that_were_clipped_after_the_noise_are_no_pass(noisy, project):
+    noisy(epsilon=0.5, clipped=True).assert_outcomes(failed=2)
+    judged = project.result()
+    assert judged["verdict"] == "inconclusive"
+    assert "more than the declared noise makes" in judged["reasons"][0]
+
+
+def test_more_rows_than_are_looked_for_are_said(noisy, project):
+    noisy("--draft-adversary=artifact+n-unknown", epsilon=0.05).assert_outcomes(failed=2)
+    judged = project.result()
+    assert judged["verdict"] == "inconclusive"
+    assert "its number of rows may be as high as" in judged["reasons"][0]
+    assert "number of training rows" not in judged["domain"]["granted_to_adversary"]
+
+
 def test_no_rows_to_compare_with_is_inconclusive(noisy, project, rows):
     release(rows, project.path / "noisy.joblib", epsilon=200.0)
     columns = "".join(f'[attributes.{index}]\nkind = "binary"\n' for index in range(N_COLUMNS))
@@ -184,7 +201,7 @@ def test_labels_are_attacked_and_never_pass_while_their_seeds_are_in_the_file(la
     assert judged["artifact"]["privacy"]["mechanism"] == "permute-and-flip"
     assert any("the stored seeds replay" in reason for reason in judged["reasons"])
     assert judged["metrics"]["reconstruction_error"] > 0.1
-    result.stdout.fnmatch_lines(["*320 leaves in 40 trees hold one label each and no counts*"])
+    result.stdout.fnmatch_lines(["*320 leaves in all trees (40) hold one label each and no counts*"])
 
 
 def test_side_knowledge_of_a_forest_with_labels_is_not_covered(labels, project, rows):
