@@ -148,7 +148,7 @@ def reveals(forest: Forest) -> tuple[str, ...]:
     privacy = _privacy_of(forest)
     n_leaves = sum(len(tree.leaves) for tree in forest.trees)
     return (
-        f"{n_leaves:,} leaves in all trees ({forest.n_trees:,}) hold one label each and no counts: "
+        f"{n_leaves:,} leaves in {forest.n_trees:,} trees hold one label each and no counts: "
         f"at most {math.floor(n_leaves * math.log2(forest.n_classes)):,} bits about the training data",
         f"each label was chosen by permute-and-flip with an epsilon of {privacy.epsilon:g}; "
         "an empty leaf has a random one, and nothing says which leaves are empty",
