@@ -40,7 +40,7 @@ def refused(path, kind, *words, **options):
     start = time.perf_counter()
     with pytest.raises(ArtifactError) as caught:
         read(path, **options)
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < 60
     message = str(caught.value)
     assert type(caught.value) is kind, message
     assert message.isascii()

@@ -204,7 +204,7 @@ def test_sampled_datasets_are_as_frequent_as_their_posterior(name):
     population = engine._Population.of(domain, forest.n_classes)
     parts, timebox = parts_by_size(n_rows, forest.n_trees), TimeBox(600)
     chain = engine._Chain(published, population, forest, domain, parts, [0])
-    found, n_sweeps = Counter(), 8_000
+    found, n_sweeps = Counter(), 3_000
     for i in range(n_sweeps):
         chain.sweep(1.0, 1 + i % 2, timebox)  # how a sweep is cut up changes nothing
         found[tuple(map(tuple, np.column_stack([chain.value, chain.label]).tolist()))] += 1
