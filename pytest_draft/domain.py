@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +102,22 @@ class Attribute:
             return np.eye(len(self.columns), dtype=np.float32)[value]
         return (value[:, None] + self.low).astype(np.float32)
 
+    def index(self, columns: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the index of each value, given its encoded columns: what `encoded` was given.
+
+        Parameters
+        ----------
+        columns : ndarray of float32, shape (n, len(columns))
+            Values that the attribute can take.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+        """
+        one_hot = self.kind == "one-hot"
+        found = columns.argmax(axis=1) if one_hot else np.rint(columns[:, 0].astype(np.float64) - self.low)
+        return np.asarray(found, dtype=np.int64)
+
 
 @dataclass(frozen=True)
 class Domain:
@@ -148,6 +164,38 @@ class Domain:
         for attribute in self.attributes:
             result[list(attribute.columns)] = attribute.high - attribute.low
         return result
+
+    def encoded(self, indices: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """Return encoded rows, given the index of each attribute's value.
+
+        Parameters
+        ----------
+        indices : ndarray of int, shape (n_rows, n_attributes)
+
+        Returns
+        -------
+        ndarray of float32, shape (n_rows, n_columns)
+        """
+        rows = np.empty((len(indices), self.n_columns), dtype=np.float32)
+        for a, attribute in enumerate(self.attributes):
+            rows[:, list(attribute.columns)] = attribute.encoded(indices[:, a].astype(np.int64))
+        return rows
+
+    def indices(self, rows: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the index of each attribute's value in encoded rows of the domain: what `encoded` was given.
+
+        Parameters
+        ----------
+        rows : ndarray of float32, shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows, n_attributes)
+        """
+        found = np.empty((len(rows), len(self.attributes)), dtype=np.int64)
+        for a, attribute in enumerate(self.attributes):
+            found[:, a] = attribute.index(rows[:, list(attribute.columns)])
+        return found
 
     def vectors(self) -> NDArray[np.float32]:
         """Return every vector that the domain allows.

@@ -53,13 +53,24 @@ def secure_noise(mechanism: Any, shape: tuple[int, ...]) -> FloatArray:
 class _NoisyForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What both forests share: all but the mechanism."""
 
-    n_estimators: int
-    epsilon: float
-    bounds: tuple[ArrayLike, ArrayLike] | None
-    classes: ArrayLike | None
-    max_depth: int
-    accountant: Any
-    random_state: Any
+    def __init__(
+        self,
+        n_estimators: int = 10,
+        *,
+        epsilon: float = 1.0,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        classes: ArrayLike | None = None,
+        max_depth: int = 5,
+        accountant: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.epsilon = epsilon
+        self.bounds = bounds
+        self.classes = classes
+        self.max_depth = max_depth
+        self.accountant = accountant
+        self.random_state = random_state
 
     @abstractmethod
     def _budget(self) -> tuple[float, float]:
@@ -259,27 +270,9 @@ class LaplaceForestClassifier(_NoisyForestClassifier):
 
     References
     ----------
-    S. Fletcher and M. Z. Islam, "Differentially private random decision forests using smooth sensitivity", 2017.
+    G. Jagannathan, K. Pillaipakkamnatt and R. N. Wright, "A practical differentially private random decision tree
+    classifier", Transactions on Data Privacy 5, 2012; the random structure is diffprivlib's.
     """
-
-    def __init__(
-        self,
-        n_estimators: int = 10,
-        *,
-        epsilon: float = 1.0,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: ArrayLike | None = None,
-        max_depth: int = 5,
-        accountant: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.epsilon = epsilon
-        self.bounds = bounds
-        self.classes = classes
-        self.max_depth = max_depth
-        self.accountant = accountant
-        self.random_state = random_state
 
     def _budget(self) -> tuple[float, float]:
         return float(self.epsilon), 0.0
@@ -319,14 +312,16 @@ class GaussianForestClassifier(_NoisyForestClassifier):
         accountant: Any = None,
         random_state: Any = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.epsilon = epsilon
+        super().__init__(
+            n_estimators,
+            epsilon=epsilon,
+            bounds=bounds,
+            classes=classes,
+            max_depth=max_depth,
+            accountant=accountant,
+            random_state=random_state,
+        )
         self.delta = delta
-        self.bounds = bounds
-        self.classes = classes
-        self.max_depth = max_depth
-        self.accountant = accountant
-        self.random_state = random_state
 
     def _budget(self) -> tuple[float, float]:
         check_scalar(self.delta, "delta", Real, min_val=0, max_val=1, include_boundaries="neither")

@@ -320,61 +320,50 @@ class _Steps:
 
     def _run_private(self, forest: Forest, domain: Domain) -> None:
         """Attack a forest that a mechanism of differential privacy has released."""
-        attack_box = self.attack_box
-        search = Search(attack_box, self.case.seed, self.case.workers, self.clock)
+        search = Search(self.attack_box, self.case.seed, self.case.workers, self.clock)
         with self.clock("build"):
             n_rows = None if self.data is None else self.data.n_rows
             asked = released(forest, domain, self.case.adversary, self.knowledge, n_rows)
         self.granted = asked.granted
         self.notes += asked.notes
         self.reasons += asked.reasons
-        self.reconstruction = asked.rebuild(search)
-        self._note_clock(attack_box, "attack")
-        self.status = self.reconstruction.status
-        if self.reconstruction.status == "infeasible":
-            raise InfeasibleError
+        reconstruction = self._kept(asked.rebuild(search))
         if self.data is None:
-            self.reasons.append("no training data are given to compare with: add --draft-data")
             return
         with self.clock("identify"):
-            identity = asked.identity(self.data, self.reconstruction)
+            identity = asked.identity(self.data, reconstruction)
         self._note_identity(identity)
-        if self.reconstruction.rows is None:
+        if reconstruction.rows is None:
             raise OutOfTimeError
         limit, remedy = self._limit()
-        if asked.truth_is_likelier(self.data, self.reconstruction):
+        if asked.truth_is_likelier(self.data, reconstruction):
             self.status = "not converged"
             self.reasons.append(
                 f"the attack did not converge in {limit}: the training data explain the file better than all that it "
                 f"drew, so its error is only an upper bound; give it more with {remedy}"
             )
-        elif self.reconstruction.status == "not converged":
+        elif reconstruction.status == "not converged":
             self.reasons.append(
                 f"the attack did not converge in {limit}: it still found likelier datasets, so its error is only an "
                 f"upper bound; give it more with {remedy}"
             )
-        self._evaluate(self.reconstruction, self.data, domain, identity)
+        self._evaluate(reconstruction, self.data, domain, identity)
 
     def _run_counted(self, forest: Forest, domain: Domain) -> None:
         """Attack a forest whose counts are those of its rows or draws."""
-        case, attack_box = self.case, self.attack_box
+        case = self.case
         with self.clock("build"):
             groups = exchangeable_groups(forest, case.adversary, self.knowledge)
-            search = Search(attack_box, case.seed, case.workers, self.clock)
+            search = Search(self.attack_box, case.seed, case.workers, self.clock)
             problem = build_any(forest, domain, groups, search)
-        self.reconstruction = self._attack(forest, problem, search)
-        self._note_clock(attack_box, "attack")
-        self.status = self.reconstruction.status
-        if self.reconstruction.status == "infeasible":
-            raise InfeasibleError
+        reconstruction = self._kept(self._attack(forest, problem, search))
         if self.data is None:
-            self.reasons.append("no training data are given to compare with: add --draft-data")
             return
         with self.clock("identify"):
             box = self._search_box(IDENTITY_SHARE)
             search = Search(box, case.seed, case.workers)
             if self.knowledge is None:
-                identity = identify(forest, problem, self.data, self.reconstruction, search)
+                identity = identify(forest, problem, self.data, reconstruction, search)
             else:
                 told = told_occurrences(forest, case.adversary)
                 everyone = KnownRows(self.data.rows, self.data.labels, told)
@@ -383,17 +372,17 @@ class _Steps:
         self._note_identity(identity)
         if forest.unused is not None:
             self.reasons.append(forest.unused)
-        if self.reconstruction.rows is None:
+        if reconstruction.rows is None:
             raise OutOfTimeError
         limit, remedy = self._limit()
-        if self.reconstruction.status == "likeliest" and self._truth_is_likelier(forest, problem):
+        if reconstruction.status == "likeliest" and self._truth_is_likelier(forest, problem):
             self.status = "not converged"
             self.reasons.append(
                 f"the attack did not converge in {limit}: the training data are likelier than its reconstruction, so "
                 f"its error is only an upper bound; give it more with {remedy}"
             )
-        if self.reconstruction.status == "not converged":
-            missed = f"{self.reconstruction.residual:,}"
+        if reconstruction.status == "not converged":
+            missed = f"{reconstruction.residual:,}"
             lacks = f"its rows miss the forest's counts by {missed} (the right rows miss none)"
             if groups.noise == "multinomial":
                 lacks = f"the forest's leaves lack {missed} of its rows (of the right rows none)"
@@ -401,14 +390,25 @@ class _Steps:
                 f"the attack did not converge in {limit}: {lacks}, so its error is only an upper bound; give it more "
                 f"with {remedy}"
             )
-        elif self.reconstruction.cut_short:
+        elif reconstruction.cut_short:
             self.reasons.append(
                 f"the attack was cut short after {limit}, so its error is only an upper bound; give it more with "
                 f"{remedy}"
             )
-        n_rebuilt = len(self.reconstruction.rows)
+        n_rebuilt = len(reconstruction.rows)
         if n_rebuilt == len(self.data.rows if self.knowledge is None else self.knowledge.unknown):
-            self._evaluate(self.reconstruction, self.data, domain, identity)
+            self._evaluate(reconstruction, self.data, domain, identity)
+
+    def _kept(self, reconstruction: Reconstruction) -> Reconstruction:
+        """Keep what an attack rebuilt, and note what is known by that alone."""
+        self.reconstruction = reconstruction
+        self._note_clock(self.attack_box, "attack")
+        self.status = reconstruction.status
+        if reconstruction.status == "infeasible":
+            raise InfeasibleError
+        if self.data is None:
+            self.reasons.append("no training data are given to compare with: add --draft-data")
+        return reconstruction
 
     def _evaluate(self, reconstruction: Reconstruction, data: TrainingData, domain: Domain, identity: Identity) -> None:
         """Measure what was rebuilt, and note what the figures cannot tell."""

@@ -187,7 +187,6 @@ class _Labels:
             raise DataError("a forest that releases labels only does not tell how many rows it had: add --draft-data")
         self._forest, self._domain, self._n_rows = forest, domain, n_rows
         self.granted = ("number of training rows",)
-
         broken_by = () if forest.privacy is None else forest.privacy.broken_by
         self.notes = tuple(line for line in reveals(forest) if line not in broken_by)  # the gate tells these itself
         self.reasons = tuple(
@@ -212,10 +211,8 @@ class _Labels:
 def _too_many_zeros(forest: Forest, noise: CountNoise) -> tuple[str, ...]:
     """Say so where more released counts are 0 than the declared noise can make: somebody has changed them since."""
     released = np.concatenate([forest.released(t).ravel() for t in range(forest.n_trees)])
-    zeros, most = (
-        int((released == 0).sum()),
-        float(np.exp(noise.log_probability(np.zeros(1, int), np.zeros(1, int)))[0]),
-    )
+    zeros, nothing = int((released == 0).sum()), np.zeros(1, dtype=np.int64)
+    most = float(np.exp(noise.log_probability(nothing, nothing))[0])
     if binom.sf(zeros - 1, released.size, most) > _CHANCE_OF_ZEROS:
         return ()
     return (

@@ -99,12 +99,8 @@ class Filling:
         return closest_to_all(guesses, imagined, self.domain, timebox)
 
     def _encoded(self, cell: IntArray, choose: Choose) -> Rows:
-        rows = np.empty((len(cell), self.domain.n_columns), dtype=np.float32)
-        for a, attribute in enumerate(self.domain.attributes):
-            chance = _allowed(self.cells, a)[cell] * self.belief[a]
-            value = choose(a, chance)
-            rows[:, list(attribute.columns)] = attribute.encoded(value)
-        return rows
+        chances = (_allowed(self.cells, a)[cell] * belief for a, belief in enumerate(self.belief))
+        return self.domain.encoded(np.stack([choose(a, chance) for a, chance in enumerate(chances)], axis=1))
 
 
 def _cumulated(chance: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -177,12 +177,7 @@ class _KnownVectors:
     @classmethod
     def of(cls, domain: Domain, rows: NDArray[np.float32]) -> _KnownVectors:
         """Return the distribution that encoded rows of a domain, shape (n_rows, n_columns), support."""
-        values = np.empty((len(rows), len(domain.attributes)), dtype=np.int64)
-        for a, attribute in enumerate(domain.attributes):
-            columns = rows[:, list(attribute.columns)].astype(np.float64)
-            one_hot = attribute.kind == "one-hot"
-            values[:, a] = np.argmax(columns, axis=1) if one_hot else np.rint(columns[:, 0] - attribute.low)
-        vectors, of_row, times = np.unique(values, axis=0, return_inverse=True, return_counts=True)
+        vectors, of_row, times = np.unique(domain.indices(rows), axis=0, return_inverse=True, return_counts=True)
         sizes = np.array([attribute.n_values for attribute in domain.attributes], dtype=np.int64)
         return cls(sizes, vectors, times.astype(np.int64), of_row.reshape(-1).astype(np.int64))
 

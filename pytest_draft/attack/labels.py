@@ -299,23 +299,6 @@ def _log_urn(urn: FloatArray, prior: FloatArray) -> float:
     return float(each + (gammaln(prior.sum(axis=-1)) - gammaln(urn.sum(axis=-1))).sum())
 
 
-def _values_of(rows: Rows, domain: Domain) -> IntArray:
-    """Return the position of each row's value among those of each attribute, shape (n_rows, n_attributes)."""
-    result = np.empty((len(rows), len(domain.attributes)), dtype=np.int64)
-    for a, attribute in enumerate(domain.attributes):
-        held = rows[:, list(attribute.columns)]
-        result[:, a] = held.argmax(axis=1) if attribute.kind == "one-hot" else np.rint(held[:, 0] - attribute.low)
-    return result
-
-
-def _rows_of(value: IntArray, domain: Domain) -> Rows:
-    """Return encoded rows; the inverse of `_values_of`."""
-    rows = np.empty((len(value), domain.n_columns), dtype=np.float32)
-    for a, attribute in enumerate(domain.attributes):
-        rows[:, list(attribute.columns)] = attribute.encoded(value[:, a])
-    return rows
-
-
 def _leaf_of(forest: Forest, start: IntArray, rows: Rows, parts: IntArray) -> IntArray:
     """Return the leaf of each row in its own tree, among the leaves of all trees."""
     leaf = np.empty(len(rows), dtype=np.int64)
@@ -350,7 +333,7 @@ def labels_log_posterior(forest: Forest, domain: Domain, rows: Rows, labels: Int
     if domain.outside(rows.astype(np.float64)):
         return -math.inf
     published = _Labels.of(forest, domain)
-    prior = _Population.of(domain, published.n_classes).log_probability(_values_of(rows, domain), labels)
+    prior = _Population.of(domain, published.n_classes).log_probability(domain.indices(rows), labels)
     if parts is None:
         return prior
     return prior + published.log_likelihood(_leaf_of(forest, published.start, rows, parts), labels)
@@ -545,7 +528,7 @@ class _Chain:
         share = population.prior / _PRIOR_ROWS
         self.value = np.stack([self._rng.choice(len(p), n_rows, p=p / p.sum()) for p in share], axis=1).astype(np.int64)
         self.label = self._rng.integers(published.n_classes, size=n_rows)
-        self._leaf = _leaf_of(forest, published.start, _rows_of(self.value, domain), parts)
+        self._leaf = _leaf_of(forest, published.start, domain.encoded(self.value), parts)
         self._bounds = np.stack([published.start[parts], published.start[parts + 1]], axis=1)
         self.trace: list[float] = []
         self.best, self.best_log_posterior = self.sample(), self._log_posterior()
@@ -653,13 +636,13 @@ def rebuild_from_labels(forest: Forest, domain: Domain, n_rows: int, search: Sea
                 sweep(temperature, search.timebox)
     best = max(chains, key=lambda chain: chain.best_log_posterior)
     with search.clock("agree"):
-        guess = _agreed([_rows_of(value, domain) for value, _ in samples], parts, domain, search.timebox)
+        guess = _agreed([domain.encoded(value) for value, _ in samples], parts, domain, search.timebox)
     value, label = best.best
     several = np.array([attribute.n_values > 1 for attribute in domain.attributes])
     return Reconstruction(
         status="likeliest",
         rows=guess,
-        consistent=_rows_of(value, domain),
+        consistent=domain.encoded(value),
         labels=label,
         cells=None,
         free=np.tile(several, (n_rows, 1)),

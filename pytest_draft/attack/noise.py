@@ -22,9 +22,6 @@ FloatArray = NDArray[np.float64]
 _WIDE = 1_000.0
 _REACH = 30.0  # standard deviations of noise that are summed over
 
-N_SIGNS = 3
-"""Released counts below, at and above 0 are cut differently."""
-
 
 @dataclass(frozen=True)
 class CountNoise:
@@ -68,10 +65,7 @@ class CountNoise:
         -------
         ndarray of float64
         """
-        cut = released if self.rounding == "sum" else released - true
-        below = released - true - (cut <= 0)
-        above = released - true + (cut >= 0)
-        return self._log_mass(below.astype(np.float64), above.astype(np.float64))
+        return self._log_mass(released - true, released)
 
     def log_moments(self, true: int) -> tuple[float, float]:
         """Return the mean and the variance of the log-probability of what is released for one true count.
@@ -102,14 +96,15 @@ class CountNoise:
             For released counts below, at and above 0.
         """
         difference = np.arange(least, most + 1)
-        sign = np.array([-1, 0, 1])[:, None]
-        cut = np.broadcast_to(sign, (N_SIGNS, len(difference))) if self.rounding == "sum" else difference[None, :]
-        below = np.broadcast_to(difference - (cut <= 0), (N_SIGNS, len(difference)))
-        above = np.broadcast_to(difference + (cut >= 0), (N_SIGNS, len(difference)))
-        return self._log_mass(below.astype(np.float64), above.astype(np.float64))
+        return self._log_mass(*np.broadcast_arrays(difference, np.array([-1, 0, 1])[:, None]))
 
-    def _log_mass(self, below: FloatArray, above: FloatArray) -> FloatArray:
-        """Return the log-probability that the noise lies between two whole numbers, one or two apart."""
+    def _log_mass(self, difference: IntArray, released: IntArray) -> FloatArray:
+        """Return the log-probability of the noise that makes a difference, where something of a sign is released.
+
+        What is cut to 0 lies between -1 and 1, anything else in an interval of width 1 on the far side from 0.
+        """
+        cut = released if self.rounding == "sum" else difference
+        below, above = (difference - (cut <= 0)).astype(np.float64), (difference + (cut >= 0)).astype(np.float64)
         if self.density == "laplace":
             return self._log_laplace(below, above)
         # Symmetric: on the side where the tail is thin, differences of the distribution function stay exact.

@@ -22,7 +22,7 @@ from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
 from pytest_draft.attack.exact import Search
 from pytest_draft.attack.filling import INDICATOR_ODDS
 from pytest_draft.attack.noise import CountNoise
-from pytest_draft.attack.noisy_sweep import Counts, Evidence, Mixture, Rows, gains, sweep
+from pytest_draft.attack.noisy_sweep import Counts, Evidence, Mixture, Rows, all_gains, sweep
 from pytest_draft.attack.problem import BoolArray, InfeasibleError, IntArray, OutOfTimeError
 from pytest_draft.attack.walk import Int32, Walks, leaves_of, tested_anywhere, tests_of
 from pytest_draft.domain import Domain
@@ -111,13 +111,6 @@ class NoisyProblem:
         entry = leaves_of(self.walks, value).astype(np.int64) * self.n_classes + label[:, None]
         return np.bincount(entry.ravel(), minlength=self.released.size)
 
-    def encoded(self, value: Int32) -> NDArray[np.float32]:
-        """Return the encoded columns of rows given by index, shape (n_rows, n_columns)."""
-        rows = np.empty((len(value), self.domain.n_columns), dtype=np.float32)
-        for a, attribute in enumerate(self.domain.attributes):
-            rows[:, list(attribute.columns)] = attribute.encoded(value[:, a].astype(np.int64))
-        return rows
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
@@ -169,8 +162,7 @@ def values_of(domain: Domain, rows: NDArray[np.float32], attributes: Sequence[in
     value = np.full((len(rows), len(domain.attributes)), -1, dtype=np.int32)
     for a in range(len(domain.attributes)) if attributes is None else attributes:
         attribute = domain.attributes[a]
-        columns = rows[:, list(attribute.columns)]
-        value[:, a] = columns.argmax(axis=1) if attribute.kind == "one-hot" else np.rint(columns[:, 0] - attribute.low)
+        value[:, a] = attribute.index(rows[:, list(attribute.columns)])
     return value
 
 
@@ -441,13 +433,9 @@ class _Chain:
         )
 
     def _counted(self) -> Counts:
-        rows, n_entries = self._rows, self._problem.released.size
-        entry = rows.leaf[rows.present].astype(np.int64) * self._problem.n_classes + rows.label[rows.present, None]
-        counts = Counts(
-            np.bincount(entry.ravel(), minlength=n_entries).astype(np.int64), np.empty(n_entries), np.empty(n_entries)
-        )
-        for entry_ in range(n_entries):
-            gains(self._evidence, counts, entry_)
+        true = self._problem.counts(*self._dataset())
+        counts = Counts(true, np.empty(len(true)), np.empty(len(true)))
+        all_gains(self._evidence, counts)
         return counts
 
     def _mixed(self) -> Mixture:
@@ -483,7 +471,7 @@ class _Chain:
 
 def _agreed(problem: NoisyProblem, chains: Sequence[_Chain], search: Search) -> NDArray[np.float32]:
     """Return the consensus of all samples, or a sample that is closer to all on average."""
-    samples = [problem.encoded(value) for chain in chains for value, _ in chain.kept]
+    samples = [problem.domain.encoded(value) for chain in chains for value, _ in chain.kept]
     if len(samples[-1]) > MOST_ROWS:
         return samples[-1]
     together = _together(problem, len(samples[-1]))

@@ -228,13 +228,8 @@ class Population:
         n_classes : int
         """
         shape = (*(attribute.n_values for attribute in domain.attributes), n_classes)
-        values = np.empty((len(rows), len(shape)), dtype=np.int64)
-        for a, attribute in enumerate(domain.attributes):
-            columns = rows[:, list(attribute.columns)].astype(np.float64)
-            one_hot = attribute.kind == "one-hot"
-            found = np.argmax(columns, axis=1) if one_hot else np.rint(columns[:, 0] - attribute.low)
-            values[:, a] = np.clip(found, 0, attribute.n_values - 1)
-        values[:, -1] = labels
+        nearest = np.clip(domain.indices(rows), 0, np.array(shape[:-1]) - 1)
+        values = np.column_stack([nearest, labels])
         entry = np.ravel_multi_index(tuple(values.T), shape).astype(np.int64)
         times = np.bincount(entry, minlength=math.prod(shape)).astype(np.float64)
         return cls(shape, values, entry, np.stack([_blurred(times, shape, rate) for rate in RATES]))

@@ -125,6 +125,13 @@ def gains(evidence: Evidence, counts: Counts, entry: int) -> None:
     counts.less[entry] = evidence.table[sign, there + 1] - here if counts.true[entry] > 0 else 0.0
 
 
+@njit(cache=True, nogil=True)
+def all_gains(evidence: Evidence, counts: Counts) -> None:
+    """Bring `gains` up to date at all entries."""
+    for entry in range(len(counts.true)):
+        gains(evidence, counts, entry)
+
+
 @njit(cache=True, nogil=True, inline="always")
 def _move(evidence: Evidence, counts: Counts, source: int, target: int) -> None:
     counts.true[source] -= 1

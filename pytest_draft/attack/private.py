@@ -63,7 +63,7 @@ def rebuild_from_noise(problem: NoisyProblem, search: Search, *, prove: bool = T
     return Reconstruction(
         status=status,
         rows=drawn.guess[unknown],
-        consistent=problem.encoded(value),
+        consistent=problem.domain.encoded(value),
         labels=label,
         cells=None,
         free=drawn.free[unknown],

@@ -330,10 +330,8 @@ def _known_values(domain: Domain, values: KnownValues) -> list[tuple[int, IntArr
     found = []
     for a in values.attributes:
         attribute = domain.attributes[a]
-        columns = values.of_group[:, [place[column] for column in attribute.columns]].astype(np.float64)
-        one_hot = attribute.kind == "one-hot"
-        value = np.argmax(columns, axis=1) if one_hot else np.rint(columns[:, 0] - attribute.low)
-        found.append((a, value.astype(np.int64)))
+        columns = values.of_group[:, [place[column] for column in attribute.columns]]
+        found.append((a, attribute.index(columns)))
     return found
 
 

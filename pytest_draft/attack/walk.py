@@ -58,8 +58,8 @@ class Walks(NamedTuple):
             owner[list(one.columns)] = a
             place[list(one.columns)] = np.arange(len(one.columns))
         inner_columns = np.concatenate([tree.feature[tree.left >= 0] for tree in forest.trees])
-        sizes_of = np.array([one.n_values for one in domain.attributes])
-        if (total := int(sizes_of[owner[inner_columns]].sum())) > MOST_ANSWERS:
+        n_values = np.array([one.n_values for one in domain.attributes])
+        if (total := int(n_values[owner[inner_columns]].sum())) > MOST_ANSWERS:
             raise NotCoveredError(
                 f"its nodes test {total:,} values of the domain, more than the {MOST_ANSWERS:,} that are covered: "
                 "declare narrower ordinal columns"
@@ -71,21 +71,17 @@ class Walks(NamedTuple):
             inner = tree.left >= 0
             tested = np.where(inner, owner[tree.feature], -1)
             attribute.append(np.where(inner, tested, -n_leaves - np.cumsum(~inner)))
-            answers = [
+            left += [
                 encoded[tested[node]][:, place[tree.feature[node]]] <= tree.threshold[node]
                 for node in np.flatnonzero(inner)
             ]
-            sizes = np.zeros(tree.n_nodes, dtype=np.int64)
-            sizes[inner] = [len(answer) for answer in answers]
+            sizes = np.where(inner, n_values[tested], 0)
             start.append(n_answers + np.cumsum(sizes) - sizes)
-            left += answers
             child.append(np.stack([tree.right, tree.left], axis=1).ravel() + n_nodes)
             root.append(n_nodes)
-            n_nodes, n_leaves, n_answers = (
-                n_nodes + tree.n_nodes,
-                n_leaves + int((~inner).sum()),
-                int(n_answers + sizes.sum()),
-            )
+            n_nodes += tree.n_nodes
+            n_leaves += int((~inner).sum())
+            n_answers += int(sizes.sum())
         return cls(
             np.array(root, dtype=np.int32),
             np.concatenate(attribute).astype(np.int32),

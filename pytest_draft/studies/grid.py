@@ -93,13 +93,14 @@ def run(
         ].astype({"reconstruction_error": float, "seconds": float})
         ours = np.array([attempt.error for attempt in runs])
         other = same["reconstruction_error"].to_numpy()
-        excess, limit = ours.mean() - other.mean(), 0.01 + 2 * np.hypot(_se(ours), _se(other))
+        excess, limit = ours.mean() - other.mean(), 0.01 + 2 * np.hypot(standard_error(ours), standard_error(other))
         above += bool(excess > limit)
         all_seconds += [attempt.seconds for attempt in runs]
         their_seconds += same["seconds"].tolist()
         print(
-            f"{name:<15} {size:>5} {depth or '-':>5} {ours.mean():>7.4f} {_se(ours):>6.4f} {other.mean():>7.4f} "
-            f"{_se(other):>6.4f} {excess:>7.4f} {limit:>6.4f} {np.mean([attempt.perfect for attempt in runs]):>7.1f} "
+            f"{name:<15} {size:>5} {depth or '-':>5} {ours.mean():>7.4f} {standard_error(ours):>6.4f} "
+            f"{other.mean():>7.4f} {standard_error(other):>6.4f} {excess:>7.4f} {limit:>6.4f} "
+            f"{np.mean([attempt.perfect for attempt in runs]):>7.1f} "
             f"{np.mean(all_seconds[-len(runs) :]):>6.1f} {max(all_seconds[-len(runs) :]):>6.1f} "
             f"{same['seconds'].mean():>8.0f} {', '.join(attempt.status for attempt in runs)}",
             flush=True,
@@ -139,6 +140,6 @@ def attack(
     return Run(error, 100 - len(unmatched(*row_identities(truth, rows))[0]), spent, status)
 
 
-def _se(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
+def standard_error(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
     """Return the standard error of a mean; 0 for one value."""
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0

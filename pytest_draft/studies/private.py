@@ -29,6 +29,7 @@ from pytest_draft.evaluate.significance import leak_significance
 from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.studies.dp_forests import papers_forest, released_forest
 from pytest_draft.studies.gate import TARGETS
+from pytest_draft.studies.grid import standard_error
 from pytest_draft.timebox import TimeBox
 
 N_ROWS = 100
@@ -156,7 +157,8 @@ def run(
             & (theirs["known_attributes"] == setting.known)
         ]
         other, ours = same["reconstruction_error"].to_numpy(), np.array([one.error for one in runs])
-        excess, limit = ours.mean() - other.mean() if len(other) else np.nan, 0.01 + 2 * np.hypot(_se(ours), _se(other))
+        excess = ours.mean() - other.mean() if len(other) else np.nan
+        limit = 0.01 + 2 * np.hypot(standard_error(ours), standard_error(other))
         compared += bool(len(other))
         above += bool(not np.isfinite(ours).all() or excess > limit)
         proved += sum(one.status == "optimal" for one in runs)
@@ -284,13 +286,9 @@ def _line(
     )
     return (
         f"{setting.name:<15} {setting.n_trees:>5} {setting.depth:>5} {setting.epsilon:>5g} {setting.known:>5} "
-        f"{ours.mean():>7.4f} {_se(ours):>6.4f} {paper:>7.4f} {_se(other):>6.4f} {excess:>7.4f} {limit:>6.4f} "
+        f"{ours.mean():>7.4f} {standard_error(ours):>6.4f} {paper:>7.4f} {standard_error(other):>6.4f} "
+        f"{excess:>7.4f} {limit:>6.4f} "
         f"{mean('optimum'):>7.4f} {mean('perfect'):>7.1f} {mean('worst'):>6.3f} {mean('inlier_error'):>6.3f} "
         f"{100 * mean('inlier_perfect'):>5.1f} {mean('outlier_error'):>6.3f} {100 * mean('outlier_perfect'):>5.1f} "
         f"{mean('p_value'):>9.2e} {p_value:>9.2e} {mean('n_rows'):>6.1f} {mean('seconds'):>5.1f} {statuses}"
     )
-
-
-def _se(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
-    """Return the standard error of a mean; 0 for one value."""
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0

@@ -171,7 +171,7 @@ def enumerated(forest, domain, n_rows):
         for c in range(forest.n_classes):
             for a, beforehand in enumerate(prior):
                 chance *= urn([row[a] for row in dataset if row[-1] == c], beforehand)
-        encoded = engine._rows_of(np.array([row[:-1] for row in dataset]), domain)
+        encoded = domain.encoded(np.array([row[:-1] for row in dataset]))
         for t, nodes in enumerate(forest.trees):
             counts = np.zeros((len(nodes.leaves), forest.n_classes), dtype=int)
             for i in np.flatnonzero(parts == t):

@@ -16,7 +16,7 @@ from pytest_draft.attack.exact import Search
 from pytest_draft.attack.noise import CountNoise
 from pytest_draft.attack.noisy import NoisyProblem, build_noisy, sample_posterior, size_interval, values_of
 from pytest_draft.attack.noisy_optimum import find_optimum
-from pytest_draft.attack.noisy_sweep import gains
+from pytest_draft.attack.noisy_sweep import all_gains
 from pytest_draft.attack.private import rebuild_from_noise
 from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError, leaf_positions
 from pytest_draft.attack.walk import Walks, leaves_of
@@ -96,7 +96,7 @@ def test_values_are_walked_to_the_leaves_that_their_encoded_rows_reach(released,
 def test_values_are_those_that_encode_the_rows(released):
     rows, labels = drawn(MIXED, 40)
     problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 40))
-    assert (problem.encoded(values_of(MIXED, rows)) == rows).all()
+    assert (problem.domain.encoded(values_of(MIXED, rows)) == rows).all()
     assert (values_of(MIXED, rows, [1])[:, [0, 2]] == -1).all()
 
 
@@ -190,8 +190,7 @@ def test_counts_and_gains_stay_in_step_with_the_rows(released):
     chain.sweep(20, 4.0, 1.0)
     assert (chain._counts.true == problem.counts(*chain._dataset())).all()
     more, less = chain._counts.more.copy(), chain._counts.less.copy()
-    for entry in range(len(more)):
-        gains(chain._evidence, chain._counts, entry)
+    all_gains(chain._evidence, chain._counts)
     assert (more == chain._counts.more).all()
     assert (less == chain._counts.less).all()
     assert chain.log_likelihood == pytest.approx(problem.log_likelihood(*chain._dataset()))
