@@ -27,6 +27,10 @@ MAX_ORDINAL_VALUES = 32
 MAX_WHOLE = 2**24
 """Up to here float32, in which scikit-learn's trees compare, tells neighbouring whole numbers apart."""
 
+MISSING_SHARE = 1 / (MAX_ORDINAL_VALUES + 1)
+"""Share of missing values among uniform guesses of a numeric attribute: as if it were one more of the most values that
+an inferred ordinal attribute has."""
+
 _SEPARATORS = "_:=.- \t|/[(<>"
 _SEPARATOR = re.compile(f"[{re.escape(_SEPARATORS)}]")
 
@@ -43,7 +47,9 @@ class Attribute:
     columns : tuple of int
         Indices of its encoded columns: several for a one-hot group, else one.
     low, high : float
-        Bounds, included. 0 and 1 for binary columns and one-hot groups.
+        Bounds of what is not missing, included. 0 and 1 for binary columns and one-hot groups.
+    missing : bool
+        Whether a row may have no value (NaN) here. A one-hot group always has one.
     """
 
     name: str
@@ -51,12 +57,15 @@ class Attribute:
     columns: tuple[int, ...]
     low: float = 0.0
     high: float = 1.0
+    missing: bool = False
 
     def __post_init__(self) -> None:
         where = f"attribute {one_line(self.name)!r}"
         if self.kind == "one-hot":
             if len(self.columns) < 2:
                 raise DataError(f"{where}: a one-hot group needs at least two columns")
+            if self.missing:
+                raise DataError(f"{where}: a one-hot group has no missing values; declare its columns one by one")
         elif len(self.columns) != 1:
             raise DataError(f"{where}: kind {self.kind} takes exactly one column")
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high):
@@ -78,13 +87,25 @@ class Attribute:
         Raises
         ------
         NotCoveredError
+            For attributes that are not enumerated: numeric ones, and those with missing values.
+        """
+        self._require_no_missing()
+        return self.n_states
+
+    @property
+    def n_states(self) -> int:
+        """How many values the attribute can take, and one more where it may be missing.
+
+        Raises
+        ------
+        NotCoveredError
             For numeric attributes, which are not enumerated.
         """
         if self.kind == "one-hot":
             return len(self.columns)
         if self.kind == "numeric":
             raise NotCoveredError(f"column {one_line(self.name)!r} is numeric; numeric columns are not covered yet")
-        return int(self.high - self.low) + 1
+        return int(self.high - self.low) + 1 + self.missing
 
     def encoded(self, value: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the encoded columns of values given by index.
@@ -113,10 +134,45 @@ class Attribute:
         Returns
         -------
         ndarray of int64, shape (n,)
+
+        Raises
+        ------
+        NotCoveredError
+            Where values may be missing: these have no index.
         """
+        self._require_no_missing()
         one_hot = self.kind == "one-hot"
         found = columns.argmax(axis=1) if one_hot else np.rint(columns[:, 0].astype(np.float64) - self.low)
         return np.asarray(found, dtype=np.int64)
+
+    def uniform(self, n: int, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return the encoded columns of values drawn uniformly, missing ones as often as any other value.
+
+        Of a numeric attribute that may be missing, a share of `MISSING_SHARE` is.
+
+        Parameters
+        ----------
+        n : int
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        ndarray of float32, shape (n, len(columns))
+        """
+        if self.kind == "numeric":
+            drawn = rng.uniform(self.low, self.high, size=(n, 1)).astype(np.float32)
+            return np.where(rng.random((n, 1)) < MISSING_SHARE, np.float32(np.nan), drawn) if self.missing else drawn
+        states = rng.integers(self.n_states, size=n)
+        drawn = self.encoded(states)
+        if self.missing:
+            drawn[states == self.n_states - 1] = np.nan
+        return drawn
+
+    def _require_no_missing(self) -> None:
+        if self.missing:
+            raise NotCoveredError(
+                f"column {one_line(self.name)!r} may have missing values; this attack does not cover them yet"
+            )
 
 
 @dataclass(frozen=True)
@@ -153,7 +209,7 @@ class Domain:
         Raises
         ------
         NotCoveredError
-            Where an attribute is numeric.
+            Where an attribute is numeric or may be missing.
         """
         return math.prod(attribute.n_values for attribute in self.attributes)
 
@@ -228,11 +284,7 @@ class Domain:
         """
         result = np.empty((n_rows, self.n_columns), dtype=np.float32)
         for attribute in self.attributes:
-            if attribute.kind == "numeric":
-                drawn = rng.uniform(attribute.low, attribute.high, size=(n_rows, 1)).astype(np.float32)
-            else:
-                drawn = attribute.encoded(rng.integers(attribute.n_values, size=n_rows))
-            result[:, list(attribute.columns)] = drawn
+            result[:, list(attribute.columns)] = attribute.uniform(n_rows, rng)
         return result
 
     def outside(self, rows: NDArray[np.float64]) -> dict[str, int]:
@@ -255,6 +307,8 @@ class Domain:
                 bad |= (values != np.rint(values)).any(axis=1)
             if attribute.kind == "one-hot":
                 bad |= values.sum(axis=1) != 1
+            if attribute.missing:
+                bad &= ~np.isnan(values).all(axis=1)
             if bad.any():
                 found[attribute.name] = int(bad.sum())
         return found
@@ -273,6 +327,8 @@ class Domain:
         for kind in ("ordinal", "numeric"):
             for attribute in kinds[kind]:
                 lines.append(f"{kind} {one_line(attribute.name)}: {attribute.low:.12g} to {attribute.high:.12g}")
+        if missing := [one_line(attribute.name) for attribute in self.attributes if attribute.missing]:
+            lines.append(f"that values may be missing in {len(missing)} columns: {', '.join(missing)}")
         return tuple(lines)
 
 
@@ -282,7 +338,8 @@ def infer(columns: Sequence[str], rows: NDArray[np.float64]) -> Domain:
     A column of zeros and ones is binary, also a constant one. Binary columns are a one-hot group when
     their names share a prefix that ends in a separator *and* exactly one of them is 1 in every row.
     A column of one value, and whole numbers with at most `MAX_ORDINAL_VALUES` values between their bounds, are
-    ordinal; the rest is numeric.
+    ordinal; the rest is numeric. Of a column with missing values (NaN) only the others count; without any other it
+    is ordinal with the one value 0. It is in no one-hot group.
 
     Parameters
     ----------
@@ -296,34 +353,35 @@ def infer(columns: Sequence[str], rows: NDArray[np.float64]) -> Domain:
     Raises
     ------
     DataError
-        Where there is no row, or a value is missing or infinite.
+        Where there is no row, or a value is infinite.
     """
     if not len(rows):
         raise DataError("the training data hold no row")
     for index, name in enumerate(columns):
-        bad = ~np.isfinite(rows[:, index])
-        if bad.any():
-            raise NotCoveredError(
-                f"column {one_line(name)!r} has {int(bad.sum())} missing or infinite values; "
-                "missing values are not covered yet"
-            )
-    binary = [index for index in range(len(columns)) if np.isin(rows[:, index], (0.0, 1.0)).all()]
+        if infinite := int(np.isinf(rows[:, index]).sum()):
+            raise DataError(f"column {one_line(name)!r} has {infinite} infinite values; give finite ones")
+    gaps = np.asarray(np.isnan(rows).any(axis=0))
+    binary = [index for index in range(len(columns)) if not gaps[index] and np.isin(rows[:, index], (0.0, 1.0)).all()]
     groups = _one_hot_groups([(index, columns[index]) for index in binary], rows)
     grouped = {index for _, group in groups for index in group}
     attributes = [Attribute(name, "one-hot", group) for name, group in groups]
-    for index, name in enumerate(columns):
-        if index in grouped:
-            continue
-        if index in binary:
-            attributes.append(Attribute(name, "binary", (index,)))
-            continue
-        low, high = float(rows[:, index].min()), float(rows[:, index].max())
-        whole = (rows[:, index] == np.rint(rows[:, index])).all() and max(-low, high) <= MAX_WHOLE
-        few = low == high or (whole and high - low < MAX_ORDINAL_VALUES)
-        kind: Kind = "ordinal" if few else "numeric"
-        attributes.append(Attribute(name, kind, (index,), low, high))
+    attributes += [_inferred(name, index, rows[:, index]) for index, name in enumerate(columns) if index not in grouped]
     attributes.sort(key=lambda attribute: attribute.columns)
     return Domain(tuple(columns), tuple(attributes), "inferred from the training data")
+
+
+def _inferred(name: str, index: int, column: NDArray[np.float64]) -> Attribute:
+    """Return the attribute of one column that is in no group."""
+    present = column[~np.isnan(column)]
+    missing = len(present) < len(column)
+    if not len(present):
+        return Attribute(name, "ordinal", (index,), 0.0, 0.0, missing)
+    if np.isin(present, (0.0, 1.0)).all():
+        return Attribute(name, "binary", (index,), missing=missing)
+    low, high = float(present.min()), float(present.max())
+    whole = (present == np.rint(present)).all() and max(-low, high) <= MAX_WHOLE
+    few = low == high or (whole and high - low < MAX_ORDINAL_VALUES)
+    return Attribute(name, "ordinal" if few else "numeric", (index,), low, high, missing)
 
 
 def _one_hot_groups(columns: list[tuple[int, str]], rows: NDArray[np.float64]) -> list[tuple[str, tuple[int, ...]]]:
@@ -364,7 +422,8 @@ def declared(columns: Sequence[str], spec: Mapping[str, Mapping[str, object]], s
         Names of the encoded columns, in the forest's order.
     spec : mapping of str to mapping
         By attribute name: ``kind``; ``columns`` (names, or indices from 0; left out where the attribute is a
-        column's name); ``low`` and ``high`` for ordinal and numeric attributes.
+        column's name); ``low`` and ``high`` for ordinal and numeric attributes; ``missing``, true where a row may
+        have no value (left out: every row has one).
     source : str
         Name of the file, for messages.
 
@@ -398,9 +457,12 @@ def declared(columns: Sequence[str], spec: Mapping[str, Mapping[str, object]], s
             bounds = {key: _bound(entry, key, where) for key in ("low", "high")}
         elif kind not in ("binary", "one-hot"):
             raise DataError(f"{where}: key 'kind' must be binary, one-hot, ordinal or numeric")
-        if unknown := sorted(set(entry) - {"kind", "columns", *bounds}, key=str):
+        missing = entry.get("missing", False)
+        if not isinstance(missing, bool):
+            raise DataError(f"{where}: key 'missing' must be true or false")
+        if unknown := sorted(set(entry) - {"kind", "columns", "missing", *bounds}, key=str):
             raise DataError(f"{where}: unknown key {one_line(unknown[0])!r}")
-        attributes.append(Attribute(name, kind, tuple(indices), **bounds))
+        attributes.append(Attribute(name, kind, tuple(indices), **bounds, missing=missing))
     owned = [index for attribute in attributes for index in attribute.columns]
     for index, name in enumerate(columns):
         if owned.count(index) != 1:

@@ -29,16 +29,35 @@ from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.attack.exact import Search
 from pytest_draft.attack.generate import build_any
 from pytest_draft.attack.informed import exact_likelihood, rebuild_alone
+from pytest_draft.attack.numeric.enumerated import Enumerated, enumerate_states
+from pytest_draft.attack.numeric.problem import build_numeric, is_numeric
+from pytest_draft.attack.numeric.rebuild import rebuild_numeric
 from pytest_draft.attack.problem import InfeasibleError, KnownRows, OutOfTimeError, Problem
 from pytest_draft.attack.prove import Certificate
 from pytest_draft.attack.reconstruct import Reconstruction, reconstruct, seen_rows
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.attack.row_based import rebuild_row_by_row
-from pytest_draft.data import Holdout, TrainingData, holdout_of, read_domain, read_table, training_data
+from pytest_draft.data import (
+    Holdout,
+    TrainingData,
+    domain_from,
+    granted_by,
+    holdout_of,
+    read_domain,
+    read_table,
+    training_data,
+)
 from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import ArtifactError, DataError, DraftError, NotCoveredError, one_line
 from pytest_draft.evaluate.findings import Findings, contradiction, evaluate
-from pytest_draft.evaluate.identity import OR_IN_ANOTHER_ORDER, Identity, identify, identify_granted, truth_is_likelier
+from pytest_draft.evaluate.identity import (
+    OR_IN_ANOTHER_ORDER,
+    Identity,
+    identify,
+    identify_granted,
+    identify_in_order,
+    truth_is_likelier,
+)
 from pytest_draft.evaluate.significance import caveats, rows_drawn
 from pytest_draft.progress import StageClock, Tell
 from pytest_draft.released import released
@@ -46,6 +65,11 @@ from pytest_draft.timebox import TimeBox
 
 ATTACK_SHARE = 0.6
 """Share of the time box that reading and attacking may take; the rest is for evaluation."""
+
+NUMERIC_SHARE = 0.8
+"""The same for numeric columns and at most `SMALL` rows, which are evaluated in no time."""
+
+SMALL = 1_000
 
 IDENTITY_SHARE = 0.7
 """Share of the time box after which the identity check must have ended."""
@@ -296,25 +320,39 @@ class _Steps:
             self._note_privacy()
             given = read_table(case.data) if self.given is None and case.data is not None else self.given
             if given is not None:
-                self.data = training_data(given, forest, case.target)
+                self.data = training_data(given, forest, case.target, self.artifact.encoder)
             if case.domain is not None:
                 columns = self.data.columns if self.data is not None else forest.feature_names
                 self.domain = read_domain(case.domain, columns or tuple(map(str, range(forest.n_features))))
             elif self.data is not None:
-                self.domain = infer(self.data.columns, self.data.rows.astype(np.float64))
+                self.domain = self._inferred(self.data)
             else:
                 raise DataError("neither training data nor a domain is given: add --draft-data")
             self._note_outside()
             self.knowledge = self._granted(forest, self.domain)
             if case.holdout is not None and self.data is not None:
-                self.holdout = holdout_of(read_table(case.holdout), self.data, case.target)
+                self.holdout = holdout_of(read_table(case.holdout), self.data, case.target, self.artifact.encoder)
                 self._require_holdout(self.data, self.holdout)
         return forest, self.domain
+
+    def _inferred(self, data: TrainingData) -> Domain:
+        """Return what the training data and, of a pipeline, its transformers tell of what a row can be."""
+        encoder = self.artifact.encoder if self.artifact is not None else None
+        if encoder is None:
+            return infer(data.columns, data.rows.astype(np.float64))
+        self.granted = granted_by(encoder)
+        if not data.by_encoder:
+            self.notes.append("the training data were given as the forest's own columns, encoded already")
+            return infer(data.columns, data.rows.astype(np.float64))
+        self.notes.append("the training data were encoded by the transformers in the file")
+        return domain_from(encoder, data.columns, data.rows)
 
     def run(self, forest: Forest, domain: Domain) -> None:
         """Attack and evaluate what was read; each stage may raise."""
         if forest.is_private:
             self._run_private(forest, domain)
+        elif is_numeric(domain):
+            self._run_numeric(forest, domain)
         else:
             self._run_counted(forest, domain)
 
@@ -324,7 +362,7 @@ class _Steps:
         with self.clock("build"):
             n_rows = None if self.data is None else self.data.n_rows
             asked = released(forest, domain, self.case.adversary, self.knowledge, n_rows)
-        self.granted = asked.granted
+        self.granted += asked.granted
         self.notes += asked.notes
         self.reasons += asked.reasons
         reconstruction = self._kept(asked.rebuild(search))
@@ -349,14 +387,20 @@ class _Steps:
             )
         self._evaluate(reconstruction, self.data, domain, identity)
 
-    def _run_counted(self, forest: Forest, domain: Domain) -> None:
-        """Attack a forest whose counts are those of its rows or draws."""
+    def _run_counted(self, forest: Forest, domain: Domain, numbered: Enumerated | None = None) -> None:
+        """Attack a forest whose counts are those of its rows or draws; of numeric values, their numbered states."""
         case = self.case
         with self.clock("build"):
             groups = exchangeable_groups(forest, case.adversary, self.knowledge)
             search = Search(self.attack_box, case.seed, case.workers, self.clock)
-            problem = build_any(forest, domain, groups, search)
-        reconstruction = self._kept(self._attack(forest, problem, search))
+            if numbered is None:
+                problem = build_any(forest, domain, groups, search)
+            else:
+                problem = build_any(numbered.forest, numbered.domain, numbered.groups(groups), search)
+        if numbered is None:
+            reconstruction = self._kept(self._attack(forest, problem, search))
+        else:
+            reconstruction = self._kept(numbered.decoded(reconstruct(problem, search)))
         if self.data is None:
             return
         with self.clock("identify"):
@@ -398,6 +442,44 @@ class _Steps:
         n_rebuilt = len(reconstruction.rows)
         if n_rebuilt == len(self.data.rows if self.knowledge is None else self.knowledge.unknown):
             self._evaluate(reconstruction, self.data, domain, identity)
+
+    def _run_numeric(self, forest: Forest, domain: Domain) -> None:
+        """Attack a forest with columns whose values are not enumerated."""
+        case = self.case
+        if case.engine != "cells":
+            raise NotCoveredError("the papers' models are only run on domains that can be enumerated")
+        if self.knowledge is not None and self.knowledge.informed:
+            raise NotCoveredError("an informed adversary needs a domain that can be enumerated; numeric columns: not yet")
+        numbered = enumerate_states(forest, domain)
+        if numbered is not None:
+            self._run_counted(forest, domain, numbered)
+            return
+        self.attack_box = self._search_box(NUMERIC_SHARE if self._is_small() else ATTACK_SHARE)
+        search = Search(self.attack_box, case.seed, case.workers, self.clock)
+        with self.clock("build"):
+            groups = exchangeable_groups(forest, case.adversary, self.knowledge)
+            problem = build_numeric(forest, domain, groups, self.attack_box)
+        reconstruction = self._kept(rebuild_numeric(problem, search))
+        if self.data is None:
+            return
+        with self.clock("identify"):
+            everyone = KnownRows(self.data.rows, self.data.labels, told_occurrences(forest, case.adversary))
+            identity = identify_in_order(forest, everyone, told_by_row=self.knowledge is not None)
+        self._note_identity(identity)
+        if forest.unused is not None and not problem.rows_identified:
+            self.reasons.append(forest.unused)
+        if reconstruction.status == "not converged":
+            limit, remedy = self._limit()
+            self.reasons.append(
+                f"the attack did not converge in {limit}: its rows miss {reconstruction.residual:,} of the forest's "
+                "counts and thresholds (the right rows miss none), so its error is only an upper bound; give it more "
+                f"with {remedy}"
+            )
+        self._evaluate(reconstruction, self.data, domain, identity)
+
+    def _is_small(self) -> bool:
+        """Whether evaluation needs little of the time box."""
+        return self.data is None or self.data.n_rows <= SMALL
 
     def _kept(self, reconstruction: Reconstruction) -> Reconstruction:
         """Keep what an attack rebuilt, and note what is known by that alone."""

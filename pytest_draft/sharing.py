@@ -18,9 +18,10 @@ from filelock import FileLock
 from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.evaluate.baselines import Baseline
-from pytest_draft.evaluate.findings import Findings, Part, Values
+from pytest_draft.evaluate.findings import Findings, Part, Told, Values
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.evaluate.individuals import Individuals
+from pytest_draft.evaluate.numeric import Closeness, Numeric
 from pytest_draft.evaluate.significance import Significance
 from pytest_draft.gate import ArtifactFacts, Case, DataFacts, DomainFacts, Examination
 from pytest_draft.matching import Distance
@@ -98,6 +99,10 @@ def _examination(content: dict[str, Any]) -> Examination:
         for name, kind in _FIGURES.items():
             if findings[name] is not None:
                 findings[name] = kind(**findings[name])
+        if (numeric := findings["numeric"]) is not None:
+            for name in ("attack", "random", "median"):
+                numeric[name] = Closeness(**numeric[name])
+            findings["numeric"] = Numeric(**numeric | {"median_guess": Baseline(**numeric["median_guess"])})
         for name in ("seen", "told", "mostly_determined"):
             if (part := findings[name]) is not None:
                 part["error"], part["split_half"] = Distance(**part["error"]), Baseline(**part["split_half"])
@@ -117,6 +122,9 @@ _FIGURES: dict[str, type[Any]] = {
     "identity": Identity,
     "determined": Values,
     "free": Values,
+    "certain": Values,
+    "constrained": Values,
+    "told_values": Told,
     "inliers": Individuals,
     "outliers": Individuals,
     "significance": Significance,

@@ -88,7 +88,14 @@ class Summary:
         for row in rows if len(rows) > 1 else []:
             terminal.line("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
         for result in self.report["results"]:
-            for line in (*_of_values(result), *_of_sizes(result), *_of_holdout(result), *_sentences(result)):
+            for line in (
+                *_of_numbers(result),
+                *_of_proofs(result),
+                *_of_values(result),
+                *_of_sizes(result),
+                *_of_holdout(result),
+                *_sentences(result),
+            ):
                 terminal.line(line)
         if not_run := self.report["not_run"]:
             so = "" if self.report["verdict"] == "failed" else ", so the verdict is inconclusive"
@@ -157,6 +164,48 @@ def _of_values(result: dict[str, Any]) -> list[str]:
         parts.append(f"{_number(metrics[f'{name}_error'])} on the {share:.0%} of values {kind}")
     name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
     return [f"{name}: the error is {' and '.join(parts)}"]
+
+
+def _of_numbers(result: dict[str, Any]) -> list[str]:
+    """Return one line of how close numeric columns come, beside what is got without an attack."""
+    found = result["baselines"].get("numeric")
+    if found is None:
+        return []
+    guesses = found["median"], found["random"]
+    beside = " (median guess {}, random {})".format
+    error = f"error {_error(result)}" + beside(*(_number(guess["error"]) for guess in guesses))
+
+    def shares(name: str) -> str:
+        told = [_share(figures[name]) for figures in (found["attack"], *guesses)]
+        return told[0] + beside(*told[1:])
+
+    close = f"{shares('close_values')} of the numeric values to within {found['tolerance']:.0%} of the range"
+    order = ", row by row in the order that the attack knows" if found["in_order"] else ""
+    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
+    return [f"{name}: {error}; {close}, {_share(found['attack']['exact_values'])} exactly{order}"]
+
+
+def _of_proofs(result: dict[str, Any]) -> list[str]:
+    """Return one line of the values that the file alone proves."""
+    metrics, told = result["metrics"], result["baselines"].get("told_values")
+    parts = []
+    if metrics["certain_values"] is not None:
+        whole = metrics["determined_values"] + metrics["free_values"]
+        parts.append(
+            f"{metrics['certain_values']:,} of {whole:,} values are proved by the file alone, "
+            f"and {metrics['certain_rows']:,} rows whole"
+        )
+    if told is not None:
+        parts.append(
+            f"{told['number']:,} different values are proved to be in the data, though not where: "
+            f"they are {told['share']:.0%} of all values"
+        )
+    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
+    return [f"{name}: {'; '.join(parts)}"] if parts else []
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0%}"
 
 
 def _of_sizes(result: dict[str, Any]) -> list[str]:

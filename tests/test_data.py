@@ -10,6 +10,7 @@ import pickle
 import pprint
 import traceback
 import warnings
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -17,8 +18,9 @@ import pandas as pd
 import pytest
 
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.data import Table, TrainingData, read_domain, read_table, training_data
-from pytest_draft.errors import DataError, DraftError
+from pytest_draft.errors import DataError, DraftError, NotCoveredError
 
 pytest_plugins = ["pytester"]
 
@@ -26,11 +28,11 @@ TEXT, NUMBER = "Zq7Canary", 987654
 CANARIES = (TEXT, str(NUMBER))
 
 
-def forest(names=("age", "female"), classes=(0, 1), n_features=None) -> Forest:
+def forest(names=("age", "female"), classes=(0, 1), n_features=None, **changed) -> Forest:
     leaf = np.array([-1])
     one = np.ones(1)
     tree = Tree(leaf, leaf, leaf, one, one > 0, np.ones((1, len(classes or (0,)))), one, leaf, None)
-    return Forest(
+    made = Forest(
         kind="RandomForestClassifier",
         trees=(tree,),
         n_features=len(names) if n_features is None else n_features,
@@ -45,8 +47,9 @@ def forest(names=("age", "female"), classes=(0, 1), n_features=None) -> Forest:
         seeds_from=None,
         max_features=None,
         bootstrap_features=False,
-        sklearn_version="1.8.0",
+        sklearn_version="1.9.1",
     )
+    return replace(made, **changed)
 
 
 def refusal(call, *arguments, kind=DataError) -> str:
@@ -345,6 +348,63 @@ def test_missing_values_are_left_to_the_domain(values):
     found = training_data(pd.DataFrame({"a": values, "y": [0, 1]}), forest(("a",)))
     assert found.rows[0, 0] == 1
     assert np.isnan(found.rows[1, 0])
+
+
+def test_empty_cells_and_the_words_for_nothing_are_missing_in_a_csv(write):
+    table = read_table(write("age,female,y\n,True,0\nNA,,1\nNaN,False,0\nnull,None,1\n3.5,True,0\n"))
+    rows = training_data(table, forest()).rows
+    assert np.isnan(rows).tolist() == [[True, False], [True, True], [True, False], [True, True], [False, False]]
+    assert rows[[0, 2, 4], 1].tolist() == [1, 0, 1]
+    assert rows[4, 0] == 3.5
+
+
+@pytest.mark.parametrize("kind", ["Int64", "boolean", "category", "object"])
+def test_a_column_of_nothing_else_is_missing_whatever_its_type(kind):
+    frame = pd.DataFrame({"a": pd.Series([None, None], dtype=kind), "y": [0, 1]})
+    assert np.isnan(training_data(frame, forest(("a",))).rows).all()
+
+
+SAYS = "training data given in memory: column 'b' has 2 missing values, "
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "error", "said"),
+    [
+        (
+            "DecisionTreeClassifier",
+            "1.2.2",
+            DataError,
+            "which DecisionTreeClassifier of scikit-learn 1.2 does not take",
+        ),
+        ("RandomForestRegressor", "1.3.2", DataError, "which RandomForestRegressor of scikit-learn 1.3 does not"),
+        ("ExtraTreesClassifier", "1.5.2", DataError, "which ExtraTreesClassifier of scikit-learn 1.5 does not take"),
+        ("ExtraTreeRegressor", "1.5.2", DataError, "which ExtraTreeRegressor of scikit-learn 1.5 does not take"),
+        ("DecisionTreeClassifier", "1.3.0", NotCoveredError, "and scikit-learn 1.3 need not count them where it sends"),
+        ("RandomForestClassifier", "1.4.0", NotCoveredError, "and scikit-learn 1.4 need not count them where it sends"),
+        ("ExtraTreesRegressor", "1.6.1", NotCoveredError, "and scikit-learn 1.6 need not count them where it sends"),
+        ("BaggingClassifier", "1.8.0", NotCoveredError, "and scikit-learn 1.8 need not count them where it sends"),
+        (
+            "BaggingClassifier",
+            None,
+            NotCoveredError,
+            "and the model file does not tell which scikit-learn counted them",
+        ),
+    ],
+)
+def test_missing_values_are_refused_where_the_forest_cannot_take_or_count_them(kind, version, error, said):
+    old = forest(("a", "b"), kind=kind, sklearn_version=version)
+    frame = pd.DataFrame({"a": [1, 0, 1], "b": [NUMBER, None, None], "y": [0, 1, 0]})
+    assert refusal(training_data, frame, old, kind=error).startswith(SAYS + said)
+    read = training_data(frame, forest(("a", "b"), kind=kind))
+    assert np.isnan(read.rows[:, 1]).tolist() == [False, True, True]
+    assert refusal(training_data, read, old, kind=error).startswith(SAYS + said)
+    training_data(frame.fillna(0), old)
+
+
+def test_missing_values_are_refused_for_private_forests():
+    private = forest(("a",), privacy=Privacy("permute-and-flip", 1.0))
+    message = refusal(training_data, pd.DataFrame({"a": [1, None], "y": [0, 1]}), private)
+    assert "column 'a' has 1 missing values, which private forests do not take" in message
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_draft.domain import MAX_ORDINAL_VALUES, Attribute, Domain, declared, infer
+from pytest_draft.domain import MAX_ORDINAL_VALUES, MISSING_SHARE, Attribute, Domain, declared, infer
 from pytest_draft.errors import DataError, NotCoveredError
 
 PROPERTY = settings(max_examples=60, deadline=None, derandomize=True)
@@ -99,10 +99,108 @@ def test_numbers_that_are_not_whole_are_numeric_with_their_bounds():
     assert (attribute.kind, attribute.low, attribute.high) == ("numeric", -2.0, 1.0)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_missing_and_infinite_values_are_not_covered_and_the_column_is_named(value):
-    with pytest.raises(NotCoveredError, match="column 'b' has 2 missing or infinite values"):
-        infer(["a", "b"], np.array([[0.0, value], [1, 1], [0, value]]))
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinite_values_are_refused_and_the_column_is_named(value):
+    with pytest.raises(DataError, match="column 'b' has 2 infinite values"):
+        infer(["a", "b"], np.array([[0.0, value], [np.nan, 1], [0, value]]))
+
+
+@pytest.mark.parametrize(
+    ("present", "kind", "low", "high"),
+    [
+        ([0.0, 1.0], "binary", 0, 1),
+        ([0.0, 0.0], "binary", 0, 1),
+        ([3.0, 7.0], "ordinal", 3.0, 7.0),
+        ([0.5, 0.5], "ordinal", 0.5, 0.5),
+        ([0.5, 7.0], "numeric", 0.5, 7),
+        ([], "ordinal", 0, 0),
+    ],
+    ids=str,
+)
+def test_missing_values_are_told_and_the_others_make_the_attribute(present, kind, low, high):
+    column = np.array([np.nan, *present])[:, None]
+    (attribute,) = infer(["a"], column).attributes
+    assert attribute == Attribute("a", kind, (0,), low, high, missing=True)
+    assert infer(["a"], column).outside(column) == {}
+    if present:
+        assert infer(["a"], column[1:]).attributes == (Attribute("a", kind, (0,), low, high),)
+
+
+def test_a_column_with_missing_values_is_in_no_one_hot_group():
+    domain = infer(["x_a", "x_b", "x_c"], np.array([[1, 0, np.nan], [0, 1, 0]]))
+    assert [(attribute.kind, attribute.missing) for attribute in domain.attributes] == [
+        ("one-hot", False),
+        ("binary", True),
+    ]
+    domain = infer(["x_a", "x_b"], np.array([[1, np.nan], [0, 1]]))
+    assert [(attribute.kind, attribute.missing) for attribute in domain.attributes] == [
+        ("binary", False),
+        ("binary", True),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["binary", "ordinal", "numeric"])
+def test_an_attribute_that_may_be_missing_is_not_enumerated_and_has_no_indices(kind):
+    attribute = Attribute("age", kind, (0,), missing=True)
+    domain = Domain(("age",), (attribute,), "here")
+    rows = np.array([[0.0], [np.nan]], np.float32)
+    for use in (
+        lambda: attribute.n_values,
+        lambda: attribute.index(rows),
+        lambda: domain.n_vectors,
+        domain.vectors,
+        lambda: domain.indices(rows),
+    ):
+        with pytest.raises(NotCoveredError, match="column 'age' may have missing values"):
+            use()
+
+
+def test_a_one_hot_group_cannot_be_missing():
+    with pytest.raises(DataError, match="attribute 'x': a one-hot group has no missing values"):
+        Attribute("x", "one-hot", (0, 1), missing=True)
+
+
+def test_missing_values_are_granted_by_the_columns_names():
+    domain = infer(["a", "b", "c"], np.array([[np.nan, 1, np.nan], [0, 1, 0.5]]))
+    assert domain.granted[-1] == "that values may be missing in 2 columns: a, c"
+    assert not any("missing" in line for line in infer(["a"], np.ones((2, 1))).granted)
+
+
+def test_uniform_rows_miss_a_value_as_often_as_they_have_any_other():
+    n_rows = 40_000
+    attributes = (
+        Attribute("a", "binary", (0,), missing=True),
+        Attribute("b", "ordinal", (1,), 3.0, 6.0, missing=True),
+        Attribute("c", "numeric", (2,), -1, 1, missing=True),
+        Attribute("d", "ordinal", (3,), 0.0, 9.0),
+    )
+    domain = Domain(("a", "b", "c", "d"), attributes, "here")
+    rows = domain.uniform(n_rows, np.random.default_rng(0))
+    shares = np.isnan(rows).mean(axis=0)
+    np.testing.assert_allclose(shares, [1 / 3, 1 / 5, MISSING_SHARE, 0], atol=0.01)
+    assert [attribute.n_states for attribute in (*attributes[:2], attributes[3])] == [3, 5, 10]
+    for value in range(3, 7):
+        assert abs((rows[:, 1] == value).mean() - 1 / 5) < 0.01
+    assert domain.outside(rows.astype(float)) == {}
+
+
+def test_a_missing_value_is_outside_where_it_may_not_be_missing():
+    rows = np.array([[np.nan, np.nan], [7.0, 0.0]])
+    attributes = (Attribute("a", "ordinal", (0,), 0.0, 6.0, missing=True), Attribute("b", "binary", (1,)))
+    assert Domain(("a", "b"), attributes, "here").outside(rows) == {"a": 1, "b": 1}
+
+
+def test_a_domain_file_says_where_values_may_be_missing():
+    spec = {
+        "a": {"kind": "binary", "missing": True},
+        "b": {"kind": "numeric", "low": 0, "high": 1, "missing": True},
+        "c": {"kind": "binary", "missing": False},
+    }
+    domain = declared(["a", "b", "c"], spec, "domain.toml")
+    assert [attribute.missing for attribute in domain.attributes] == [True, True, False]
+    for wrong in (1, "yes", None):
+        with pytest.raises(DataError, match="attribute 'a': key 'missing' must be true or false"):
+            declared(["a"], {"a": {"kind": "binary", "missing": wrong}}, "domain.toml")
 
 
 def test_no_row_gives_no_domain():
@@ -146,8 +244,8 @@ def test_granted_tells_bounds_and_names_but_no_row():
 def test_names_are_shown_as_one_line():
     rows = np.array([[3.0], [9]])
     assert "\n" not in "".join(infer(["evil\n::error::"], rows).granted)
-    with pytest.raises(NotCoveredError) as refused:
-        infer(["evil\n\x1b[31m"], rows * np.nan)
+    with pytest.raises(DataError) as refused:
+        infer(["evil\n\x1b[31m"], rows * np.inf)
     assert str(refused.value).isprintable()
 
 

@@ -69,7 +69,7 @@ def test_another_number_of_columns_is_refused_where_there_are_no_names():
     ("value", "message"),
     [
         ("Quokka", "holdout others.csv: column 'female' holds text"),
-        (np.nan, "holdout others.csv: 1 of 3 rows have missing values; leave these rows out"),
+        (np.nan, "holdout others.csv: 1 of 3 rows have missing values where no training row has any; leave these"),
         (np.inf, "holdout others.csv: column 'female' has 1 values that are infinite"),
     ],
 )
@@ -80,6 +80,15 @@ def test_a_value_that_no_tree_was_trained_on_is_refused_and_not_shown(value, mes
         holdout_of(Table(frame, None, "others.csv"), trained())
     assert str(caught.value).startswith(message)
     assert "Quokka" not in str(caught.value)
+
+
+def test_values_are_missing_only_where_those_of_training_rows_are():
+    rows = np.where(ROWS == 4, np.float32(np.nan), ROWS)
+    data = TrainingData(rows, np.zeros(3, np.int64), NAMES, None, "train.csv")
+    holdout = holdout_of(table([[None, 0, 1], [4, 1, 1]]), data)
+    assert np.isnan(holdout.rows).tolist() == [[True, False, False], [False, False, False]]
+    with pytest.raises(DataError, match="1 of 2 rows have missing values where no training row has any"):
+        holdout_of(table([[None, 0, 1], [4, None, 1]]), data)
 
 
 def test_two_columns_of_one_name_are_refused():

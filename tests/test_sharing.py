@@ -9,9 +9,10 @@ import pytest
 from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.evaluate.baselines import Baseline
-from pytest_draft.evaluate.findings import Findings, Part, Values
+from pytest_draft.evaluate.findings import Findings, Part, Told, Values
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.evaluate.individuals import Individuals
+from pytest_draft.evaluate.numeric import Closeness, Numeric
 from pytest_draft.evaluate.significance import Significance
 from pytest_draft.gate import ArtifactFacts, Case, DataFacts, DomainFacts, Examination
 from pytest_draft.matching import Distance
@@ -70,6 +71,27 @@ EXAMINATIONS = {
         ),
     ),
     "seen": replace(WHOLE, findings=replace(FINDINGS, seen=PART)),
+    "numeric": replace(
+        WHOLE,
+        findings=replace(
+            FINDINGS,
+            most_perfect_rows=12,
+            most_singled_out_rows=5,
+            certain=Values(100, 0.0),
+            constrained=Values(60, None),
+            certain_rows=3,
+            told_values=Told(17, 4, 0.25),
+            numeric=Numeric(
+                4,
+                1,
+                False,
+                Closeness(0.1, 0.2, 0.3, 0.4, 0.25, 0.1),
+                Closeness(),
+                Closeness(0.3, 0.4, 0.1, 0.0, 0.0, 0.0),
+                Baseline(0.3, 0.0, 1, 40),
+            ),
+        ),
+    ),
     "told and determined": replace(WHOLE, findings=replace(FINDINGS, told=PART, mostly_determined=PART)),
 }
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pytest_draft.artifact.container import Limits
 from pytest_draft.artifact.forest import Artifact, Forest, Tree
+from pytest_draft.artifact.missing import require_missing_covered
 from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.artifact.pickles import read
+from pytest_draft.artifact.pipeline import Encoder
 
-__all__ = ["Artifact", "Forest", "Limits", "Tree", "occurrences", "read"]
+__all__ = ["Artifact", "Encoder", "Forest", "Limits", "Tree", "occurrences", "read", "require_missing_covered"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -9,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.artifact.pipeline import Encoder
 from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.artifact.weights import (
     WHOLE,
@@ -147,6 +149,12 @@ class Forest:
     def is_private(self) -> bool:
         """Whether its leaves hold what a mechanism of differential privacy released, rather than counts."""
         return self.privacy is not None and not self.privacy.exact
+
+    @property
+    def sklearn_minor(self) -> tuple[int, int] | None:
+        """Major and minor number of the version that wrote the file; None where it does not tell."""
+        match = re.match(r"(\d{1,4})\.(\d{1,4})(?!\d)", self.sklearn_version or "", re.ASCII)
+        return None if match is None else (int(match[1]), int(match[2]))
 
     @property
     def unused(self) -> str | None:
@@ -345,6 +353,8 @@ class Artifact:
     forest : Forest
     not_read : tuple of str
         Attribute paths in the file that were left opaque.
+    encoder : Encoder or None
+        What the file's transformers make of raw columns; None where none stands before the forest.
     """
 
     path: str
@@ -353,3 +363,4 @@ class Artifact:
     holds: str
     forest: Forest
     not_read: tuple[str, ...]
+    encoder: Encoder | None = None

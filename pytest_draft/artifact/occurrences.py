@@ -9,8 +9,6 @@ NumPy's `RandomState`, whose streams never change.
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
@@ -91,11 +89,12 @@ def drawn_columns(forest: Forest, index: int) -> IntArray:
 
 
 def _check_version(forest: Forest) -> None:
-    match = re.match(r"(\d{1,4})\.(\d{1,4})(?!\d)", forest.sklearn_version or "", re.ASCII)
-    if match is None:
+    version = forest.sklearn_minor
+    if version is None:
         raise NotCoveredError("the file does not tell which scikit-learn wrote it, so its draws cannot be replayed")
-    if not _OLDEST <= (int(match[1]), int(match[2])) <= _NEWEST:
-        raise NotCoveredError(f"how scikit-learn {match[0]} draws rows is not known here: update this plugin")
+    if not _OLDEST <= version <= _NEWEST:
+        release = f"scikit-learn {version[0]}.{version[1]}"
+        raise NotCoveredError(f"how {release} draws rows is not known here: update this plugin")
 
 
 def _rows(forest: Forest, tree: Tree, index: int) -> IntArray:

@@ -57,7 +57,7 @@ def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Ar
         del packed
         budget = Budget(limits, stream.size)
         found = view(interpret(stream, budget), budget)
-        return Artifact(given, source.sha256, size, found.holds, found.forest, found.not_read)
+        return Artifact(given, source.sha256, size, found.holds, found.forest, found.not_read, found.encoder)
 
 
 @dataclass

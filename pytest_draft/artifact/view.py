@@ -6,7 +6,6 @@ opaque and is listed as not read.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +14,11 @@ from numpy.random import RandomState
 
 from pytest_draft.artifact.container import Budget
 from pytest_draft.artifact.forest import FloatArray, Forest, IntArray, Tree
+from pytest_draft.artifact.objects import Object, data_of, described, kind_of, numbers_of, with_article
+from pytest_draft.artifact.pipeline import Encoder, EncoderReader, steps_of
 from pytest_draft.artifact.privacy import Mechanism, Privacy
 from pytest_draft.artifact.private import REPLAYED, WARM_START, of_labels, of_noisy_counts, with_counts
-from pytest_draft.artifact.records import AnyArray, Array, Global, Mapping, Record
+from pytest_draft.artifact.records import AnyArray, Array, Record
 from pytest_draft.artifact.validate import RawTree, Values, checked_tree
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
@@ -26,9 +27,6 @@ _SUPPORTED = (
     "alone or as the last step of a Pipeline or in a fitted search, "
     "and the private forests of pytest_draft.dp and diffprivlib"
 )
-NOT_PLAIN = "(not plain)"
-"""Stands for class weights that are in the file and not understood."""
-
 _NODE_ARRAYS = {
     "left_child": "children_left_",
     "right_child": "children_right_",
@@ -42,9 +40,7 @@ _NODE = np.dtype(
     ]
 )
 _MAX_WRAPPERS = 8
-_SHORT = 200
 _MAX_SEED = 2**31 - 1
-_FEW = 32
 
 
 def _known(modules: tuple[str, ...], names: tuple[str, ...]) -> set[tuple[str, str]]:
@@ -81,6 +77,7 @@ class View:
     holds: str
     forest: Forest
     not_read: tuple[str, ...]
+    encoder: Encoder | None
 
 
 def view(root: object, budget: Budget) -> View:
@@ -103,7 +100,8 @@ def view(root: object, budget: Budget) -> View:
     CorruptArtifactError
         If the forest contradicts itself.
     """
-    estimator, wrappers = _unwrapped(root)
+    transformers = EncoderReader(budget)
+    estimator, wrappers = _unwrapped(root, transformers)
     key = estimator.record.cls.key
     reader = _ForestReader(estimator, budget)
     if key in _FORESTS:
@@ -116,9 +114,13 @@ def view(root: object, budget: Budget) -> View:
         forest = reader.label_forest()
     else:
         forest = reader.single_tree()
-    paths = {path for part in (*wrappers, estimator, *reader.parts) for path in part.not_read()}
-    inside = "".join(f", in {_a(wrapper.kind)}" for wrapper in reversed(wrappers))
-    return View(_holds(forest) + inside, forest, tuple(sorted(one_line(path) for path in paths)))
+    encoder = transformers.encoder(forest.n_features)
+    parts = (*wrappers, *transformers.parts, estimator, *reader.parts)
+    paths = {path for part in parts for path in part.not_read()}
+    before = "" if encoder is None else f", behind {' + '.join(encoder.transformers)}"
+    inside = "".join(f", in {with_article(wrapper.kind)}" for wrapper in reversed(wrappers))
+    not_read = tuple(sorted(one_line(path) for path in paths))
+    return View(_holds(forest) + before + inside, forest, not_read, encoder)
 
 
 def _holds(forest: Forest) -> str:
@@ -143,130 +145,26 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' if number != 1 else ''}"
 
 
-class _Object:
-    """An object's attributes, with a note of those that were asked for.
+def _unwrapped(root: object, transformers: EncoderReader) -> tuple[Object, list[Object]]:
+    """Return the tree ensemble in a file, and the pipelines and searches around it, outermost first.
 
-    Parameters
-    ----------
-    record : Record
-    path : str
-        Where it is in the file, ending in a dot; empty for the file's own object.
+    The pipelines' other steps are added to the transformers.
     """
-
-    def __init__(self, record: Record, path: str = "") -> None:
-        self.record = record
-        self.path = path
-        self._attributes = record.attributes()
-        self._asked: set[str] = set()
-
-    @property
-    def kind(self) -> str:
-        """The class's name."""
-        return one_line(self.record.cls.name, 80)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._attributes
-
-    def get(self, name: str) -> Any:
-        """Return an attribute, None where it is missing."""
-        self._asked.add(name)
-        return self._attributes.get(name)
-
-    def is_fitted(self, name: str) -> None:
-        """Refuse an object that lacks an attribute which fitting sets."""
-        if name not in self._attributes:
-            raise UnsupportedArtifactError(f"it holds {_a(self.kind)} that was not fitted: fit it before saving it")
-
-    def integer(self, name: str, *, minimum: int = 0) -> int:
-        """Return an attribute that must be a whole number."""
-        value = self.get(name)
-        if type(value) is not int or not minimum <= value < 2**62:
-            raise CorruptArtifactError(f"{self.path}{name} is not a whole number of at least {minimum}")
-        return value
-
-    def optional_integer(self, name: str, *, minimum: int = 0) -> int | None:
-        """Return an attribute that may be missing or None."""
-        return None if self.get(name) is None else self.integer(name, minimum=minimum)
-
-    def number(self, name: str) -> float:
-        """Return an attribute that must be a finite number."""
-        value = self.get(name)
-        if not isinstance(value, (int, float)) or type(value) is bool or not math.isfinite(value):
-            raise CorruptArtifactError(f"{self.path}{name} is not a finite number")
-        return float(value)
-
-    def boolean(self, name: str) -> bool:
-        """Return an attribute that must be true or false."""
-        value = self.get(name)
-        if type(value) is not bool:
-            raise CorruptArtifactError(f"{self.path}{name} is not true or false")
-        return value
-
-    def parameters(self) -> dict[str, object]:
-        """Return the constructor's parameters that are plain (numbers, texts, booleans, None).
-
-        Class weights are never left out: others than a plain dict or an atom are `NOT_PLAIN`.
-        """
-        found = {}
-        for name, value in self._attributes.items():
-            if name.startswith("_") or name.endswith("_"):
-                continue
-            plain = _plain_dict(value) if isinstance(value, Mapping) and name == "class_weight" else value
-            if _is_atom(plain) or isinstance(plain, dict):
-                self._asked.add(name)
-                found[name] = plain
-            elif name == "class_weight":
-                found[name] = NOT_PLAIN
-        return found
-
-    def not_read(self) -> list[str]:
-        """Return the paths of the attributes that nobody asked for and that can hold data."""
-        paths = [
-            f"{self.path}{name}"
-            for name, value in self._attributes.items()
-            if name not in self._asked and not _is_small(value)
-        ]
-        if self.record.state is not None and not isinstance(self.record.state, Mapping):
-            paths.append(f"{self.path}(state)")
-        if self.record.appended or self.record.set_items.pairs:
-            paths.append(f"{self.path}(items)")
-        return paths
-
-
-def _is_atom(value: object) -> bool:
-    """Return whether a value is a number, a short text, a boolean or None."""
-    if type(value) is str:
-        return len(value) <= _SHORT
-    return value is None or type(value) in (bool, int, float)
-
-
-def _is_small(value: object) -> bool:
-    """Return whether a value is too small to hold data: an atom, or a few of them."""
-    if isinstance(value, (tuple, list)):
-        return len(value) <= _FEW and all(_is_atom(item) for item in value)
-    return _is_atom(value)
-
-
-def _plain_dict(mapping: Mapping) -> object:
-    """Return a mapping of a few atoms to atoms as a dict; any other as it is."""
-    is_plain = all(_is_atom(key) and _is_atom(value) for key, value in mapping.pairs)
-    return dict(mapping.pairs) if is_plain and len(mapping.pairs) <= _SHORT else mapping
-
-
-def _unwrapped(root: object) -> tuple[_Object, list[_Object]]:
-    """Return the tree ensemble in a file, and the pipelines and searches around it, outermost first."""
-    wrappers: list[_Object] = []
+    wrappers: list[Object] = []
     record, path = root, ""
     while len(wrappers) <= _MAX_WRAPPERS:
         if not isinstance(record, Record):
             raise _unsupported(record)
-        found = _Object(record, path)
+        found = Object(record, path)
         key = record.cls.key
         if key in _FORESTS | _TREES | _BAGGING | _LABEL_FORESTS | _LABEL_TREES | _NOISY_FORESTS.keys():
             return found, wrappers
         wrappers.append(found)
         if key in _PIPELINES:
-            record, path = _last_step(found)
+            *before, (_, record) = steps_of(found)
+            for index, (_, step) in enumerate(before):
+                transformers.add(step, f"{path}steps[{index}][1].")
+            path = f"{path}steps[{len(before)}]."
         elif key in _SEARCHES:
             found.is_fitted("best_estimator_")
             record, path = found.get("best_estimator_"), f"{path}best_estimator_."
@@ -276,42 +174,7 @@ def _unwrapped(root: object) -> tuple[_Object, list[_Object]]:
 
 
 def _unsupported(found: object) -> UnsupportedArtifactError:
-    return UnsupportedArtifactError(f"it holds {_described(found)}; {_SUPPORTED}")
-
-
-def _a(name: str) -> str:
-    return f"{'an' if name[:1] in 'AEIO' else 'a'} {name}"
-
-
-def _described(found: object) -> str:
-    if isinstance(found, Record):
-        is_sklearn = found.cls.module.startswith("sklearn.")
-        return _a(one_line(found.cls.name, 80) if is_sklearn else found.cls.shown)
-    if isinstance(found, Array):
-        return "an array"
-    if isinstance(found, Mapping):
-        return "a dict"
-    if isinstance(found, Global):
-        return f"the name {found.shown}"
-    names = {list: "a list", tuple: "a tuple", str: "a text", bytes: "bytes", type(None): "None"}
-    return names.get(type(found), "a plain value")
-
-
-def _last_step(pipeline: _Object) -> tuple[object, str]:
-    steps = pipeline.get("steps")
-    if (
-        not isinstance(steps, list)
-        or not all(isinstance(step, tuple) and len(step) == 2 for step in steps)
-        or not steps
-    ):
-        raise CorruptArtifactError(f"{pipeline.path}steps is not a list of names and estimators")
-    for _, step in steps[:-1]:
-        if step is not None and step != "passthrough":
-            raise UnsupportedArtifactError(
-                f"it holds a Pipeline with {_described(step)} before its last step; pipelines with "
-                "transformers are not covered yet: pass the encoded data, with the last step saved alone"
-            )
-    return steps[-1][1], f"{pipeline.path}steps[{len(steps) - 1}]."
+    return UnsupportedArtifactError(f"it holds {described(found)}; {_SUPPORTED}")
 
 
 @dataclass(frozen=True)
@@ -329,24 +192,24 @@ class _ForestReader:
 
     Parameters
     ----------
-    estimator : _Object
+    estimator : Object
         Of one of the supported classes.
     budget : Budget
 
     Attributes
     ----------
-    parts : list of _Object
+    parts : list of Object
         The inner objects that were looked at.
     """
 
-    def __init__(self, estimator: _Object, budget: Budget) -> None:
+    def __init__(self, estimator: Object, budget: Budget) -> None:
         self._estimator = estimator
         self._budget = budget
         self._classifier = estimator.record.cls.name.endswith("Classifier")
         self._meanings: frozenset[Values] | None = None
         self._classes: tuple[object, ...] | None = None
         self._n_features = 0
-        self.parts: list[_Object] = []
+        self.parts: list[Object] = []
 
     def random_forest(self) -> Forest:
         """Read a RandomForest or ExtraTrees."""
@@ -479,7 +342,7 @@ class _ForestReader:
 
     def _stored(self, name: str, kind: str, n_dimensions: int) -> AnyArray:
         """Return an array of 8-byte numbers in native byte order; the kind is NumPy's letter."""
-        data = _data(self._estimator.get(name), name)
+        data = data_of(self._estimator.get(name), name)
         if data.ndim != n_dimensions or data.dtype.kind != kind or data.dtype.itemsize != 8:
             raise CorruptArtifactError(f"{name} is not an array of the forest's form")
         return data.astype(data.dtype.newbyteorder("="), copy=False)
@@ -519,7 +382,7 @@ class _ForestReader:
 
     # The ensemble's own attributes
 
-    def _inner_estimators(self, kinds: set[tuple[str, str]]) -> list[_Object]:
+    def _inner_estimators(self, kinds: set[tuple[str, str]]) -> list[Object]:
         self._estimator.is_fitted("estimators_")
         records = self._estimator.get("estimators_")
         if not isinstance(records, list) or not records:
@@ -529,11 +392,11 @@ class _ForestReader:
         for record in records:
             if not isinstance(record, Record) or record.cls.key not in kinds:
                 raise UnsupportedArtifactError(
-                    f"it holds {_a(self._estimator.kind)} of {_described(record)}; {_SUPPORTED}"
+                    f"it holds {with_article(self._estimator.kind)} of {described(record)}; {_SUPPORTED}"
                 )
             if record.cls.name.endswith("Classifier") != self._classifier:
                 raise CorruptArtifactError("estimators_ mixes classifiers and regressors")
-        trees = [_Object(record, f"{self._estimator.path}estimators_[*].") for record in records]
+        trees = [Object(record, f"{self._estimator.path}estimators_[*].") for record in records]
         self.parts.extend(trees)
         return trees
 
@@ -544,7 +407,7 @@ class _ForestReader:
         self._n_features = estimator.integer(name, minimum=1)
         if "n_outputs_" in estimator and estimator.integer("n_outputs_", minimum=1) != 1:
             raise UnsupportedArtifactError(
-                f"it holds {_a(estimator.kind)} with several outputs, which is not covered yet"
+                f"it holds {with_article(estimator.kind)} with several outputs, which is not covered yet"
             )
         if self._classifier:
             self._classes = _plain_classes(estimator.get("classes_"))
@@ -560,13 +423,7 @@ class _ForestReader:
         return parameters
 
     def _feature_names(self) -> tuple[str, ...] | None:
-        names = self._estimator.get("feature_names_in_")
-        if names is None:
-            return None
-        items = names.items if isinstance(names, Array) else None
-        if items is None or len(items) != self._n_features or any(type(item) is not str for item in items):
-            raise CorruptArtifactError(f"feature_names_in_ does not have {self._n_features} texts")
-        return tuple(str(item) for item in items)
+        return self._estimator.texts("feature_names_in_", self._n_features)
 
     def _version(self) -> str | None:
         version = self._estimator.get("_sklearn_version")
@@ -585,9 +442,9 @@ class _ForestReader:
         if stored is None:
             return None
         # Single precision is kept: the draw depends on it.
-        weight = _numbers(stored, "f", "_sample_weight") if _kind(stored) == "f" else None
+        weight = numbers_of(stored, "f", "_sample_weight") if kind_of(stored) == "f" else None
         if weight is None:
-            weight = _numbers(stored, "iu", "_sample_weight").astype(np.float64)
+            weight = numbers_of(stored, "iu", "_sample_weight").astype(np.float64)
         if draw.n_samples is not None and len(weight) != draw.n_samples:
             raise CorruptArtifactError(f"_sample_weight has {len(weight)} rows instead of {draw.n_samples}")
         if not np.isfinite(weight).all() or (weight < 0).any() or not weight.sum() > 0:
@@ -601,7 +458,7 @@ class _ForestReader:
         too and each tree's ``random_state``.
         """
         stored = self._estimator.get("_seeds")
-        seeds = [] if stored is None else _numbers(stored, "iu", "_seeds").tolist()
+        seeds = [] if stored is None else numbers_of(stored, "iu", "_seeds").tolist()
         earlier = n_trees - len(seeds)
         if earlier < 0:
             raise CorruptArtifactError(f"_seeds has {len(seeds)} seeds for {n_trees} trees")
@@ -616,7 +473,7 @@ class _ForestReader:
         ] + known
 
     def _subset(self, stored: object, index: int) -> IntArray:
-        columns = _numbers(stored, "iu", f"estimators_features_[{index}]").astype(np.int64)
+        columns = numbers_of(stored, "iu", f"estimators_features_[{index}]").astype(np.int64)
         self._budget.spend_copy(columns.nbytes)
         if not len(columns) or columns.min() < 0 or columns.max() >= self._n_features:
             raise CorruptArtifactError(
@@ -646,12 +503,12 @@ class _ForestReader:
 
     # One tree
 
-    def _seed(self, tree: _Object) -> int | None:
+    def _seed(self, tree: Object) -> int | None:
         seed = tree.get("random_state")
         return _checked_seed(seed) if type(seed) is int else None
 
     def _tree(
-        self, estimator: _Object, index: int, features: IntArray | None, seed: int | None, *, private: bool = False
+        self, estimator: Object, index: int, features: IntArray | None, seed: int | None, *, private: bool = False
     ) -> Tree:
         if estimator.get("monotonic_cst") is not None or self._estimator.get("monotonic_cst") is not None:
             raise UnsupportedArtifactError(
@@ -665,12 +522,12 @@ class _ForestReader:
         self._meanings = meanings if self._meanings is None else self._meanings & meanings
         return tree
 
-    def _check_classes(self, estimator: _Object, index: int) -> None:
+    def _check_classes(self, estimator: Object, index: int) -> None:
         """Check that a tree inside an ensemble knows the ensemble's classes, by their numbers."""
         stored = estimator.get("classes_")
         if estimator is self._estimator or self._classes is None or stored is None:
             return
-        known = _numbers(stored, "biuf", f"classes_ of tree {index}")
+        known = numbers_of(stored, "biuf", f"classes_ of tree {index}")
         if len(known) != len(self._classes):
             raise UnsupportedArtifactError(
                 f"tree {index} was trained on {len(known)} of {len(self._classes)} classes: not covered yet"
@@ -679,19 +536,19 @@ class _ForestReader:
             raise CorruptArtifactError(f"classes_ of tree {index} are not numbered as the forest's are")
 
     def _raw_tree(
-        self, estimator: _Object, index: int, features: IntArray | None, n_features: int, seed: int | None
+        self, estimator: Object, index: int, features: IntArray | None, n_features: int, seed: int | None
     ) -> RawTree:
         record = estimator.get("tree_")
         if not isinstance(record, Record) or record.cls.key != ("sklearn.tree._tree", "Tree"):
             raise CorruptArtifactError(f"tree {index} has no nodes, or was not fitted")
-        tree = _Object(record, f"{estimator.path}tree_.")
+        tree = Object(record, f"{estimator.path}tree_.")
         self.parts.append(tree)
         n_values = 1 if self._classes is None else len(self._classes)
         _check_arguments(record.args, index, n_features, n_values)
         return RawTree(
             index=index,
-            nodes=_data(tree.get("nodes"), f"the nodes of tree {index}"),
-            values=_data(tree.get("values"), f"the values of tree {index}"),
+            nodes=data_of(tree.get("nodes"), f"the nodes of tree {index}"),
+            values=data_of(tree.get("values"), f"the values of tree {index}"),
             node_count=tree.integer("node_count"),
             max_depth=tree.integer("max_depth"),
             features=features,
@@ -705,7 +562,7 @@ def _check_arguments(arguments: tuple[object, ...], index: int, n_features: int,
     """Check ``Tree(n_features, n_classes, n_outputs)`` against the forest."""
     if len(arguments) != 3 or arguments[2] != 1 or arguments[0] != n_features:
         raise CorruptArtifactError(f"tree {index} does not have the forest's columns and one output")
-    classes = _numbers(arguments[1], "iu", f"the classes of tree {index}")
+    classes = numbers_of(arguments[1], "iu", f"the classes of tree {index}")
     if classes.tolist() != [n_values]:
         raise CorruptArtifactError(f"tree {index} does not have the forest's {n_values} classes")
 
@@ -723,24 +580,6 @@ def _check_roots(trees: tuple[Tree, ...], draw: _Draw) -> None:
             raise CorruptArtifactError(f"tree {index} has {rows} rows, of which only {min(limits)} were drawn")
         if not draw.bootstrap and rows != trees[0].n_distinct[0]:
             raise CorruptArtifactError(f"tree {index} has {rows} rows, and tree 0 another number, without bootstrap")
-
-
-def _data(stored: object, what: str) -> AnyArray:
-    if not isinstance(stored, Array) or stored.data is None:
-        raise CorruptArtifactError(f"{what} is not an array of numbers")
-    return stored.data
-
-
-def _kind(stored: object) -> str:
-    return stored.data.dtype.kind if isinstance(stored, Array) and stored.data is not None else ""
-
-
-def _numbers(stored: object, kinds: str, what: str) -> AnyArray:
-    """Return a one-dimensional array of numbers in native byte order; each kind is NumPy's letter."""
-    data = _data(stored, what)
-    if data.ndim != 1 or data.dtype.kind not in kinds or data.dtype.itemsize > 8:
-        raise CorruptArtifactError(f"{what} is not a list of numbers")
-    return data.astype(data.dtype.newbyteorder("="))
 
 
 def _checked_seed(seed: int) -> int:

@@ -404,7 +404,7 @@ def leaf_positions(tree: Tree, columns: NDArray[np.float32]) -> NDArray[np.int32
     ----------
     tree : Tree
     columns : ndarray of float32, shape (n_columns, n_vectors)
-        The vectors, column by column.
+        The vectors, column by column. A missing value (NaN) goes where its node sends it.
 
     Returns
     -------
@@ -414,10 +414,14 @@ def leaf_positions(tree: Tree, columns: NDArray[np.float32]) -> NDArray[np.int32
     position = np.cumsum(tree.left < 0) - 1
     node = np.zeros(columns.shape[1], dtype=np.int64)
     active = np.arange(columns.shape[1]) if tree.left[0] >= 0 else np.empty(0, dtype=np.int64)
+    some_missing = bool(np.isnan(columns.min(initial=0)))
     while active.size:
         here = node[active]
-        below = columns[tree.feature[here], active] <= tree.threshold[here]
-        here = children[2 * here + below]
+        value = columns[tree.feature[here], active]
+        left = value <= tree.threshold[here]
+        if some_missing:
+            left |= np.isnan(value) & tree.missing_left[here]
+        here = children[2 * here + left]
         node[active] = here
         active = active[tree.left[here] >= 0]
     return position[node].astype(np.int32)
@@ -436,7 +440,7 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox) -> P
     forest : Forest
         A classifier's forest with whole counts.
     domain : Domain
-        Without numeric attributes.
+        Without numeric attributes or missing values.
     groups : Groups
     timebox : TimeBox
 
@@ -447,7 +451,7 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox) -> P
     Raises
     ------
     NotCoveredError
-        Where the domain is numeric or too large to enumerate, or too many candidates remain.
+        Where the domain is numeric, has missing values or is too large to enumerate, or too many candidates remain.
     InfeasibleError
         Where some row can be nothing that the domain allows, or the known rows alone exceed what was observed.
     OutOfTimeError

@@ -1,8 +1,21 @@
 """What the owner has: training data and domain files, read without letting a value of a row into any message."""
 
+from pytest_draft.data.decoding import RawColumns, domain_from, granted_by, raw_columns
 from pytest_draft.data.domain_file import read_domain
 from pytest_draft.data.holdout import Holdout, holdout_of
 from pytest_draft.data.tables import Table, read_table
 from pytest_draft.data.training import TrainingData, training_data
 
-__all__ = ["Holdout", "Table", "TrainingData", "holdout_of", "read_domain", "read_table", "training_data"]
+__all__ = [
+    "Holdout",
+    "RawColumns",
+    "Table",
+    "TrainingData",
+    "domain_from",
+    "granted_by",
+    "holdout_of",
+    "raw_columns",
+    "read_domain",
+    "read_table",
+    "training_data",
+]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.artifact.pipeline import Encoder
+from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import place_of
 from pytest_draft.data.tables import Table, require_distinct
 from pytest_draft.data.training import TrainingData, encoded_column
@@ -22,7 +24,8 @@ class Holdout:
     Attributes
     ----------
     rows : ndarray of float32, shape (n_rows, n_columns)
-        Encoded as the training data's, in the same order of columns. None is missing or infinite.
+        Encoded as the training data's, in the same order of columns. Missing values, in columns where training rows
+        have some too, are NaN; none is infinite.
     sha256 : str or None
     source : str
         As in `TrainingData`.
@@ -39,7 +42,7 @@ class Holdout:
         return f"Holdout({len(self.rows)} rows, {one_line(self.source)}, values not shown)"
 
 
-def holdout_of(table: Table, data: TrainingData, target: str | None = None) -> Holdout:
+def holdout_of(table: Table, data: TrainingData, target: str | None = None, encoder: Encoder | None = None) -> Holdout:
     """Return a table's rows in the columns of the training data; a label column may be among the others.
 
     Columns are matched by name. Where the table, or the training data, have no names they are taken by position.
@@ -50,6 +53,8 @@ def holdout_of(table: Table, data: TrainingData, target: str | None = None) -> H
     data : TrainingData
     target : str or None
         Name of the label column, which is left out where columns are taken by position.
+    encoder : Encoder or None
+        The file's. Where it encoded the training data, the holdout is raw too.
 
     Returns
     -------
@@ -58,35 +63,46 @@ def holdout_of(table: Table, data: TrainingData, target: str | None = None) -> H
     Raises
     ------
     DataError
-        Where a column is missing, or holds text, missing or infinite values. The message never shows a value of a row.
+        Where a column is missing, or holds text, infinite values, or missing ones where no training row has any. The
+        message never shows a value of a row.
     """
     where = f"holdout {place_of(table.source)}"
     require_distinct(table.frame, where)
     names = [str(column) for column in table.frame.columns]
-    positions = _positions(table, names, data, target, where)
-    rows = np.empty((len(table.frame), data.n_columns), dtype=np.float32)
-    for index, (position, name) in enumerate(zip(positions, data.columns, strict=True)):
-        rows[:, index] = encoded_column(table.frame.iloc[:, position], f"{where}: column {one_line(name)!r}")
-    if missing := int(np.isnan(rows).any(axis=1).sum()):
-        raise DataError(f"{where}: {missing} of {len(rows)} rows have missing values; leave these rows out")
+    if encoder is not None and data.by_encoder:
+        sources = range(encoder.n_inputs) if encoder.names is None else encoder.sources
+        positions = _positions(table, names, tuple(map(encoder.name, sources)), target, where)
+        raw = {source: table.frame.iloc[:, position] for source, position in zip(sources, positions, strict=True)}
+        rows = encode(encoder, raw, where)
+    else:
+        positions = _positions(table, names, data.columns, target, where)
+        rows = np.empty((len(table.frame), data.n_columns), dtype=np.float32)
+        for index, (position, name) in enumerate(zip(positions, data.columns, strict=True)):
+            rows[:, index] = encoded_column(table.frame.iloc[:, position], f"{where}: column {one_line(name)!r}")
+    complete = ~np.isnan(data.rows).any(axis=0)
+    if missing := int(np.isnan(rows[:, complete]).any(axis=1).sum()):
+        raise DataError(
+            f"{where}: {missing} of {len(rows)} rows have missing values where no training row has any; "
+            "leave these rows out"
+        )
     rows.flags.writeable = False
     unused = tuple(name for position, name in enumerate(names) if position not in set(positions))
     return Holdout(rows, table.sha256, table.source, unused)
 
 
-def _positions(table: Table, names: list[str], data: TrainingData, target: str | None, where: str) -> list[int]:
-    """Return where the table holds each column of the training data."""
+def _positions(table: Table, names: list[str], wanted: tuple[str, ...], target: str | None, where: str) -> list[int]:
+    """Return where the table holds each column that the training data have."""
     position_of = {name: position for position, name in enumerate(names)}
-    missing = [name for name in data.columns if name not in position_of]
+    missing = [name for name in wanted if name not in position_of]
     if not missing:
-        return [position_of[name] for name in data.columns]
+        return [position_of[name] for name in wanted]
     features = [position for position, name in enumerate(names) if name != target]
-    numbered = data.columns == tuple(f"x{index}" for index in range(data.n_columns))
-    if len(features) == data.n_columns and (numbered or not any(isinstance(c, str) for c in table.frame.columns)):
+    numbered = wanted == tuple(f"x{index}" for index in range(len(wanted)))
+    if len(features) == len(wanted) and (numbered or not any(isinstance(c, str) for c in table.frame.columns)):
         return features
     first = ", ".join(repr(one_line(name, 60)) for name in missing[:3])
     raise DataError(
-        f"{where}: {len(missing)} of the training data's {data.n_columns} columns are missing: {first}"
+        f"{where}: {len(missing)} of the training data's {len(wanted)} columns are missing: {first}"
         + (", ..." if len(missing) > 3 else "")
         + "; give the holdout encoded as the training data"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -12,7 +11,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.data.files import IN_MEMORY, NUMBER, parsed, place_of
+from pytest_draft.artifact.missing import require_missing_covered
+from pytest_draft.artifact.pipeline import Encoder
+from pytest_draft.data.decoding import encoded_names
+from pytest_draft.data.encoding import encode
+from pytest_draft.data.files import IN_MEMORY, parsed, place_of
+from pytest_draft.data.known import finder
 from pytest_draft.data.tables import Table, as_text, require_distinct
 from pytest_draft.errors import DataError, one_line
 
@@ -40,6 +44,8 @@ class TrainingData:
         The path as given, or ``given in memory``.
     unused : tuple of str
         Columns of the table that are neither features nor the target.
+    by_encoder : bool
+        Whether the file's own transformers made the rows of a raw table.
 
     Raises
     ------
@@ -53,6 +59,7 @@ class TrainingData:
     sha256: str | None
     source: str
     unused: tuple[str, ...] = ()
+    by_encoder: bool = False
 
     def __post_init__(self) -> None:
         for name, array, dtype, ndim in (
@@ -91,13 +98,18 @@ class TrainingData:
         return len(self.columns)
 
 
-def training_data(table: object, forest: Forest, target: str | None = None) -> TrainingData:
+def training_data(
+    table: object, forest: Forest, target: str | None = None, encoder: Encoder | None = None
+) -> TrainingData:
     """Return a table's rows and labels as a forest's trees see them.
 
     The label column is `target`. Without it: array ``y`` of an ``.npz`` file, or the only column that is
     not among the forest's feature names. Features are matched by name where the forest and the table both
     have names, else by position. Labels are matched to the forest's classes by value, whatever their type:
     0, 0.0, False and "0" are the same label. A regressor's targets are not looked at, and may be missing.
+
+    Where transformers stand before the forest, the table is raw when it has the columns that they take, by name or else
+    by number, and is encoded as they do; else it must be encoded already.
 
     Parameters
     ----------
@@ -107,6 +119,8 @@ def training_data(table: object, forest: Forest, target: str | None = None) -> T
     forest : Forest
     target : str or None
         Name of the label column, or of an ``.npz`` file's label array. Not used for a tuple.
+    encoder : Encoder or None
+        The file's, from `Artifact.encoder`.
 
     Returns
     -------
@@ -115,8 +129,11 @@ def training_data(table: object, forest: Forest, target: str | None = None) -> T
     Raises
     ------
     DataError
-        Where the label column or a feature is not found, a feature holds text or infinite values, or rows
-        have no label or one that the forest does not know. The message never shows a value of a row.
+        Where the label column or a feature is not found, a feature holds text or infinite values, or missing ones
+        (in a CSV also empty cells, NA, None, null and NaN) that the forest cannot have been trained on, or rows have
+        no label or one that the forest does not know. The message never shows a value of a row.
+    NotCoveredError
+        Where missing values are not counted as they are split: see `require_missing_covered`.
     """
     if isinstance(table, TrainingData):
         _require_fit(table, forest)
@@ -128,10 +145,17 @@ def training_data(table: object, forest: Forest, target: str | None = None) -> T
     if not len(table.frame):
         raise DataError(f"{where}: no rows; give the rows that the forest was trained on")
     require_distinct(table.frame, where)
-    positions, label_position, names = _selected(table, forest, target)
-    rows = np.empty((len(table.frame), len(positions)), dtype=np.float32)
-    for index, (position, name) in enumerate(zip(positions, names, strict=True)):
-        rows[:, index] = encoded_column(table.frame.iloc[:, position], f"{where}: column {one_line(name)!r}")
+    raw = None if encoder is None else _raw_selected(table, forest, target, encoder)
+    if encoder is not None and raw is not None:
+        at, label_position = raw
+        positions, names = [at[source] for source in encoder.sources], forest.feature_names or encoded_names(encoder)
+        rows = encode(encoder, {source: table.frame.iloc[:, position] for source, position in at.items()}, where)
+    else:
+        positions, label_position, names = _selected(table, forest, target)
+        rows = np.empty((len(table.frame), len(positions)), dtype=np.float32)
+        for index, (position, name) in enumerate(zip(positions, names, strict=True)):
+            rows[:, index] = encoded_column(table.frame.iloc[:, position], f"{where}: column {one_line(name)!r}")
+    _require_missing_covered(rows, names, forest, where)
     indices = np.zeros(len(rows), dtype=np.int64)
     if forest.classes is not None:
         labels: pd.Series[Any] | NDArray[Any]
@@ -140,7 +164,7 @@ def training_data(table: object, forest: Forest, target: str | None = None) -> T
     rows.flags.writeable = indices.flags.writeable = False
     used = {label_position, *positions}
     unused = tuple(str(column) for position, column in enumerate(table.frame.columns) if position not in used)
-    return TrainingData(rows, indices, names, table.sha256, table.source, unused)
+    return TrainingData(rows, indices, names, table.sha256, table.source, unused, raw is not None)
 
 
 def _as_table(table: object) -> Table:
@@ -175,6 +199,16 @@ def _require_fit(data: TrainingData, forest: Forest) -> None:
         raise DataError(f"{where}: {data.n_columns} columns, but the forest takes {forest.n_features}")
     if int(data.labels.max()) >= forest.n_classes:
         raise DataError(f"{where}: a label is not an index into the forest's {forest.n_classes} classes")
+    _require_missing_covered(data.rows, data.columns, forest, where)
+
+
+def _require_missing_covered(rows: NDArray[np.float32], names: tuple[str, ...], forest: Forest, where: str) -> None:
+    """Refuse missing values that the forest cannot have seen, or whose counts say nothing, by the first column."""
+    missing = np.isnan(rows).sum(axis=0)
+    if missing.any():
+        first = int(np.argmax(missing > 0))
+        found = f"{where}: column {one_line(names[first])!r} has {int(missing[first])} missing values"
+        require_missing_covered(forest, found)
 
 
 def _selected(table: Table, forest: Forest, target: str | None) -> tuple[list[int], int | None, tuple[str, ...]]:
@@ -186,7 +220,7 @@ def _selected(table: Table, forest: Forest, target: str | None) -> tuple[list[in
     columns = [str(column) for column in table.frame.columns]
     label = None
     if table.targets is None or (target or "y") not in table.targets:
-        label = _label_position(table, columns, forest, target)
+        label = _label_position(table, columns, forest, target, (forest.feature_names, forest.n_features))
     others = [position for position in range(len(columns)) if position != label]
     named = any(isinstance(table.frame.columns[position], str) for position in others)
     if named and forest.feature_names is not None:
@@ -214,10 +248,50 @@ def _selected(table: Table, forest: Forest, target: str | None) -> tuple[list[in
     )
 
 
-def _label_position(table: Table, columns: list[str], forest: Forest, target: str | None) -> int | None:
-    """Return the position of the label column; None where a regressor's features are told without it."""
+def _raw_selected(
+    table: Table, forest: Forest, target: str | None, encoder: Encoder
+) -> tuple[dict[int, int], int | None] | None:
+    """Return the positions of the columns that transformers take, by theirs, and the label column's.
+
+    None where the table is encoded already. The label's position is None as in `_selected`.
+    """
+    columns = [str(column) for column in table.frame.columns]
+    apart = table.targets is not None and (target or "y") in table.targets
+    label_is_column = not apart and (target is not None or forest.classes is not None)
+    given = len(columns) - label_is_column
+    needed = {encoder.name(source) for source in encoder.sources}
+    by_name = encoder.names is not None and any(isinstance(column, str) for column in table.frame.columns)
+    missing = sorted(needed.difference(columns)) if by_name else []
+    if missing or not (by_name or given == encoder.n_inputs):
+        if given == forest.n_features or (forest.feature_names and not set(forest.feature_names).difference(columns)):
+            return None
+        lacks = f": {one_line(missing[0], 60)!r} is missing" if missing else ""
+        raise DataError(
+            f"{place_of(table.source)}: {given} feature columns are not the {len(needed)} that the file's transformers "
+            f"take{lacks}; give the raw table, or the {forest.n_features} columns that they make of it"
+        )
+    features = encoder.names and tuple(name for name in encoder.names if name in needed or name != target)
+    label = None if apart else _label_position(table, columns, forest, target, (features, encoder.n_inputs))
+    if not by_name:
+        return dict(enumerate(position for position in range(len(columns)) if position != label)), label
+    position_of = {name: position for position, name in enumerate(columns) if position != label}
+    names = enumerate(encoder.names or ())
+    return {source: position_of[name] for source, name in names if name in position_of}, label
+
+
+def _label_position(
+    table: Table,
+    columns: list[str],
+    forest: Forest,
+    target: str | None,
+    inputs: tuple[tuple[str, ...] | None, int],
+) -> int | None:
+    """Return the position of the label column; None where a regressor's features are told without it.
+
+    The inputs are the features' names, where they have some, and their number.
+    """
     where = place_of(table.source)
-    features = forest.feature_names
+    features, n_features = inputs
     if target is not None:
         if target not in columns:
             what = "column" if table.targets is None else "array or column"
@@ -231,7 +305,7 @@ def _label_position(table: Table, columns: list[str], forest: Forest, target: st
     others = [position for position, name in enumerate(columns) if name not in (features or ())]
     if features is not None and len(others) == 1:
         return others[0]
-    if forest.classes is None and (features is not None or len(columns) == forest.n_features):
+    if forest.classes is None and (features is not None or len(columns) == n_features):
         return None
     if table.targets is not None:
         raise DataError(f"{where}: no array 'y'; give the label array's name with --draft-target")
@@ -296,7 +370,7 @@ def _class_indices(
         where,
         lambda _: "the labels are neither numbers nor text",
     )
-    class_of = _class_finder(classes)
+    class_of = finder(classes)
     # The last entry is where factorize's code for a missing value, -1, points to.
     found = np.array([*(class_of(value) for value in distinct), -1], dtype=np.int64)
     indices: NDArray[np.int64] = found[codes]
@@ -315,43 +389,3 @@ def _class_indices(
             f"its classes are {known}" + (f" and {more} more" if more > 0 else "")
         )
     return indices
-
-
-def _class_finder(classes: tuple[object, ...]) -> Callable[[object], int]:
-    """Return the function from a label to the index of its class, -1 for none.
-
-    A text is first looked for as it is. Then numbers, truth values and texts of either are compared as
-    numbers; where two classes are the same number ("1" and "01"), only their texts tell them apart.
-    """
-    by_text: dict[str, int] = {}
-    by_number: dict[object, int] = {}
-    for index, value in enumerate(classes):
-        if isinstance(value, str):
-            by_text[value] = index
-        number = _number(value)
-        if number is not None:
-            by_number[number] = -1 if number in by_number else index
-
-    def class_of(label: object) -> int:
-        if isinstance(label, str) and label in by_text:
-            return by_text[label]
-        number = _number(label)
-        return -1 if number is None else by_number.get(number, -1)
-
-    return class_of
-
-
-def _number(value: object) -> object:
-    """Return a label as a Python number, whose equality and hash don't depend on its type; else None."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, (int, float, Decimal)):
-        return value
-    if not isinstance(value, str):
-        return None
-    text = value.strip()
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    if not NUMBER.fullmatch(text) or len(text) > 400:
-        return None
-    return int(text) if text.lstrip("+-").isdigit() else float(text)

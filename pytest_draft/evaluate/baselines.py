@@ -1,10 +1,11 @@
-"""What an error would be without the attack: in go the truth and its domain, out come two baselines.
+"""What an error would be without the attack: in go the truth and its domain, out come its baselines.
 
 The *random* baseline knows the domain only (DRAFT, ICML 2024, section 7.1). The *split-half* baseline is how close
 one random half of the training data lies to the other half: what somebody gets who has no access to these
-rows, but to as many others of the same population. It needs no holdout.
+rows, but to as many others of the same population. It needs no holdout. The *median* baseline repeats one row that
+holds each column's true median: an attack that is no better knows columns, and nobody's row.
 
-Both know what the adversary knows besides the file. Known attributes are right in every guess of either baseline; in
+All know what the adversary knows besides the file. Known attributes are right in every guess of each baseline; in
 the split-half one the rest is copied from the other row that a matching on the known attributes assigns. Known rows
 are not guessed, and are among those that others can be taken from. Where each row is attacked with all others known,
 its guess is another row drawn at random, one of the nearest in known attributes. An attacker without the forest who
@@ -22,8 +23,9 @@ from scipy import stats
 from scipy.spatial.distance import cdist
 
 from pytest_draft.domain import Domain
+from pytest_draft.evaluate.close_rows import close_one_by_one
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.matching import IntArray, Rows, Weights, matched, row_identities
+from pytest_draft.matching import IntArray, Rows, Weights, comparable, matched, paired_distance, row_identities
 from pytest_draft.timebox import TimeBox
 
 RANDOM_DRAWS = 100
@@ -36,8 +38,11 @@ SPLITS_WHEN_LARGE = 3
 """The same above `SAMPLE_ROWS` rows, where a single one varies little."""
 
 SAMPLE_ROWS = 2_000
-"""Above this many rows, the random error is measured on samples of this many rows."""
+"""Above this many rows, the random error is measured on samples of this many rows.
 
+So is the split-half one where some column is numeric: such rows are hardly ever equal, so that all of them must be
+matched. Of fewer rows the nearest ones are farther, so that a relative threshold is crossed earlier, never later.
+"""
 
 MATCHED = Comparison()
 """How rows are compared unless each is attacked by itself."""
@@ -52,7 +57,7 @@ class Baseline:
     error : float or None
         Mean error on encoded columns; None where the time was out before the first draw.
     perfect_rows : float or None
-        Expected perfect rows, for all rows that are rebuilt.
+        Expected perfect rows, for all rows that are rebuilt; in proportion, where fewer were measured.
     draws : int
     rows : int
         Rows that the error was measured on.
@@ -92,19 +97,76 @@ def random_baseline(
     rng = np.random.default_rng([seed, 1])
     n_sampled = min(len(truth), SAMPLE_ROWS)
     errors: list[float] = []
+    perfect: list[int] = []
     for _ in range(RANDOM_DRAWS):
         if timebox.over:
             break
-        sample = truth
-        if n_sampled < len(truth):
-            sample = truth[rng.choice(len(truth), n_sampled, replace=False)]
+        sample = sample_of(truth, rng)
         guess = with_known(domain.uniform(n_sampled, rng), sample, weights)
         distance = comparison.distance(sample, guess, weights, timebox)
         if distance.exact is None:
             break
         errors.append(distance.exact)
+        if weights.tolerance.any():
+            perfect.append(len(comparison.met(sample, guess, weights, timebox).rows))
     error = float(np.mean(errors)) if errors else None
-    return Baseline(error, expected_perfect_rows(truth, domain, weights, comparison), len(errors), n_sampled)
+    expected: float | None
+    if weights.tolerance.any():
+        expected = float(np.mean(perfect)) * len(truth) / n_sampled if perfect else None
+    else:
+        expected = expected_perfect_rows(truth, domain, weights, comparison)
+    return Baseline(error, expected, len(errors), n_sampled)
+
+
+def median_guess(truth: Rows, domain: Domain) -> Rows:
+    """Return the row that holds each column's true median: what is nearest to all values of a column.
+
+    Of an even number of values it is the lower one of the two in the middle, so a value of the column. A one-hot group
+    has its commonest value, and where most values of a column are missing, the guess is missing.
+
+    Parameters
+    ----------
+    truth : ndarray of float32, shape (n_rows, n_columns)
+    domain : Domain
+
+    Returns
+    -------
+    ndarray of float32, shape (1, n_columns)
+    """
+    row: Rows = np.sort(truth, axis=0)[(len(truth) - np.isnan(truth).sum(axis=0) - 1) // 2, np.arange(truth.shape[1])]
+    row[np.isnan(truth).mean(axis=0) > 0.5] = np.nan
+    for attribute in domain.attributes:
+        if attribute.kind == "one-hot":
+            columns = list(attribute.columns)
+            row[columns] = attribute.encoded(truth[:, columns].sum(axis=0, keepdims=True).argmax(axis=1))[0]
+    return row[None]
+
+
+def median_baseline(truth: Rows, domain: Domain, weights: Weights) -> Baseline:
+    """Return what somebody gets who knows each column's true median, and guesses it in every row.
+
+    All guesses are equal but for what is known. So no matching costs less than the one by known columns, which pairs
+    each row with its own guess.
+
+    Parameters
+    ----------
+    truth : ndarray of float32, shape (n_rows, n_columns)
+    domain : Domain
+    weights : Weights
+        Columns that are not counted are known to the guesser.
+
+    Returns
+    -------
+    Baseline
+    """
+    guess = with_known(median_guess(truth, domain), truth, weights)
+    perfect = float(len(close_one_by_one(truth, guess, weights.tolerance)))
+    return Baseline(paired_distance(truth, guess, weights).exact, perfect, 1, len(truth))
+
+
+def sample_of(rows: Rows, rng: np.random.Generator) -> Rows:
+    """Return `SAMPLE_ROWS` of the rows at random; all of them, where these are no more."""
+    return rows if len(rows) <= SAMPLE_ROWS else rows[rng.choice(len(rows), SAMPLE_ROWS, replace=False)]
 
 
 def with_known(guess: Rows, truth: Rows, weights: Weights) -> Rows:
@@ -113,7 +175,7 @@ def with_known(guess: Rows, truth: Rows, weights: Weights) -> Rows:
 
 
 def expected_perfect_rows(truth: Rows, domain: Domain, weights: Weights, comparison: Comparison = MATCHED) -> float:
-    """Return how many rows guesses drawn uniformly from the domain are expected to meet: exact, no draws.
+    """Return how many rows guesses drawn uniformly from a discrete domain are expected to meet: exact, no draws.
 
     A vector that stands ``n`` times in the training data is met ``min(n, B)`` times, where ``B``, how often it
     is guessed, is binomial with as many tries as rows have its known values, and one over the number of vectors
@@ -123,6 +185,7 @@ def expected_perfect_rows(truth: Rows, domain: Domain, weights: Weights, compari
     ----------
     truth : ndarray of float32, shape (n_rows, n_columns)
     domain : Domain
+        Its numeric attributes are known.
     weights : Weights
         Columns that are not counted are known to the guesser.
     comparison : Comparison
@@ -130,12 +193,9 @@ def expected_perfect_rows(truth: Rows, domain: Domain, weights: Weights, compari
     Returns
     -------
     float
-        0 where a numeric attribute makes a meeting impossible.
     """
     unknown = [a for a in domain.attributes if weights.counted[list(a.columns)].all()]
-    if any(attribute.kind == "numeric" for attribute in unknown):
-        return 0.0
-    chance = 1 / math.prod(attribute.n_values for attribute in unknown)
+    chance = 1 / math.prod(attribute.n_states for attribute in unknown)
     if comparison.alone:
         return len(truth) * chance
     (identity,) = row_identities(truth)
@@ -175,7 +235,7 @@ def split_half_baseline(
     rng = np.random.default_rng([seed, 2])
     unknown = np.arange(len(rows)) if unknown is None else unknown
     half = len(unknown) if comparison.alone else min(len(unknown), len(rows) // 2)
-    if not weights.counted.all() and not comparison.alone:
+    if (not weights.counted.all() or weights.tolerance.any()) and not comparison.alone:
         half = min(half, SAMPLE_ROWS)
     errors: list[float] = []
     perfect: list[int] = []
@@ -191,7 +251,7 @@ def split_half_baseline(
         if distance.exact is None:
             break
         errors.append(distance.exact)
-        perfect.append(len(comparison.perfect(one, other)))
+        perfect.append(len(comparison.met(one, other, weights, timebox).rows))
     if not errors:
         return Baseline(None, None, 0, half)
     return Baseline(float(np.mean(errors)), float(np.mean(perfect)) * len(unknown) / half, len(errors), half)
@@ -206,8 +266,7 @@ def _halves(rows: Rows, unknown: IntArray, half: int, rng: np.random.Generator) 
 
 def _another(rows: Rows, unknown: IntArray, weights: Weights, rng: np.random.Generator) -> tuple[Rows, Rows]:
     """Return the unknown rows, and for each one of the others that are nearest in what is known."""
-    known = rows * weights.known.columns
-    distance = cdist(known[unknown], known, "cityblock")
+    distance = cdist(*comparable(rows[unknown], rows, weights.known), "cityblock")
     distance[np.arange(len(unknown)), unknown] = np.inf
     nearest = distance == distance.min(axis=1, keepdims=True)
     other = np.argmax(nearest * (1 - rng.random(nearest.shape)), axis=1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pytest_draft.evaluate.close_rows import Met, close_one_by_one, close_rows
 from pytest_draft.matching import (
     MOST_ROWS,
     Distance,
@@ -82,8 +83,18 @@ class Comparison:
         partners[there] = here[matched(guess[there], truth[here], _deciding_ties(weights, len(guess)))]
         return partners
 
+    def met(self, truth: Rows, guess: Rows, weights: Weights, timebox: TimeBox) -> Met:
+        """Return the true rows that are guessed perfectly: numeric columns to within a tolerance, all others right."""
+        if not weights.tolerance.any():
+            rows = self.perfect(truth, guess)
+            return Met(rows, len(rows))
+        if not self.alone:
+            return close_rows(truth, self._counting(guess), weights.tolerance, timebox)
+        rows = close_one_by_one(truth, guess, weights.tolerance)
+        return Met(rows, len(rows))
+
     def perfect(self, truth: Rows, guess: Rows) -> IntArray:
-        """Return the positions of true rows that are guessed perfectly, all columns right."""
+        """Return the positions of true rows that are guessed perfectly, all columns right to the last bit."""
         guess = self._counting(guess)
         mine, theirs = row_identities(truth, guess)
         if self.alone:
@@ -101,4 +112,4 @@ def _deciding_ties(weights: Weights, n_rows: int) -> Weights:
         return weights
     # Too small a share to change which matchings cost the least, and a power of two, as in `matched_distance`.
     share = 0.5 ** (math.ceil(math.log2(max(weights.total * n_rows, 1.0))) + 1)
-    return Weights(weights.columns * (1 + share * weights.counted), weights.counted, weights.total)
+    return weights.scaled(1 + share * weights.counted)

@@ -14,11 +14,14 @@ taken on parts of the data, each beside its baselines on the same rows and colum
   leave are perfect (5 of 24 forests have such columns); where they meet more, it comes down to 0.31 times (36 forests).
 
 Where not all rows were seen, the last two are taken on those that were.
+
+A perfect row has all values right; a numeric one is right to within `matching.TOLERANCE` of its range, so that no leak
+passes because a last digit differs. Where close rows cannot all be listed, there are bounds (`Part.most_perfect_rows`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -31,11 +34,23 @@ from pytest_draft.attack.reconstruct import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.baselines import Baseline, random_baseline, split_half_baseline
+from pytest_draft.evaluate.close_rows import Met
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.evaluate.individuals import Individuals, inliers
+from pytest_draft.evaluate.numeric import Numeric, measure
 from pytest_draft.evaluate.significance import Significance, leak_significance
-from pytest_draft.matching import Distance, IntArray, Rows, Weights, encoded_weights, original_weights, row_identities
+from pytest_draft.matching import (
+    Distance,
+    IntArray,
+    Rows,
+    Weights,
+    differences,
+    encoded_weights,
+    original_weights,
+    row_identities,
+    unmatched,
+)
 from pytest_draft.timebox import TimeBox
 
 NEARLY_CONSTANT = 0.95
@@ -72,6 +87,10 @@ class Part:
     random_error : float or None
         Of guesses drawn uniformly from the domain.
     split_half : Baseline
+    most_perfect_rows : int or None
+        No more rows are perfect; None where that is `perfect_rows`.
+    numeric : bool
+        Whether some column is numeric, so that perfect rows are right to within a tolerance.
     """
 
     on: str
@@ -82,6 +101,8 @@ class Part:
     perfect_rows: int
     random_error: float | None
     split_half: Baseline
+    most_perfect_rows: int | None = None
+    numeric: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +119,25 @@ class Values:
 
     number: int
     error: float | None
+
+
+@dataclass(frozen=True)
+class Told:
+    """Values that are proved to stand in the training data, nobody knows in which row.
+
+    Attributes
+    ----------
+    number : int
+        Different values, summed over unknown columns.
+    columns : int
+        Unknown columns with such a value.
+    share : float
+        Of all values of unknown columns in the rows that were to be rebuilt, those that are among them.
+    """
+
+    number: int
+    columns: int
+    share: float
 
 
 @dataclass(frozen=True)
@@ -118,9 +158,10 @@ class Findings:
     original_error : Distance
         The same on original attributes: a one-hot group counts once.
     perfect_rows : int
-        Size of the multiset intersection of reconstructed and true feature vectors.
+        Size of the multiset intersection of reconstructed and true feature vectors; with numeric columns, of a maximum
+        matching of those that are the same to within a tolerance.
     singled_out_rows : int
-        Perfect rows that are unique in the training data.
+        Perfect rows that are unique in the training data; with numeric columns, the most that a matching meets.
     unique_rows : int
         Rows that are unique in the training data.
     rows_in_order : int or None
@@ -145,6 +186,17 @@ class Findings:
         The leak p-value; None without a holdout, or where the time was out.
     rebuilt_rows : int or None
         Rows of the reconstruction where they are more or fewer than `n_rows` (see `evaluate`); None for as many.
+    most_perfect_rows, most_singled_out_rows : int or None
+        Upper bounds; None where they are `perfect_rows` and `singled_out_rows`.
+    certain, constrained : Values or None
+        Of the determined values, those that equations of the file alone fix, proved, and the others; None where
+        nothing is proved value by value.
+    certain_rows : int or None
+        Rows all of whose unknown attributes are certain.
+    told_values : Told or None
+        None where the file tells no value by itself.
+    numeric : Numeric or None
+        None where no unknown attribute is numeric.
     """
 
     n_rows: int
@@ -170,6 +222,18 @@ class Findings:
     outliers: Individuals | None = None
     significance: Significance | None = None
     rebuilt_rows: int | None = None
+    most_perfect_rows: int | None = None
+    most_singled_out_rows: int | None = None
+    certain: Values | None = None
+    constrained: Values | None = None
+    certain_rows: int | None = None
+    told_values: Told | None = None
+    numeric: Numeric | None = None
+
+    @property
+    def certain_values(self) -> int | None:
+        """Encoded values that are proved."""
+        return None if self.certain is None else self.certain.number
 
     @property
     def judged(self) -> tuple[Part, ...]:
@@ -183,6 +247,8 @@ class Findings:
             perfect_rows=self.perfect_rows,
             random_error=self.random.error,
             split_half=self.split_half,
+            most_perfect_rows=self.most_perfect_rows,
+            numeric=self.numeric is not None,
         )
         return (whole, *(part for part in (self.seen, self.told, self.mostly_determined) if part is not None))
 
@@ -235,31 +301,52 @@ def evaluate(
     unknown = knowledge.unknown if knowledge is not None else np.arange(len(data.rows))
     comparison = Comparison(alone=knowledge is not None and knowledge.informed)
     truth, rebuilt, free, seen_rows = data.rows[unknown], reconstruction.rows, reconstruction.free, reconstruction.seen
+    certain = reconstruction.certain
     n_rebuilt, ordered = len(rebuilt), reconstruction.ordered
     if n_rebuilt != len(truth):
         if comparison.alone:
             raise ValueError("rows that were attacked one by one are compared one by one: as many are needed")
         chosen = as_many(len(truth), n_rebuilt, np.random.default_rng([seed, 42]))
         rebuilt, free, seen_rows, ordered = rebuilt[chosen], free[chosen], None, False
-    everyone, mine, theirs = row_identities(data.rows, truth, rebuilt)
-    unique = np.bincount(everyone, minlength=int(theirs.max()) + 1)[mine] == 1
-    perfect = comparison.perfect(truth, rebuilt)
-    in_order = None
-    if ordered and identity.status == "confirmed":
-        in_order = int((mine == theirs).sum())
-    not_known = [a for a in range(len(domain.attributes)) if a not in known]
+        certain = None if certain is None else certain[chosen]
+    if certain is not None:
+        free = free & ~certain
+    everyone, mine = row_identities(data.rows, truth)
+    unique = np.bincount(everyone)[mine] == 1
     whole = _Compared("", data.rows, unknown, rebuilt, free, domain, known, comparison, seed, timebox)
+    perfect = whole.perfect()
+    singled_out = whole.singled_out(perfect, unique)
+    in_their_place = ordered and identity.status == "confirmed"
+    in_order = None
+    if in_their_place:
+        in_order = len(Comparison(alone=True).met(truth, rebuilt, whole.weights, timebox).rows)
+    not_known = [a for a in range(len(domain.attributes)) if a not in known]
     error, split_half = whole.error(), whole.split_half
-    original_error = comparison.distance(truth, rebuilt, original_weights(domain, known), timebox)
+    original_error = error
+    if any(attribute.kind == "one-hot" for attribute in domain.attributes):  # else each column is an attribute
+        original_error = comparison.distance(truth, rebuilt, original_weights(domain, known), timebox)
     seen = whole.seen_only(seen_rows, identity)
     compared = {"seen": seen, "told": (seen or whole).told(), "determined": (seen or whole).mostly_determined()}
     parts = {name: part.figures() for name, part in compared.items() if part is not None}
+    numeric = measure(
+        truth,
+        rebuilt,
+        whole.partners if whole.weights.tolerance.any() else None,
+        len(perfect.rows),
+        error.exact,
+        domain,
+        whole.weights,
+        seed,
+        timebox,
+        comparison=comparison,
+        in_order=in_their_place,
+    )
     random = whole.random()  # takes the longest
     for name, part in compared.items():
         if part is not None:
             parts[name] = replace(parts[name], random_error=part.random().error)
-    determined, open_values = whole.values()
-    inside, outside = whole.individuals(perfect)
+    determined, open_values = whole.values(~free), whole.values(free)
+    inside, outside = whole.individuals(perfect.rows)
     significance = None
     if holdout is not None and not comparison.alone:
         significance = leak_significance(data.rows, unknown, rebuilt, holdout, whole.weights, seed, timebox)
@@ -268,8 +355,8 @@ def evaluate(
         n_columns=whole.n_counted,
         error=error,
         original_error=original_error,
-        perfect_rows=len(perfect),
-        singled_out_rows=int(unique[perfect].sum()),
+        perfect_rows=len(perfect.rows),
+        singled_out_rows=len(singled_out.rows),
         unique_rows=int(unique.sum()),
         rows_in_order=in_order,
         free_share=float(free[:, not_known].mean()),
@@ -287,7 +374,29 @@ def evaluate(
         outliers=outside,
         significance=significance,
         rebuilt_rows=n_rebuilt if n_rebuilt != len(truth) else None,
+        most_perfect_rows=_bound(perfect),
+        most_singled_out_rows=_bound(singled_out),
+        certain=None if certain is None else whole.values(certain),
+        constrained=None if certain is None else whole.values(~free & ~certain),
+        certain_rows=None if certain is None else int(certain[:, not_known].all(axis=1).sum()),
+        told_values=_told(reconstruction.told_values, truth, whole.weights.counted),
+        numeric=None if numeric is None else numeric.with_random(random),
     )
+
+
+def _bound(met: Met) -> int | None:
+    """Return the most rows that can be met; None where that is known."""
+    return met.most if met.most > len(met.rows) else None
+
+
+def _told(values: Mapping[int, NDArray[np.float64]] | None, truth: Rows, counted: BoolArray) -> Told | None:
+    """Return how many values are told of unknown columns, and what share of the true values is among them."""
+    if values is None:
+        return None
+    told = {column: distinct for column, distinct in values.items() if counted[column] and len(distinct)}
+    held = sum(int(np.isin(truth[:, column], distinct).sum()) for column, distinct in told.items())
+    number = sum(len(distinct) for distinct in told.values())
+    return Told(number, len(told), held / (len(truth) * int(counted.sum())))
 
 
 def as_many(n_rows: int, n_rebuilt: int, rng: np.random.Generator) -> IntArray:
@@ -307,7 +416,8 @@ def contradiction(
     """Say how the training data contradict what is proved of all datasets that are consistent with the artifact.
 
     They are one of these datasets, if they trained the forest and the domain holds them. Then ``certain rows <=
-    guaranteed overlap <= rows that the consistent dataset shares with them``; anything else is a bug.
+    guaranteed overlap <= rows that the consistent dataset shares with them``, each certain value is theirs, and each
+    value that is told stands in its column; anything else is a bug.
 
     Parameters
     ----------
@@ -323,11 +433,20 @@ def contradiction(
     str or None
         None where there is no contradiction, or nothing to contradict.
     """
-    certificate, consistent = reconstruction.certificate, reconstruction.consistent
-    if certificate is None or consistent is None or identity.status not in ("confirmed", "order differs"):
+    if identity.status not in ("confirmed", "order differs"):
         return None
     truth = data.rows if knowledge is None else data.rows[knowledge.unknown]
     if domain.outside(truth.astype(np.float64)):
+        return None
+    if wrong := _wrong_values(reconstruction, truth, domain, identity):
+        return f"internal error: {wrong:,} values were proved that the training data do not hold; please report it"
+    if wrong := sum(
+        int((~np.isin(distinct, data.rows[:, column])).sum())
+        for column, distinct in (reconstruction.told_values or {}).items()
+    ):
+        return f"internal error: {wrong:,} values were told that no training row holds; please report it"
+    certificate, consistent = reconstruction.certificate, reconstruction.consistent
+    if certificate is None or consistent is None:
         return None
     certain, guaranteed = certificate.certain_vectors.lower, certificate.guaranteed_vectors.lower
     shared = len(Comparison().perfect(truth, consistent))
@@ -337,6 +456,21 @@ def contradiction(
         f"internal error: {certain:,} rows were proved to be certain and {guaranteed:,} to be shared with the training "
         f"data, and {shared:,} are shared; please report it"
     )
+
+
+def _wrong_values(reconstruction: Reconstruction, truth: Rows, domain: Domain, identity: Identity) -> int:
+    """Return how many certain values are not in the training data: row by row, or in the column as often."""
+    rows, certain = reconstruction.rows, reconstruction.certain
+    if rows is None or certain is None or len(rows) != len(truth):
+        return 0
+    in_order = reconstruction.ordered and identity.status == "confirmed"
+    wrong = 0
+    for a, attribute in enumerate(domain.attributes):
+        mine, theirs = row_identities(truth[:, list(attribute.columns)], rows[:, list(attribute.columns)])
+        proved = certain[:, a]
+        missed = (mine != theirs)[proved].sum() if in_order else len(unmatched(mine, theirs[proved])[1])
+        wrong += int(missed)
+    return wrong
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -390,21 +524,37 @@ class _Compared:
     def error(self) -> Distance:
         return self.comparison.distance(self.rows[self.unknown], self.rebuilt, self.weights, self.timebox)
 
+    def perfect(self) -> Met:
+        """Return the true rows that are rebuilt perfectly, by their places in `unknown`."""
+        return self.comparison.met(self.rows[self.unknown], self.rebuilt, self.weights, self.timebox)
+
+    def singled_out(self, perfect: Met, unique: BoolArray) -> Met:
+        """Return the unique ones of the rows that are rebuilt perfectly: of all maximum matchings as many as can be."""
+        if not self.weights.tolerance.any() or self.comparison.alone:
+            rows = perfect.rows[unique[perfect.rows]]
+            return Met(rows, len(rows))
+        if unique.all():
+            return perfect
+        return self.comparison.met(self.rows[self.unknown][unique], self.rebuilt, self.weights, self.timebox)
+
     def random(self) -> Baseline:
         truth = self.rows[self.unknown]
         return random_baseline(truth, self.domain, self.weights, self.seed, self.timebox, self.comparison)
 
     def figures(self) -> Part:
         """Return the figures without the random error."""
+        perfect = self.perfect()
         return Part(
             on=self.on,
             absolute=self.on in ("", ON_SEEN),
             n_rows=self.n_rows,
             columns=self.n_counted,
             error=self.error(),
-            perfect_rows=len(self.comparison.perfect(self.rows[self.unknown], self.rebuilt)),
+            perfect_rows=len(perfect.rows),
             random_error=None,
             split_half=self.split_half,
+            most_perfect_rows=_bound(perfect),
+            numeric=bool(self.weights.tolerance.any()),
         )
 
     @cached_property
@@ -417,24 +567,19 @@ class _Compared:
         """How wrong each rebuilt row is in each counted column: their mean is the error. None without a matching."""
         if self.partners is None:
             return None
-        counted = self.weights.counted
-        distance: NDArray[np.float64] = np.abs(self.rows[self.unknown][self.partners].astype(np.float64) - self.rebuilt)
-        return distance[:, counted] * (self.weights.columns[counted] * self.n_counted / self.weights.total)
+        distance = differences(self.rows[self.unknown][self.partners], self.rebuilt, self.weights)
+        return distance[:, self.weights.counted] * (self.n_counted / self.weights.total)
 
-    def values(self) -> tuple[Values, Values]:
-        """Return the values that the forest determines, and those that it leaves open."""
+    def values(self, which: BoolArray) -> Values:
+        """Return the unknown values of some attributes, given row by row, shape (n_unknown, n_attributes)."""
         of_column = np.empty(self.domain.n_columns, dtype=np.int64)
         for a, attribute in enumerate(self.domain.attributes):
             of_column[list(attribute.columns)] = a
-        free, distance = self.free[:, of_column[self.weights.counted]], self.distances
-        if distance is None:
-            return Values(int((~free).sum()), None), Values(int(free.sum()), None)
-
-        def values(which: BoolArray) -> Values:
-            number = int(which.sum())
-            return Values(number, float(distance[which].sum()) / number if number else None)
-
-        return values(~free), values(free)
+        which, distance = which[:, of_column[self.weights.counted]], self.distances
+        number = int(which.sum())
+        if distance is None or not number:
+            return Values(number, None)
+        return Values(number, float(distance[which].sum()) / number)
 
     def individuals(self, perfect: IntArray) -> tuple[Individuals, Individuals] | tuple[None, None]:
         """Return the figures on inliers and on outliers, of which those at the given places are perfect."""

@@ -143,6 +143,27 @@ def identify_granted(forest: Forest, everyone: KnownRows, noise: Noise) -> Ident
     return Identity("unknown", f"{stranger}; {OR_IN_ANOTHER_ORDER}")
 
 
+def identify_in_order(forest: Forest, everyone: KnownRows, *, told_by_row: bool) -> Identity:
+    """Say whether rows in the given order explain every count, where no other order is looked for.
+
+    Parameters
+    ----------
+    forest : Forest
+    everyone : KnownRows
+        All given rows, with exact occurrences.
+    told_by_row : bool
+        Whether the adversary was told something of a row in a certain place.
+    """
+    if everyone.weight.shape[1] != len(everyone.rows):
+        n_rows = everyone.weight.shape[1]
+        return Identity("mismatch", f"this forest was trained on {n_rows:,} rows, and the data hold {len(everyone.rows):,}")
+    found = identify_granted(forest, everyone, "exact")
+    if found.status != "unknown" or told_by_row:
+        return found
+    because = found.why.removesuffix(f"; {OR_IN_ANOTHER_ORDER}")
+    return Identity("unknown", f"{because}; whether they do in another order is not known for numeric columns")
+
+
 def entries_of(forest: Forest, rows: NDArray[np.float32], labels: IntArray) -> tuple[IntArray, IntArray]:
     """Return what was released at each leaf and class of a private forest, and how many of some rows lie there."""
     everyone = KnownRows(rows, labels, np.empty((forest.n_trees, 0), dtype=np.int64))

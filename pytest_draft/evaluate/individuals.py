@@ -1,7 +1,8 @@
 """Who is rebuilt: in go the training rows, out come those that are like the others and those that are not.
 
 An isolation forest tells them apart (DRAFT-DP, SaTML 2026, section IV-B, result 5 and table III): random splits isolate
-an outlier sooner. It judges the encoded rows, labels left out, with scikit-learn's default hyperparameters.
+an outlier sooner. It judges the encoded rows, labels left out, with scikit-learn's default hyperparameters. Where
+values are missing, it sees the column's median, and in one more column which ones these are.
 """
 
 from __future__ import annotations
@@ -54,5 +55,18 @@ def inliers(rows: Rows, timebox: TimeBox) -> NDArray[np.bool_] | None:
     if not timebox.allows(cost):
         return None
     timebox.spend(cost)
-    score: NDArray[np.float64] = IsolationForest(random_state=0).fit(rows).decision_function(rows)
+    seen = _without_missing(rows)
+    score: NDArray[np.float64] = IsolationForest(random_state=0).fit(seen).decision_function(seen)
     return score > 0
+
+
+def _without_missing(rows: Rows) -> Rows:
+    """Return rows in which a missing value is the column's median, and as many columns more that say where."""
+    missing = np.isnan(rows)
+    columns = missing.any(axis=0)
+    if not columns.any():
+        return rows
+    medians = np.zeros(rows.shape[1], dtype=np.float32)
+    some = ~missing.all(axis=0)
+    medians[some] = np.nanmedian(rows[:, some], axis=0)
+    return np.hstack([np.where(missing, medians, rows), missing[:, columns]]).astype(np.float32)

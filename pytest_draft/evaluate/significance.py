@@ -21,7 +21,7 @@ from pytest_draft.domain import Domain
 from pytest_draft.errors import one_line
 from pytest_draft.evaluate.baselines import with_known
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.matching import IntArray, Rows, Weights, matched, row_identities, unmatched
+from pytest_draft.matching import IntArray, Rows, Weights, differences, matched, row_identities, unmatched
 from pytest_draft.timebox import TimeBox
 
 DRAWS = 100
@@ -173,8 +173,7 @@ def _distance(drawn: Rows, rebuilt: Rows, weights: Weights, timebox: TimeBox) ->
     partners = Comparison().partners(rebuilt, drawn, weights, timebox)
     if partners is None:
         return None
-    counted = weights.counted
-    apart = np.abs(rebuilt[partners].astype(np.float64) - drawn)[:, counted] @ weights.columns[counted]
+    apart = differences(rebuilt[partners], drawn, weights)[:, weights.counted]
     return float(apart.sum()) / (len(drawn) * weights.total)  # equal where whole costs are: no rounding before this
 
 

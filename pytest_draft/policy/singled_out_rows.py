@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_draft.evaluate.findings import Findings
+from pytest_draft.policy.perfect_rows import within
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 
 
@@ -10,13 +11,20 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     """Fail when more unique rows are perfect than allowed."""
     most = thresholds["max_singled_out_rows"]
     found = f"{findings.singled_out_rows:,} of {findings.unique_rows:,} rows that are unique in the training data"
+    on = within(findings.numeric is not None)
     if findings.singled_out_rows > most:
         return Outcome(
             "failed",
-            f"the attack rebuilds {found} perfectly; at most {most:g} are allowed, "
+            f"the attack rebuilds {found} perfectly{on}; at most {most:g} are allowed, "
             f"crossed by {findings.singled_out_rows - most:g}",
         )
-    return Outcome("passed", f"{found} are rebuilt perfectly; at most {most:g} are allowed")
+    if findings.most_singled_out_rows is not None and findings.most_singled_out_rows > most:
+        return Outcome(
+            "inconclusive",
+            f"at least {found} are rebuilt perfectly{on}, and no more than {findings.most_singled_out_rows:,}, which "
+            f"is all that is known where very many rows are close, or the time is out; at most {most:g} are allowed",
+        )
+    return Outcome("passed", f"{found} are rebuilt perfectly{on}; at most {most:g} are allowed")
 
 
 RULE = Rule(

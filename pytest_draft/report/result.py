@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from pytest_draft.evaluate.findings import Findings
 from pytest_draft.gate import Examination
+from pytest_draft.matching import TOLERANCE
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check, overall
 
@@ -55,6 +57,16 @@ METRICS = (
     "mostly_determined_perfect_rows",
     "certain_rows",
     "certain_rows_exact",
+    "certain_values",
+    "certain_error",
+    "constrained_values",
+    "constrained_error",
+    "told_values",
+    "median_error",
+    "iqr_error",
+    "close_values",
+    "exact_values",
+    "exact_rows",
     "guaranteed_overlap",
     "guaranteed_overlap_exact",
     "unique",
@@ -171,6 +183,9 @@ def metrics_of(examination: Examination) -> dict[str, float | int | None]:
         metrics.update(leak_p_value=significance.p_value, leak_rank=significance.rank)
     if (seen := findings.seen) is not None:
         metrics.update(seen_rows=seen.n_rows, seen_error=seen.error.exact, seen_perfect_rows=seen.perfect_rows)
+    metrics.update(_of_values(findings))
+    if findings.certain_rows is not None and proved is None:
+        metrics.update(certain_rows=findings.certain_rows, certain_rows_exact=findings.certain_rows == findings.n_rows)
     for name, part in (("told", findings.told), ("mostly_determined", findings.mostly_determined)):
         if part is not None:
             metrics[f"{name}_columns"] = part.columns
@@ -179,12 +194,32 @@ def metrics_of(examination: Examination) -> dict[str, float | int | None]:
     return metrics
 
 
+def _of_values(findings: Findings) -> dict[str, float | int | None]:
+    """Return the metrics that are only known where values are proved one by one, or some column is numeric."""
+    metrics: dict[str, float | int | None] = {}
+    for name, values in (("certain", findings.certain), ("constrained", findings.constrained)):
+        if values is not None:
+            metrics |= {f"{name}_values": values.number, f"{name}_error": values.error}
+    if findings.told_values is not None:
+        metrics["told_values"] = findings.told_values.number
+    if (numeric := findings.numeric) is not None:
+        attack = numeric.attack
+        metrics |= {
+            "median_error": numeric.median.error,
+            "iqr_error": attack.iqr_error,
+            "close_values": attack.close_values,
+            "exact_values": attack.exact_values,
+            "exact_rows": attack.exact_rows,
+        }
+    return metrics
+
+
 def _baselines(examination: Examination) -> dict[str, Any]:
     findings = examination.findings
     if findings is None:
         return {}
-    significance = findings.significance
-    return {
+    significance, numeric = findings.significance, findings.numeric
+    baselines: dict[str, Any] = {
         "random": {"draws": findings.random.draws, "rows": findings.random.rows},
         "split_half": {"draws": findings.split_half.draws, "rows": findings.split_half.rows},
         "reconstruction_error_bounds": [findings.error.lower, findings.error.upper],
@@ -192,3 +227,14 @@ def _baselines(examination: Examination) -> dict[str, Any]:
         "identity": findings.identity.status,
         "holdout": asdict(significance) if significance else None,
     }
+    if findings.told_values is not None:
+        baselines["told_values"] = asdict(findings.told_values)
+    if findings.most_perfect_rows is not None:
+        baselines["perfect_rows_bounds"] = [findings.perfect_rows, findings.most_perfect_rows]
+    if numeric is not None:
+        baselines["numeric"] = asdict(numeric) | {
+            "tolerance": TOLERANCE,
+            "beyond_random": asdict(numeric.attack.beyond(numeric.random)),
+            "beyond_median": asdict(numeric.attack.beyond(numeric.median)),
+        }
+    return baselines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations_with_replacement, product
 
 import joblib
@@ -108,17 +108,34 @@ class Toy:
 
     def posterior(self, chosen):
         """Return the log-posterior of a dataset, recounted; the prior's total is 1 in each group."""
-        problem = self.problem
-        whole = np.bincount(problem.group, self.prior)
-        total = sum(math.log(self.prior[k] / whole[problem.group[k]]) for k in chosen)
-        for t, counts in enumerate(problem.counts):
-            rows = np.zeros_like(counts) if problem.known is None else problem.known[t].copy()
-            leaf = problem.cells.signature[t, problem.cell[list(chosen)]]
-            np.add.at(rows, (leaf, problem.label[list(chosen)]), 1)
-            distinct = [-1] * len(counts) if problem.distinct is None else problem.distinct[t].tolist()
-            for s, n, d in zip(rows.tolist(), counts.tolist(), distinct, strict=True):
-                total += leaf_value(tuple(s), tuple(n), d)
+        total = sum(self.log_prior[k] for k in chosen)
+        for place, known, counts, distinct in self.trees:
+            rows = known.copy()
+            for k in chosen:
+                rows[place[k]] += 1
+            by_leaf = zip(*[iter(rows)] * N_CLASSES, strict=True)
+            total += sum(map(leaf_value, by_leaf, counts, distinct))
         return total
+
+    @cached_property
+    def log_prior(self):
+        """Log-probability of each candidate among those of its group."""
+        group = self.problem.group
+        return np.log(self.prior / np.bincount(group, self.prior)[group]).tolist()
+
+    @cached_property
+    def trees(self):
+        """By tree: where each candidate counts among leaves x classes, the known rows there, counts and distinct rows.
+
+        Plain lists: enumeration looks at them a hundred thousand times, a few entries each.
+        """
+        found, problem = [], self.problem
+        for t, counts in enumerate(problem.counts):
+            place = problem.cells.signature[t, problem.cell] * N_CLASSES + problem.label
+            known = np.zeros_like(counts) if problem.known is None else problem.known[t]
+            distinct = [-1] * len(counts) if problem.distinct is None else problem.distinct[t].tolist()
+            found.append((place.tolist(), known.ravel().tolist(), list(map(tuple, counts.tolist())), distinct))
+        return found
 
     @property
     def best(self):

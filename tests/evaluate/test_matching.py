@@ -18,6 +18,7 @@ from pytest_draft.matching import (
     encoded_weights,
     matched_distance,
     original_weights,
+    paired_distance,
     row_identities,
     unmatched,
 )
@@ -145,6 +146,87 @@ def test_a_numeric_column_weighs_the_inverse_of_its_range():
     first, second = np.array([[0.0, 1.0]], np.float32), np.array([[0.2, 1.0]], np.float32)
     for weights in (encoded_weights(domain), original_weights(domain)):
         assert matched_distance(first, second, weights, TimeBox(60)).exact == pytest.approx(0.125)
+
+
+MIXED = Domain(
+    ("sex", "size", "age"),
+    (
+        Attribute("sex", "binary", (0,)),
+        Attribute("size", "numeric", (1,), -2.0, 6.0),
+        Attribute("age", "ordinal", (2,), 3.0, 3.0),
+    ),
+    "by hand",
+)
+GAP = np.nan
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "distance"),
+    [
+        ((0, GAP, 3), (0, GAP, 3), 0),
+        ((0, GAP, 3), (0, -2, 3), 1),
+        ((0, GAP, 3), (0, 5, 3), 1),
+        ((GAP, GAP, GAP), (1, 0, 3), 3),  # also where the range is 0
+        ((GAP, 0, 3), (GAP, 4, 3), 0.5),
+    ],
+)
+def test_a_missing_value_is_a_range_away_from_any_other_and_not_from_a_missing_one(one, other, distance):
+    first, second = np.array([one], np.float32), np.array([other], np.float32)
+    for weights in (encoded_weights(MIXED), original_weights(MIXED)):
+        assert matched_distance(first, second, weights, TimeBox(60)).exact == pytest.approx(distance / 3)
+        assert paired_distance(second, first, weights).exact == pytest.approx(distance / 3)
+
+
+def with_gaps(n_rows: int, random: np.random.Generator) -> np.ndarray:
+    """Return rows of the mixed domain in which a third of the values is missing."""
+    rows = MIXED.uniform(n_rows, random)
+    rows[random.random(rows.shape) < 1 / 3] = np.nan
+    return rows
+
+
+@pytest.mark.parametrize("known", [(), (0,), (1, 2)])
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_with_missing_values_are_matched_as_all_permutations_say(seed, known):
+    random = np.random.default_rng(seed)
+    first, second, weights = with_gaps(5, random), with_gaps(5, random), encoded_weights(MIXED, known)
+
+    def cost(chosen, columns) -> float:
+        gone = np.isnan(first), np.isnan(second[list(chosen)])
+        apart = np.abs(first - second[list(chosen)].astype(float)) * weights.columns
+        return float(np.where(gone[0] | gone[1], gone[0] != gone[1], apart)[:, columns].sum())
+
+    everything, counted = np.ones(3, bool), weights.counted
+    best = min((round(cost(p, everything), 9), cost(p, counted)) for p in permutations(range(5)))
+    found = matched_distance(first, second, weights, TimeBox(60))
+    assert found.exact == pytest.approx(best[1] / counted.sum() / 5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matching, "MOST_ROWS", 0)
+        for timebox in (TimeBox(60), over()):
+            bounded = matched_distance(first, second, weights, timebox)
+            assert bounded.lower <= found.exact + 1e-9
+            assert bounded.upper >= found.exact - 1e-9
+
+
+def over() -> TimeBox:
+    """Return a time box whose time is out."""
+    now = [0.0]
+    timebox = TimeBox(1.0, clock=lambda: now[0])
+    now[0] = 2.0
+    return timebox
+
+
+def test_the_given_order_bounds_the_distance_when_there_are_too_many_rows():
+    truth = MIXED.uniform(40, np.random.default_rng(0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matching, "MOST_ROWS", 0)
+        near = matched_distance(truth, truth + np.float32(1e-3), encoded_weights(MIXED), TimeBox(60))
+    assert 0 <= near.lower <= near.upper < 2e-3
+
+
+def test_missing_values_are_equal_whatever_their_bits():
+    other = np.array([0x7FC00001], dtype=np.uint32).view(np.float32)
+    one, two = row_identities(np.array([[np.nan, 1.0]], np.float32), np.array([[other[0], 1.0]], np.float32))
+    assert one.tolist() == two.tolist()
 
 
 def test_the_worst_pair_is_the_farthest_of_the_matching():

@@ -10,6 +10,7 @@ from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.evaluate.baselines import Baseline
 from pytest_draft.evaluate.findings import Findings, Part
 from pytest_draft.evaluate.identity import Identity
+from pytest_draft.evaluate.numeric import Closeness, Numeric
 from pytest_draft.gate import ArtifactFacts
 from pytest_draft.matching import Distance
 from pytest_draft.policy.rule import Outcome, combined
@@ -31,6 +32,10 @@ FINDINGS = Findings(
     identity=Identity("confirmed", "by hand"),
 )
 BOUNDED = replace(FINDINGS, error=Distance(0.1, 0.2, None))
+NUMERIC = replace(
+    FINDINGS, numeric=Numeric(3, 0, False, Closeness(), Closeness(), Closeness(), Baseline(0.3, 0.0, 1, 40))
+)
+BETWEEN = replace(NUMERIC, most_perfect_rows=15, most_singled_out_rows=6)
 PERFECT = replace(FINDINGS, error=Distance(0.0, 0.0, 0.0), perfect_rows=40)
 
 
@@ -274,3 +279,32 @@ def test_a_rule_says_why_it_exists_and_what_its_keys_mean(rule):
 def test_a_rule_on_the_artifact_says_what_to_do_and_one_on_findings_leaves_that_to_the_forest(rule):
     assert RULES[rule].needs in (Findings, ArtifactFacts)
     assert bool(RULES[rule].remedy) == (RULES[rule].needs is ArtifactFacts)
+
+
+@pytest.mark.parametrize(
+    ("most", "result"), [(9, "failed"), (10, "inconclusive"), (14, "inconclusive"), (15, "passed")]
+)
+def test_perfect_rows_that_are_only_bounded_pass_by_their_upper_bound(most, result):
+    found = outcome("perfect-rows", BETWEEN, max_perfect_rows=most)
+    assert found.result == result
+    assert "to within 1% of the range" in found.sentence
+    assert outcome("perfect-rows", NUMERIC, max_perfect_rows=10).result == "passed"
+
+
+def test_bounds_hold_beside_the_split_half_baseline_too():
+    assert outcome("perfect-rows", BETWEEN, max_share_beyond_split_half=0.25).result == "inconclusive"  # 13 rows
+    assert outcome("perfect-rows", BETWEEN, max_share_beyond_split_half=0.5).result == "passed"
+    assert outcome("perfect-rows", BETWEEN, max_share_beyond_split_half=0.1).result == "failed"
+
+
+@pytest.mark.parametrize(("most", "result"), [(3, "failed"), (4, "inconclusive"), (5, "inconclusive"), (6, "passed")])
+def test_singled_out_rows_that_are_only_bounded_pass_by_their_upper_bound(most, result):
+    found = outcome("singled-out-rows", BETWEEN, max_singled_out_rows=most)
+    assert found.result == result
+    assert "to within 1% of the range" in found.sentence
+
+
+def test_no_tolerance_is_told_where_all_columns_are_discrete():
+    for rule, threshold in (("perfect-rows", "max_perfect_rows"), ("singled-out-rows", "max_singled_out_rows")):
+        for most in (0, 40):
+            assert "range" not in outcome(rule, FINDINGS, **{threshold: most}).sentence

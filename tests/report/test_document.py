@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
 
+from pytest_draft import summary
 from pytest_draft.artifact.privacy import Privacy
+from pytest_draft.evaluate.baselines import Baseline
+from pytest_draft.evaluate.findings import Findings, Told, Values
+from pytest_draft.evaluate.identity import Identity
+from pytest_draft.evaluate.numeric import Closeness, Numeric
 from pytest_draft.gate import ArtifactFacts, Case, DataFacts, Examination
+from pytest_draft.matching import Distance
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check
 from pytest_draft.report.document import document, merged
@@ -27,6 +34,7 @@ def result(
     adversary: str = "artifact",
     data: str | None = "train.csv",
     privacy: Privacy | None = None,
+    findings: Findings | None = None,
 ):
     """Return what one item tells of a refused model."""
     examination = Examination(
@@ -38,7 +46,7 @@ def result(
         residual=None,
         reproduced_trees=None,
         statistics={"build seconds": 0.123456},
-        findings=None,
+        findings=findings,
         reasons=("by hand",),
         notes=(),
         seconds=1.23456,
@@ -84,6 +92,74 @@ def test_the_privacy_that_a_file_declares_is_plain_in_json_and_null_where_it_dec
 def test_no_number_that_json_lacks_is_rendered():
     with pytest.raises(ValueError, match="JSON"):
         render({"seconds": float("nan")})
+
+
+DISCRETE = Findings(
+    n_rows=40,
+    n_columns=8,
+    error=Distance(0.1, 0.1, 0.3),
+    original_error=Distance(0.1, 0.1, 0.3),
+    perfect_rows=10,
+    singled_out_rows=4,
+    unique_rows=30,
+    rows_in_order=None,
+    free_share=0.5,
+    random=Baseline(0.4, 1.0, 100, 40),
+    split_half=Baseline(0.2, 4.0, 20, 20),
+    identity=Identity("confirmed", "by hand"),
+    determined=Values(200, 0.05),
+    free=Values(120, 0.2),
+)
+NUMERIC = replace(
+    DISCRETE,
+    most_perfect_rows=12,
+    certain=Values(80, 0.0),
+    constrained=Values(120, 0.083),
+    certain_rows=3,
+    told_values=Told(17, 4, 0.25),
+    numeric=Numeric(
+        columns=4,
+        without_spread=1,
+        in_order=False,
+        attack=Closeness(0.1, 0.2, 0.6, 0.5, 0.25, 0.1),
+        random=Closeness(0.4, 0.9, 0.1, 0.0, 0.0, 0.0),
+        median=Closeness(0.2, 0.4, 0.2, 0.0, 0.0, 0.0),
+        median_guess=Baseline(0.2, 0.0, 1, 40),
+    ),
+)
+
+
+def test_figures_on_numeric_columns_stand_beside_their_baselines_and_corrected_for_them():
+    told = json.loads(render(result(findings=NUMERIC)))
+    metrics, baselines = told["metrics"], told["baselines"]
+    assert (metrics["median_error"], metrics["iqr_error"], metrics["close_values"]) == (0.2, 0.2, 0.6)
+    assert (metrics["exact_values"], metrics["exact_rows"]) == (0.5, 0.1)
+    assert (metrics["certain_values"], metrics["constrained_values"], metrics["told_values"]) == (80, 120, 17)
+    assert (metrics["certain_rows"], metrics["certain_rows_exact"]) == (3, False)
+    assert baselines["perfect_rows_bounds"] == [10, 12]
+    assert baselines["told_values"] == {"number": 17, "columns": 4, "share": 0.25}
+    beyond = baselines["numeric"]["beyond_median"]
+    assert (beyond["error"], beyond["iqr_error"], beyond["close_values"]) == pytest.approx((0.5, 0.5, 0.5))
+    assert baselines["numeric"]["beyond_random"]["error"] == pytest.approx(0.75)
+
+
+def test_a_report_on_discrete_columns_says_nothing_of_numeric_ones():
+    told = result(findings=DISCRETE)
+    assert not {"numeric", "told_values", "perfect_rows_bounds"} & set(told["baselines"])
+    assert told["metrics"]["median_error"] is told["metrics"]["certain_values"] is None
+    assert summary._of_numbers(told) == summary._of_proofs(told) == []
+
+
+def test_the_table_is_followed_by_what_numeric_columns_and_proofs_come_to():
+    told = result(findings=NUMERIC)
+    assert summary._of_numbers(told) == [
+        "a.joblib[artifact]: error 0.1000 (median guess 0.2000, random 0.4000); 60% (median guess 20%, random 10%) of "
+        "the numeric values to within 1% of the range, 50% exactly"
+    ]
+    assert summary._of_proofs(told) == [
+        "a.joblib[artifact]: 80 of 320 values are proved by the file alone, and 3 rows whole; 17 different values are "
+        "proved to be in the data, though not where: they are 25% of all values"
+    ]
 
 
 def test_the_items_of_one_judgement_are_one_result():

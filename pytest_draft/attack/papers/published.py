@@ -277,7 +277,7 @@ def _values_of(attribute: Attribute, column: int, forest: Forest) -> NDArray[np.
     """Return what one encoded column can hold, ascending."""
     if attribute.kind == "one-hot":
         return np.array([0, 1], np.float32)
-    if attribute.kind != "numeric":
+    if attribute.missing or attribute.kind != "numeric":  # `n_values` refuses missing values
         return attribute.encoded(np.arange(attribute.n_values)).ravel()
     splits = np.concatenate([tree.threshold[tree.feature == column] for tree in forest.trees])
     inside = np.unique(splits[(splits >= attribute.low) & (splits < attribute.high)])

@@ -1,0 +1,114 @@
+"""Numeric attributes with few thresholds, as ordinal ones: in go forest and domain, out come such that are enumerated.
+
+No tree tells two values of one interval apart, so the exact engine can solve for intervals; values are filled in then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.numeric.states import States, states_of, thresholds_are_midpoints
+from pytest_draft.attack.problem import Groups
+from pytest_draft.attack.reconstruct import Reconstruction, Status
+from pytest_draft.domain import Attribute, Domain
+
+MOST_VECTORS = 4_096
+"""Most combinations of states that are enumerated; beyond, rows are annealed one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Enumerated:
+    """A forest and a domain whose numeric attributes stand for their states.
+
+    Attributes
+    ----------
+    forest : Forest
+        With thresholds between the states' numbers.
+    domain : Domain
+        Without numeric attributes.
+    states : States
+        Of the original domain.
+    """
+
+    forest: Forest
+    domain: Domain
+    states: States
+
+    def groups(self, groups: Groups) -> Groups:
+        """Return groups in which known values are the numbers of their states."""
+        values, known = groups.values, groups.known
+        if values is not None:
+            values = replace(values, of_group=self._numbered(values.of_group, values.columns))
+        if known is not None:
+            known = replace(known, rows=self._numbered(known.rows, range(self.domain.n_columns)))
+        return replace(groups, values=values, known=known)
+
+    def _numbered(self, rows: NDArray[np.float32], columns: Sequence[int]) -> NDArray[np.float32]:
+        """Return values of some columns with the numbers of their states in numeric ones."""
+        numbered = rows.copy()
+        for a, column in self._numeric():
+            if column in columns:
+                place = columns.index(column)
+                numbered[:, place] = self.states.holding(a, rows[:, place].astype(np.float64))
+        return numbered
+
+    def decoded(self, reconstruction: Reconstruction) -> Reconstruction:
+        """Return a reconstruction with values for states, of which nothing is proved but the states."""
+        status: Status = "consistent" if reconstruction.status == "unique" else reconstruction.status
+        return replace(
+            reconstruction,
+            status=status,
+            rows=self._values(reconstruction.rows),
+            consistent=self._values(reconstruction.consistent),
+            certificate=None,
+        )
+
+    def _values(self, rows: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
+        if rows is None:
+            return None
+        values = rows.copy()
+        for a, column in self._numeric():
+            values[:, column] = self.states.guess(a, rows[:, column].astype(np.int64))
+        return values
+
+    def _numeric(self) -> list[tuple[int, int]]:
+        attributes = self.states.domain.attributes
+        return [(a, attribute.columns[0]) for a, attribute in enumerate(attributes) if attribute.kind == "numeric"]
+
+
+def enumerate_states(forest: Forest, domain: Domain) -> Enumerated | None:
+    """Return a forest and domain with states in place of numeric values; None where these are too many.
+
+    Parameters
+    ----------
+    forest : Forest
+    domain : Domain
+    """
+    if any(attribute.missing for attribute in domain.attributes) or not thresholds_are_midpoints(forest):
+        return None
+    states = states_of(forest, domain, {}, points=False)
+    if math.prod(states.n_states.tolist()) > MOST_VECTORS:
+        return None
+    attributes, cuts = [], {}
+    for a, attribute in enumerate(domain.attributes):
+        if attribute.kind == "numeric":
+            last = float(len(states.low[a]) - 1)
+            attributes.append(Attribute(attribute.name, "ordinal", attribute.columns, 0.0, last))
+            cuts[attribute.columns[0]] = states.high[a]
+        else:
+            attributes.append(attribute)
+    trees = []
+    for tree in forest.trees:
+        threshold = tree.threshold.copy()
+        for column, high in cuts.items():
+            here = tree.feature == column
+            threshold[here] = np.searchsorted(high, threshold[here], side="right") - 0.5
+        trees.append(replace(tree, threshold=threshold))
+    numbered = Domain(domain.columns, tuple(attributes), domain.source)
+    return Enumerated(replace(forest, trees=tuple(trees)), numbered, states)

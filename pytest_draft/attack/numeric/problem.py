@@ -1,0 +1,214 @@
+"""Numeric and mixed data as one problem: in go forest, domain and groups, out comes a `NumericProblem`.
+
+Cells between thresholds are too many to enumerate, so each row is a variable of its own. What the file holds beyond
+counts is read before any search: the extremes that drawn thresholds give away, and the values that they prove.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import lsq_linear
+
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.numeric.anneal import Nodes
+from pytest_draft.attack.numeric.extremes import Extremes, replay_and_decode
+from pytest_draft.attack.numeric.midpoints import Bounds, propagate
+from pytest_draft.attack.numeric.replay import Replay
+from pytest_draft.attack.numeric.states import States, nodes_of, states_of, thresholds_are_midpoints
+from pytest_draft.attack.numeric.targets import identify_rows
+from pytest_draft.attack.problem import Groups
+from pytest_draft.domain import Domain
+from pytest_draft.errors import NotCoveredError
+from pytest_draft.timebox import TimeBox
+
+Int32 = NDArray[np.int32]
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+MAX_ENTRIES = 200_000_000
+"""Most (tree, row) pairs; each takes 16 bytes for each dataset that is searched at a time."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NumericProblem:
+    """Rows to rebuild, one by one, and what the file says of them. Its repr shows no row.
+
+    Attributes
+    ----------
+    domain : Domain
+    states : States
+    nodes : Nodes
+    times : ndarray of int32, shape (n_trees, n_rows)
+        How often each tree saw each row: the unknown rows first, then those that the adversary knows whole.
+    n_unknown : int
+    state : ndarray of int32, shape (n_rows, n_attributes)
+        What the adversary knows; -1 elsewhere.
+    label : ndarray of int32, shape (n_rows,)
+        Where to start; final where `label_known`.
+    label_known : bool
+        Whether `label` explains the root of each tree, so that it is not searched for.
+    ordered : bool
+        Whether the occurrences tell rows apart.
+    told : mapping of int to ndarray of float64
+        By column, values that the file proves to occur in the training data.
+    replayed : Replay or None
+        What was drawn at each node; None where it was not asked for.
+    extremes : Extremes or None
+    bounds : Bounds or None
+        Of a regressor whose leaves tell rows apart by their targets: between which values each cell lies.
+    leaves_known : float
+        Share of the (tree, row) pairs whose leaf is known by that.
+    """
+
+    domain: Domain
+    states: States
+    nodes: Nodes
+    times: Int32
+    n_unknown: int
+    state: Int32
+    label: Int32
+    label_known: bool
+    ordered: bool
+    told: Mapping[int, FloatArray]
+    replayed: Replay | None
+    extremes: Extremes | None
+    bounds: Bounds | None = None
+    leaves_known: float = 0.0
+
+    def __repr__(self) -> str:
+        return f"NumericProblem({self.n_unknown} rows of {self.states}, {self.nodes})"
+
+    @property
+    def rows_identified(self) -> bool:
+        """Whether a regressor's leaves tell which row is in them, everywhere."""
+        return self.bounds is not None and self.leaves_known == 1
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 1 for regressors."""
+        return self.nodes.count.shape[1]
+
+
+def is_numeric(domain: Domain) -> bool:
+    """Return whether a domain has attributes that are not enumerated: numeric ones, or such that may be missing."""
+    return any(attribute.kind == "numeric" or attribute.missing for attribute in domain.attributes)
+
+
+def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox) -> NumericProblem:
+    """Read what a forest says of its rows beyond counts.
+
+    Parameters
+    ----------
+    forest : Forest
+    domain : Domain
+    groups : Groups
+    timebox : TimeBox
+        Of the decoding; where it ends, less is decoded.
+
+    Raises
+    ------
+    NotCoveredError
+        Where the occurrences are unknown, or there are too many rows and trees.
+    """
+    if groups.noise != "exact":
+        raise NotCoveredError(
+            "numeric columns with unknown occurrences (adversary 'published', with bootstrap) are not covered yet: "
+            "judge the file with the adversary 'artifact', who reads its seeds"
+        )
+    if forest.n_trees * groups.n_rows > MAX_ENTRIES:
+        raise NotCoveredError(f"{forest.n_trees:,} trees x {groups.n_rows:,} rows are more than are searched")
+    replayed, extremes, told = None, None, dict[int, FloatArray]()
+    if not thresholds_are_midpoints(forest):
+        replayed, extremes = replay_and_decode(forest, domain, timebox)
+        told = _told(forest, extremes)
+    states = states_of(forest, domain, told)
+    nodes = nodes_of(forest, states, None if extremes is None else (extremes.low, extremes.high))
+    times = groups.weight[:, groups.of_row]
+    state = np.full((groups.n_rows, len(domain.attributes)), -1, dtype=np.int64)
+    if groups.values is not None:
+        rows = np.zeros((groups.n_rows, domain.n_columns), dtype=np.float32)
+        rows[:, list(groups.values.columns)] = groups.values.of_group[groups.of_row]
+        known = list(groups.values.attributes)
+        state[:, known] = states.of_rows(rows)[:, known]
+    label = np.full(groups.n_rows, -1, dtype=np.int64)
+    if groups.known is not None:
+        times = np.concatenate([times, groups.known.weight], axis=1)
+        state = np.concatenate([state, states.of_rows(groups.known.rows)])
+        label = np.concatenate([label, groups.known.labels])
+    label, label_known = _labels(forest, times, label)
+    problem = NumericProblem(
+        domain,
+        states,
+        nodes,
+        np.ascontiguousarray(times.astype(np.int32)),
+        groups.n_rows,
+        state.astype(np.int32),
+        label.astype(np.int32),
+        label_known,
+        groups.ordered,
+        told,
+        replayed,
+        extremes,
+    )
+    if forest.classes is not None or groups.known is not None or groups.values is not None:
+        return problem
+    bounds, known = _by_targets(forest, domain, times, extremes, timebox)
+    return replace(problem, bounds=bounds, leaves_known=known)
+
+
+def _by_targets(
+    forest: Forest, domain: Domain, times: IntArray, extremes: Extremes | None, timebox: TimeBox
+) -> tuple[Bounds, float]:
+    """Return the bounds that follow from the rows whose targets tell their leaves, and the share of these leaves."""
+
+    def narrowed(leaves: IntArray) -> Bounds:
+        return propagate(forest, domain, leaves, timebox, extremes=extremes)
+
+    found = identify_rows(forest, times, timebox, narrowed)
+    bounds = narrowed(found.leaf)
+    if (times != times[:, :1]).any() and not found.in_order.all():
+        bounds = replace(bounds, certain=bounds.certain & found.in_order[:, None])
+    return bounds, found.known
+
+
+def _told(forest: Forest, extremes: Extremes) -> dict[int, FloatArray]:
+    """Return, by column, the values that were decoded."""
+    column = np.concatenate([tree.feature for tree in forest.trees])
+    low, high = np.concatenate(extremes.low), np.concatenate(extremes.high)
+    told = {}
+    for f in np.unique(column[column >= 0]).tolist():
+        values = np.concatenate([low[column == f], high[column == f]])
+        values = np.unique(values[~np.isnan(values)])
+        if len(values):
+            told[int(f)] = values
+    return told
+
+
+def _labels(forest: Forest, times: IntArray, known: IntArray) -> tuple[IntArray, bool]:
+    """Return a label for each row that explains the roots as well as least squares do, and whether it explains all.
+
+    Without a difference between rows, any labels in the right numbers are right.
+    """
+    n_classes = forest.n_classes
+    root = np.stack([forest.counts(t)[0] for t in range(forest.n_trees)])
+    open_rows = known < 0
+    told = np.eye(n_classes, dtype=np.int64)[known[~open_rows]]
+    lacking = root - times[:, ~open_rows] @ told
+    label = known.copy()
+    if (times[:, open_rows] == times[:, open_rows][:, :1]).all():
+        share = lacking[0] // max(1, int(times[0, open_rows][0]))
+        label[open_rows] = np.repeat(np.arange(n_classes), share)
+        return label, True
+    distinct, of_row = np.unique(times[:, open_rows], axis=1, return_inverse=True)
+    size = np.bincount(of_row.reshape(-1))
+    matrix = distinct.astype(np.float64)
+    mass = np.stack([lsq_linear(matrix, lacking[:, c], (0, size)).x / size for c in range(n_classes)], axis=1)
+    label[open_rows] = mass.argmax(axis=1)[of_row.reshape(-1)]
+    if n_classes > 1:
+        found = times @ np.eye(n_classes, dtype=np.int64)[label]
+        return label, bool((found == root).all())
+    return label, True

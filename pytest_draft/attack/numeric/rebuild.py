@@ -1,0 +1,433 @@
+"""The attack on numeric and mixed data: in goes a `NumericProblem`, out comes a `Reconstruction`.
+
+Several chains anneal from random starts (`anneal`), each with a prior that it learns on the way (`prior`); what they
+visit when they are cold are samples, and the guess is their median. How strong the prior is, is chosen by the file
+itself: by how well short runs foresee the counts of trees that they were not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+from pytest_draft.attack.exact import Search
+from pytest_draft.attack.numeric.anneal import NONE, Dataset, Nodes, exchange, fill, missed, sweep, tested
+from pytest_draft.attack.numeric.midpoints import Bounds
+from pytest_draft.attack.numeric.prior import EVERY, Prior
+from pytest_draft.attack.numeric.problem import NumericProblem
+from pytest_draft.attack.numeric.states import attributes_of
+from pytest_draft.attack.problem import OutOfTimeError
+from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.timebox import TimeBox
+
+Int32 = NDArray[np.int32]
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+STRENGTHS = (0.0, 0.5, 1.0)
+"""Powers of the prior that are tried."""
+
+_CHAINS = 2
+_PILOT_SHARE = 0.12
+_HELD_OUT = 5
+_LEAST_TREES = 10
+_WARM, _COLD = 0.4, 0.85
+_EXCHANGES = 3
+_SAMPLES = 60
+_MOST_SAMPLED = 50_000_000
+_MOST_ALIGNED = 1_000
+_SLICE = 0.2
+_NOT_TOLD = 0.02
+_SECONDS_A_VISIT = 5e-8
+
+
+@dataclass(frozen=True)
+class _Window:
+    """A part of a time box: how much of it has passed, by the clock or, where that is limited, by the effort."""
+
+    box: TimeBox
+    since: float
+    until: float
+    units: float
+
+    @classmethod
+    def of(cls, box: TimeBox, seconds: float, units: float) -> _Window:
+        """Return the window of the next seconds, or units of work where these are limited."""
+        return cls(box, box.elapsed, box.elapsed + seconds, units)
+
+    def passed(self, spent: float) -> float:
+        """Return the share that has passed after some work."""
+        by_clock = (self.box.elapsed - self.since) / max(self.until - self.since, 1e-9)
+        if np.isfinite(self.units):
+            return 1.0 if self.box.remaining <= 0 else spent / max(self.units, 1e-9)
+        return by_clock
+
+
+class _Chain:
+    """A dataset that is annealed, the best one that it was, and what it was when it was cold."""
+
+    def __init__(self, problem: NumericProblem, nodes: Nodes, prior: Prior, seed: Sequence[int]) -> None:
+        self.problem, self.nodes, self.prior = problem, nodes, prior
+        self.rng = np.random.default_rng(seed)
+        self.attributes, self.copula = prior.nothing(attributes_of(problem.states), problem.n_classes)
+        self.data = _start(problem, prior, self.rng)
+        self.known = problem.state >= 0
+        self.samples: list[Int32] = []
+        self.best: tuple[int, Int32, Int32] | None = None
+        self.sweeps = 0.0
+        self.spent = 0.0
+        fill(nodes, self.attributes, self.data, problem.times)
+
+    def cool(self, window: _Window) -> None:
+        """Anneal until a window is over, or until nothing is missed and there are enough samples."""
+        rows = np.arange(self.problem.n_unknown)
+        unit = _units_of_a_sweep(self.problem)
+        chunk = max(1, min(len(rows), int(len(rows) * _SLICE / max(unit, 1e-9))))
+        sampled_every = 1
+        turn = 0
+        while True:
+            order = self.rng.permutation(rows)
+            for first in range(0, len(rows), chunk):
+                share = window.passed(self.spent)
+                if share >= 1:
+                    return
+                if self.best is not None and self.best[0] == 0:
+                    share = max(share, _COLD)
+                self._step(order[first : first + chunk], *_schedule(share))
+                done = len(order[first : first + chunk]) / len(rows)
+                self.spent += unit * done
+                self.sweeps += done
+            turn += 1
+            if share < _WARM and turn % EVERY:
+                continue
+            if turn % EVERY == 0 and self.prior.strength > 0:
+                self.attributes, self.copula = self.prior.learn(
+                    self.attributes, self.data, self.problem.n_classes
+                )
+            if share >= _WARM:
+                self._keep_best()
+            if share >= _COLD and turn % sampled_every == 0:
+                self.samples.append(self.data.state[: self.problem.n_unknown].copy())
+                if len(self.samples) * self.data.state.size > _MOST_SAMPLED or len(self.samples) > 2 * _SAMPLES:
+                    self.samples, sampled_every = self.samples[::2], 2 * sampled_every
+                if self.best is not None and self.best[0] == 0 and len(self.samples) >= _SAMPLES:
+                    return
+
+    def _step(self, rows: IntArray, temperature: float, penalty: float) -> None:
+        problem = self.problem
+        sweep(
+            self.nodes,
+            self.attributes,
+            self.copula,
+            self.data,
+            problem.times,
+            problem.label_known,
+            self.known,
+            rows,
+            temperature,
+            penalty,
+        )
+        others = self.rng.integers(problem.n_unknown, size=_EXCHANGES * len(rows))
+        pairs = np.stack([np.tile(rows, _EXCHANGES), others], axis=1)
+        if problem.ordered and not self.known.any():
+            exchange(self.nodes, self.attributes, self.data, problem.times, pairs, temperature, penalty)
+
+    def _keep_best(self) -> None:
+        lacks = sum(missed(self.nodes, self.attributes, self.data))
+        if self.best is None or lacks < self.best[0]:
+            self.best = (lacks, self.data.state.copy(), self.data.label.copy())
+
+    def finish(self) -> None:
+        """Keep what there is, where time was too short for anything else."""
+        if self.best is None:
+            self._keep_best()
+        if not self.samples:
+            self.samples.append(self.data.state[: self.problem.n_unknown].copy())
+
+
+def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
+    """Rebuild the training data of numeric and mixed columns, anytime.
+
+    Parameters
+    ----------
+    problem : NumericProblem
+    search : Search
+
+    Returns
+    -------
+    Reconstruction
+        ``consistent`` where nothing is missed: no count, no midpoint, no extreme; else ``not converged``.
+
+    Raises
+    ------
+    OutOfTimeError
+        Before there was any dataset.
+    """
+    figures = search.clock.figures
+    figures.update(nodes=len(problem.nodes.left), states=int(problem.states.n_states.sum()))
+    if problem.replayed is not None and problem.extremes is not None:
+        figures["nodes in sync"] = problem.replayed.nodes_in_sync
+        figures["trees in sync"] = problem.replayed.trees_in_sync
+        figures["nodes decodable"] = problem.extremes.decodable
+        figures["nodes decoded"] = problem.extremes.decoded
+    seen = np.any(problem.times[:, : problem.n_unknown] > 0, axis=0)
+    if problem.bounds is not None:
+        figures["leaves identified"] = problem.leaves_known
+        if problem.rows_identified:
+            return _from_bounds(problem, problem.bounds, seen, figures)
+    if search.timebox.over:
+        raise OutOfTimeError
+    prior = _prior(problem)
+    with search.clock("compile"):
+        _Chain(problem, problem.nodes, prior, [search.seed, 20])._step(np.arange(1), 1.0, 1.0)
+    with search.clock("pilot"):
+        prior = replace(prior, strength=_strength(problem, prior, search))
+    figures["prior strength"] = prior.strength
+    chains = [_Chain(problem, problem.nodes, prior, [search.seed, 21, c]) for c in range(_CHAINS)]
+    with search.clock("anneal"):
+        _run(chains, search, search.timebox.remaining, search.timebox.effort_left)
+    best = min(chains, key=lambda chain: _best(chain)[0])
+    residual, state, label = _best(best)
+    search.clock.note("residual", residual)
+    figures["sweeps"] = float(sum(chain.sweeps for chain in chains))
+    with search.clock("agree"):
+        guess, n_samples = _agreed(problem, best, chains)
+    figures["samples"] = float(n_samples)
+    n = problem.n_unknown
+    free = ~tested(problem.nodes, best.attributes, _of(best.data, state, label), problem.times)[:n]
+    free &= (problem.state[:n] < 0) & (problem.states.n_states > 1)
+    certain = None
+    if problem.bounds is not None:
+        guess = np.clip(guess, problem.bounds.lower, problem.bounds.upper).astype(np.float32)
+        certain = _by_attribute(problem, problem.bounds.certain)
+    return Reconstruction(
+        status="consistent" if residual == 0 else "not converged",
+        rows=guess,
+        consistent=_rows(problem, _middle(problem, state[:n])),
+        labels=label[:n].astype(np.int64),
+        cells=None,
+        free=free,
+        ordered=problem.ordered,
+        residual=residual,
+        seen=seen,
+        certain=certain,
+        told_values=problem.told or None,
+        statistics=figures,
+    )
+
+
+def _from_bounds(
+    problem: NumericProblem, bounds: Bounds, seen: BoolArray, figures: dict[str, float]
+) -> Reconstruction:
+    """Return rows whose leaves are known everywhere, so that there is nothing to search."""
+    middle = np.empty(problem.state.shape)
+    for a, attribute in enumerate(problem.domain.attributes):
+        columns = list(attribute.columns)
+        middle[:, a] = (bounds.lower + bounds.upper)[:, columns].argmax(axis=1)
+        if attribute.kind != "one-hot":
+            low, high = bounds.lower[:, columns[0]], bounds.upper[:, columns[0]]
+            middle[:, a] = np.clip(problem.states.rounded(a, (low + high) / 2), low, high)
+    rows = _rows(problem, middle)
+    whole = np.ptp(np.stack([bounds.lower, bounds.upper]), axis=0) == problem.domain.ranges
+    return Reconstruction(
+        status="consistent",
+        rows=rows,
+        consistent=rows,
+        labels=problem.label.astype(np.int64),
+        cells=None,
+        free=_by_attribute(problem, whole) & (problem.states.n_states > 1),
+        ordered=problem.ordered,
+        residual=0,
+        seen=seen,
+        certain=_by_attribute(problem, bounds.certain),
+        told_values=problem.told or None,
+        statistics=figures,
+    )
+
+
+def _by_attribute(problem: NumericProblem, of_column: BoolArray) -> BoolArray:
+    """Return what holds of all columns of each attribute, shape (n_rows, n_attributes)."""
+    attributes = problem.domain.attributes
+    return np.stack([of_column[:, list(attribute.columns)].all(axis=1) for attribute in attributes], axis=1)
+
+
+def _run(chains: Sequence[_Chain], search: Search, seconds: float, units: float) -> None:
+    """Anneal chains side by side, or one after the other where there is one thread."""
+    side_by_side = min(search.workers, len(chains))
+    share = side_by_side / len(chains)
+
+    def cool(chain: _Chain) -> None:
+        chain.cool(_Window.of(search.timebox, seconds * share, units / len(chains)))
+        chain.finish()
+
+    with ThreadPoolExecutor(side_by_side) as pool:
+        list(pool.map(cool, chains))
+    search.timebox.spend(sum(chain.spent for chain in chains))
+
+
+def _strength(problem: NumericProblem, prior: Prior, search: Search) -> float:
+    """Return the strength with which short runs best foresee the counts of trees that they were not shown."""
+    n_trees = len(problem.nodes.root) - 1
+    box = search.timebox
+    seconds = box.remaining * _PILOT_SHARE
+    units = box.effort_left * _PILOT_SHARE
+    if n_trees < _LEAST_TREES or _units_of_a_sweep(problem) * 20 * len(STRENGTHS) > seconds * search.workers:
+        return STRENGTHS[1]
+    hidden = np.arange(n_trees) % _HELD_OUT == _HELD_OUT - 1
+    nodes, of_hidden = _without(problem.nodes, hidden)
+    chains = [_Chain(problem, nodes, replace(prior, strength=s), [search.seed, 22]) for s in STRENGTHS]
+    _run(chains, search, seconds, units)
+    surprise = [_surprise(problem, chain, of_hidden) for chain in chains]
+    return STRENGTHS[int(np.argmin(surprise))]
+
+
+def _without(nodes: Nodes, hidden: BoolArray) -> tuple[Nodes, BoolArray]:
+    """Return nodes of which those of some trees weigh nothing, and which they are."""
+    of_tree = np.repeat(np.arange(len(nodes.root) - 1), np.diff(nodes.root))
+    gone = hidden[of_tree]
+    return nodes._replace(
+        weight=np.where(gone, 0.0, nodes.weight),
+        twice=np.where(gone, np.nan, nodes.twice),
+        lowest=np.where(gone, NONE, nodes.lowest).astype(np.int32),
+        highest=np.where(gone, NONE, nodes.highest).astype(np.int32),
+    ), gone
+
+
+def _surprise(problem: NumericProblem, chain: _Chain, hidden: BoolArray) -> float:
+    """Return how far the mean of a chain's samples is from the counts at the leaves of hidden trees."""
+    leaves = hidden & (problem.nodes.left < 0)
+    total = np.zeros((int(leaves.sum()), problem.n_classes))
+    for sample in chain.samples:
+        state = np.concatenate([sample, chain.data.state[problem.n_unknown :]])
+        total += _of(chain.data, state, chain.data.label, chain).found[leaves]
+    return float(np.abs(total / len(chain.samples) - problem.nodes.count[leaves]).sum())
+
+
+def _of(data: Dataset, state: Int32, label: Int32, chain: _Chain | None = None) -> Dataset:
+    """Return another dataset of the same size; filled in where a chain is given."""
+    other = Dataset(*(np.zeros_like(field) for field in data))._replace(state=state, label=label)
+    if chain is not None:
+        fill(chain.nodes, chain.attributes, other, chain.problem.times)
+    return other
+
+
+def _prior(problem: NumericProblem) -> Prior:
+    """Return what is likely before anything is learnt: each interval between thresholds as any other."""
+    base, smooth = [], []
+    for a, attribute in enumerate(problem.domain.attributes):
+        share = np.ones(problem.states.n_states[a])
+        if attribute.kind == "numeric" and not attribute.missing:
+            inside = np.searchsorted(problem.states.cuts[a], problem.states.high[a], side="left")
+            share = 1 / np.bincount(inside)[inside]
+            if attribute.columns[0] in problem.told:
+                share = np.where(problem.states.low[a] == problem.states.high[a], 1.0, _NOT_TOLD)
+        base.append(share / share.sum())
+        smooth.append(attribute.kind == "numeric" and not attribute.missing)
+    return Prior(0.0, tuple(base), tuple(smooth))
+
+
+def _schedule(share: float) -> tuple[float, float]:
+    """Return temperature and penalty: first counts alone, then again from a lower temperature with all."""
+    if share < _WARM:
+        return 3.0 * (0.4 / 3.0) ** (share / _WARM), 0.0
+    return 1.5 * (0.3 / 1.5) ** min(1.0, (share - _WARM) / (_COLD - _WARM)), 1.0
+
+
+def _start(problem: NumericProblem, prior: Prior, rng: np.random.Generator) -> Dataset:
+    """Return random rows, known values as they are."""
+    n_rows, n_attributes = problem.state.shape
+    state = np.empty((n_rows, n_attributes), dtype=np.int32)
+    for a, base in enumerate(prior.base):
+        state[:, a] = rng.choice(len(base), n_rows, p=base)
+    state = np.where(problem.state >= 0, problem.state, state)
+    n_nodes, times = len(problem.nodes.left), problem.times
+    ints = [np.zeros(n_nodes, dtype=np.int32) for _ in range(5)]
+    places = [np.zeros(times.shape, dtype=np.int32) for _ in range(3)]
+    seed = rng.integers(2**63, size=1).astype(np.uint64)
+    found = np.zeros_like(problem.nodes.count)
+    return Dataset(state, problem.label.copy(), found, *ints[:4], places[0], ints[4], places[1], places[2], seed)
+
+
+def _units_of_a_sweep(problem: NumericProblem) -> float:
+    """Return the units of work of one sweep: each tree is walked again from where an attribute is first tested."""
+    seen = float((problem.times > 0).sum())
+    n_nodes = np.diff(problem.nodes.root)
+    depth = float(np.log2(np.maximum(n_nodes, 2)).mean()) + 1
+    return _SECONDS_A_VISIT * seen * (depth + 2 * _EXCHANGES)
+
+
+def _best(chain: _Chain) -> tuple[int, Int32, Int32]:
+    if chain.best is None:
+        raise OutOfTimeError
+    return chain.best
+
+
+def _agreed(problem: NumericProblem, best: _Chain, chains: Sequence[_Chain]) -> tuple[NDArray[np.float32], int]:
+    """Return the median of what all chains were when they were cold, and how many samples that were.
+
+    Rows that nothing tells apart are matched to those of the best dataset first; where they are too many, only the
+    samples of its own chain count, whose rows stay themselves.
+    """
+    n = problem.n_unknown
+    label = _best(best)[2][:n]
+    reference = _middle(problem, _best(best)[1][:n])
+    exchangeable = not problem.ordered and n <= _MOST_ALIGNED
+    drawn = []
+    for chain in chains:
+        if chain is not best and not problem.ordered and not exchangeable:
+            continue
+        for sample in chain.samples:
+            values = _middle(problem, sample)
+            if exchangeable and chain is not best:
+                values = values[_aligned(problem, reference, values, label, chain.data.label[:n])]
+            drawn.append(values)
+    middle = np.empty_like(reference)
+    for a, attribute in enumerate(problem.domain.attributes):
+        of_attribute = np.stack([values[:, a] for values in drawn])
+        numeric = attribute.kind in ("numeric", "ordinal") and not attribute.missing
+        middle[:, a] = np.median(of_attribute, axis=0) if numeric else _commonest(of_attribute)
+    return _rows(problem, middle), len(drawn)
+
+
+def _aligned(
+    problem: NumericProblem, reference: FloatArray, values: FloatArray, label: Int32, labels: Int32
+) -> IntArray:
+    """Return for each row of one dataset the row of another that stands for it."""
+    width = np.array([max(1e-12, float(np.nanmax(m) - np.nanmin(m))) for m in problem.states.middle])
+    one, other = np.nan_to_num(reference / width), np.nan_to_num(values / width)
+    away = cdist(one, other, "cityblock") + 1e3 * (label[:, None] != labels[None, :])
+    partner: IntArray = linear_sum_assignment(away)[1]
+    return partner
+
+
+def _commonest(values: FloatArray) -> FloatArray:
+    """Return the commonest value of each row, shape (n_rows,), of samples of shape (n_samples, n_rows)."""
+    result = np.empty(values.shape[1])
+    for k in range(values.shape[1]):
+        kinds, times = np.unique(values[:, k], return_counts=True, equal_nan=True)
+        result[k] = kinds[times.argmax()]
+    return result
+
+
+def _middle(problem: NumericProblem, state: Int32) -> FloatArray:
+    """Return the middle of each state, shape (n_rows, n_attributes)."""
+    return np.stack([middle[state[:, a]] for a, middle in enumerate(problem.states.middle)], axis=1)
+
+
+def _rows(problem: NumericProblem, middle: FloatArray) -> NDArray[np.float32]:
+    """Return encoded rows; values that are multiples of a step are rounded to it."""
+    rows = np.zeros((len(middle), problem.domain.n_columns), dtype=np.float32)
+    for a, attribute in enumerate(problem.domain.attributes):
+        value = middle[:, a]
+        if attribute.kind == "one-hot":
+            rows[np.arange(len(rows)), np.array(attribute.columns)[value.astype(np.int64)]] = 1
+            continue
+        rows[:, attribute.columns[0]] = problem.states.rounded(a, value)
+    return rows

@@ -1,0 +1,315 @@
+"""What each attribute can be, as far as the forest tells values apart: in go forest and domain, out come states.
+
+A numeric attribute's states are the intervals between its thresholds or, where the thresholds show that its values are
+decimals and there are few of them, these decimals. Values that are known to occur are states of their own. All bounds
+are values that float32, in which trees compare, can hold: a state has no value that some tree sends elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.attack.numeric.anneal import Attributes, Nodes
+from pytest_draft.domain import Attribute, Domain
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+MOST_POINTS = 256
+"""Most values that a numeric attribute's states are, rather than intervals."""
+
+INNER_WEIGHT = 0.1
+"""How much a difference in counts weighs at a node that is no leaf, where a leaf weighs 1."""
+
+_GRIDS = tuple(10.0**-p for p in range(7))
+_COINCIDENCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class States:
+    """The states of each attribute.
+
+    Attributes
+    ----------
+    domain : Domain
+    low, high : tuple of ndarray of float64
+        By attribute: least and greatest value of each state, ascending, a missing value last (NaN). Of a one-hot
+        group the positions of its columns.
+    cuts : tuple of ndarray of float64
+        By attribute: thresholds on its one column, ascending; empty for a one-hot group.
+    step : ndarray of float64, shape (n_attributes,)
+        What the values are multiples of; NaN where that is not known.
+    """
+
+    domain: Domain
+    low: tuple[FloatArray, ...]
+    high: tuple[FloatArray, ...]
+    cuts: tuple[FloatArray, ...]
+    step: FloatArray
+
+    def __repr__(self) -> str:
+        return f"States({sum(map(len, self.low)):,} states of {len(self.low)} attributes)"
+
+    @property
+    def n_states(self) -> IntArray:
+        """Number of states of each attribute, shape (n_attributes,)."""
+        return np.array([len(low) for low in self.low])
+
+    def guess(self, a: int, state: IntArray) -> FloatArray:
+        """Return a value for states of a numeric attribute: the middle, as a multiple of the step where there is one."""
+        low, high = self.low[a][state], self.high[a][state]
+        return self.rounded(a, (low + high) / 2)
+
+    def rounded(self, a: int, value: FloatArray) -> FloatArray:
+        """Return values of an attribute's one column as multiples of its step, where that is known."""
+        attribute, step = self.domain.attributes[a], self.step[a]
+        if step == step and attribute.low < attribute.high:
+            return np.clip(np.rint(value / step) * step, attribute.low, attribute.high)
+        return value
+
+    @property
+    def middle(self) -> tuple[FloatArray, ...]:
+        """A value in the middle of each state, by attribute."""
+        return tuple((low + high) / 2 for low, high in zip(self.low, self.high, strict=True))
+
+    def holding(self, a: int, value: FloatArray) -> IntArray:
+        """Return the state that holds each value of an attribute's one column; -1 for none."""
+        low, high = self.low[a], self.high[a]
+        known = ~np.isnan(low)
+        place = np.searchsorted(low[known], value, side="right") - 1
+        inside = (place >= 0) & (value <= high[known][np.maximum(place, 0)])
+        state = np.where(inside, place, -1)
+        return np.where(np.isnan(value) & ~known.all(), len(low) - 1, state).astype(np.int64)
+
+    def of_rows(self, rows: NDArray[np.float32]) -> IntArray:
+        """Return the state of each attribute of encoded rows, shape (n_rows, n_attributes); -1 for none."""
+        found = np.empty((len(rows), len(self.low)), dtype=np.int64)
+        for a, attribute in enumerate(self.domain.attributes):
+            columns = rows[:, list(attribute.columns)].astype(np.float64)
+            found[:, a] = columns.argmax(axis=1) if attribute.kind == "one-hot" else self.holding(a, columns[:, 0])
+        return found
+
+
+def thresholds_of(forest: Forest) -> list[FloatArray]:
+    """Return the thresholds on each column, ascending, each once."""
+    feature = np.concatenate([tree.feature for tree in forest.trees])
+    threshold = np.concatenate([tree.threshold for tree in forest.trees])
+    return [np.unique(threshold[feature == f]) for f in range(forest.n_features)]
+
+
+def states_of(forest: Forest, domain: Domain, told: Mapping[int, FloatArray], *, points: bool = True) -> States:
+    """Return what each attribute can be.
+
+    Parameters
+    ----------
+    forest : Forest
+    domain : Domain
+    told : mapping of int to ndarray of float64
+        By column, values that are known to occur.
+    points : bool
+        Whether few decimals are states each; else only intervals are.
+    """
+    thresholds = thresholds_of(forest)
+    best = thresholds_are_midpoints(forest)
+    low, high = [], []
+    step = np.array([np.nan if attribute.kind == "numeric" else 1.0 for attribute in domain.attributes])
+    for a, attribute in enumerate(domain.attributes):
+        if attribute.kind == "one-hot":
+            bottom = top = np.arange(len(attribute.columns), dtype=np.float64)
+        elif attribute.kind in ("binary", "ordinal"):
+            bottom = top = np.unique(np.float32(np.arange(attribute.low, attribute.high + 1))).astype(np.float64)
+            if attribute.low == attribute.high:
+                bottom = top = np.array([attribute.low])
+            if attribute.missing:
+                bottom = top = np.append(bottom, np.nan)
+        else:
+            column = attribute.columns[0]
+            known = told.get(column, np.empty(0))
+            step[a] = decimal_step(attribute, thresholds[column] * 2 if best else known)
+            bottom, top = _numeric_states(attribute, thresholds[column], known, step[a] if points else np.nan)
+        low.append(bottom)
+        high.append(top)
+    cuts = tuple(thresholds[a.columns[0]] if len(a.columns) == 1 else np.empty(0) for a in domain.attributes)
+    return States(domain, tuple(low), tuple(high), cuts, step)
+
+
+def thresholds_are_midpoints(forest: Forest) -> bool:
+    """Whether thresholds are midpoints of neighbouring values, rather than drawn."""
+    splitter = forest.parameters.get("splitter", forest.parameters.get("estimator__splitter"))
+    return not forest.kind.startswith("Extra") and splitter in (None, "best")
+
+
+def decimal_step(attribute: Attribute, values: FloatArray) -> float:
+    """Return the largest power of ten that some values are multiples of, but for float32; NaN for none.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        Its bounds must be multiples too.
+    values : ndarray of float64, shape (n,)
+        Sums of two values of a column, or values.
+    """
+    bounds = np.array([attribute.low, attribute.high])
+    slack = 2.0**-23 * np.maximum(np.abs(values), np.abs(bounds).max())
+    for step in _GRIDS:
+        near = np.abs(values - np.rint(values / step) * step) <= slack
+        chance = np.minimum(1.0, 2 * slack / step)
+        fits = np.abs(bounds - np.rint(bounds / step) * step) <= 2.0**-23 * np.abs(bounds)
+        if near.all() and fits.all() and np.prod(chance) < _COINCIDENCE:
+            return step
+    return float("nan")
+
+
+def _numeric_states(
+    attribute: Attribute, thresholds: FloatArray, known: FloatArray, step: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the bounds of a numeric attribute's states."""
+    least, most = float(np.float32(attribute.low)), float(np.float32(attribute.high))
+    inside = thresholds[(thresholds >= least) & (thresholds < most)]
+    below = _float32_at_most(inside)
+    top = np.append(below, most)
+    bottom = np.insert(np.nextafter(below.astype(np.float32), np.float32(np.inf)).astype(np.float64), 0, least)
+    if step == step and (most - least) / step < MOST_POINTS:
+        points = np.float32(np.arange(np.rint(least / step), np.rint(most / step) + 1) * step).astype(np.float64)
+        points = np.unique(np.clip(points, least, most))
+        held = np.searchsorted(bottom, points, side="right") - 1
+        empty = np.setdiff1d(np.arange(len(bottom)), held)
+        bottom, top = np.concatenate([points, bottom[empty]]), np.concatenate([points, top[empty]])
+        order = np.argsort(bottom)
+        bottom, top = bottom[order], top[order]
+    known = np.unique(known[(known >= least) & (known <= most)])
+    for value in known:
+        place = int(np.searchsorted(bottom, value, side="right")) - 1
+        if bottom[place] == top[place]:
+            continue
+        pieces = [(bottom[place], _before(value)), (value, value), (_behind(value), top[place])]
+        kept = [(a, b) for a, b in pieces if a <= b]
+        bottom = np.concatenate([bottom[:place], [a for a, _ in kept], bottom[place + 1 :]])
+        top = np.concatenate([top[:place], [b for _, b in kept], top[place + 1 :]])
+    if attribute.missing:
+        bottom, top = np.append(bottom, np.nan), np.append(top, np.nan)
+    return bottom, top
+
+
+def _float32_at_most(values: FloatArray) -> FloatArray:
+    """Return the greatest float32 value that is at most each value."""
+    near = values.astype(np.float32)
+    return np.where(near > values, np.nextafter(near, np.float32(-np.inf)), near).astype(np.float64)
+
+
+def _before(value: float) -> float:
+    return float(np.nextafter(np.float32(value), np.float32(-np.inf)))
+
+
+def _behind(value: float) -> float:
+    return float(np.nextafter(np.float32(value), np.float32(np.inf)))
+
+
+def attributes_of(states: States) -> Attributes:
+    """Return states as the compiled sweeps take them, without a prior."""
+    sizes = states.n_states
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    missing = np.array(
+        [len(low) - 1 if np.isnan(low[-1]) else -1 for low in states.low],
+        dtype=np.int32,
+    )
+    score = [norm.ppf((np.arange(size) + 0.5) / size) for size in sizes]
+    one_hot = np.array([attribute.kind == "one-hot" for attribute in states.domain.attributes])
+    return Attributes(
+        start,
+        np.concatenate(states.low),
+        np.concatenate(states.high),
+        np.zeros(int(sizes.sum())),
+        one_hot,
+        missing,
+        np.concatenate(score),
+    )
+
+
+def nodes_of(
+    forest: Forest,
+    states: States,
+    extremes: tuple[Sequence[FloatArray], Sequence[FloatArray]] | None = None,
+) -> Nodes:
+    """Return the nodes of all trees as the compiled sweeps take them.
+
+    Parameters
+    ----------
+    forest : Forest
+    states : States
+    extremes : pair of sequences of ndarray of float64, shape (n_nodes,), or None
+        By tree: decoded least and greatest value of the tested column at each node, NaN where unknown.
+    """
+    owner, position = np.empty(forest.n_features, dtype=np.int64), np.zeros(forest.n_features, dtype=np.int64)
+    for a, attribute in enumerate(states.domain.attributes):
+        owner[list(attribute.columns)] = a
+        position[list(attribute.columns)] = np.arange(len(attribute.columns))
+    grouped = np.array([attribute.kind == "one-hot" for attribute in states.domain.attributes])
+    best = thresholds_are_midpoints(forest)
+    parts: dict[str, list[NDArray[np.generic]]] = {field: [] for field in Nodes._fields}
+    offset = 0
+    for t, tree in enumerate(forest.trees):
+        order, end = preorder(tree)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        inner = tree.left[order] >= 0
+        a = np.where(inner, owner[tree.feature[order]], -1)
+        cut = np.full(len(order), -1, dtype=np.int64)
+        lowest, highest = np.full(len(order), -1), np.full(len(order), -1)
+        threshold = tree.threshold[order]
+        for b in np.unique(a[inner]):
+            here = np.flatnonzero(a == b)
+            if grouped[b]:
+                cut[here] = -2 - position[tree.feature[order][here]]
+                continue
+            top = states.high[b]
+            cut[here] = np.searchsorted(top[~np.isnan(top)], threshold[here], side="right") - 1
+            if extremes is not None:
+                lowest[here] = _points(states, b, extremes[0][t][order][here])
+                highest[here] = _points(states, b, extremes[1][t][order][here])
+        numeric = inner & ~grouped[a]
+        parts["root"].append(np.array([offset]))
+        parts["left"].append(np.where(inner, offset + place[tree.left[order]], -1))
+        parts["right"].append(np.where(inner, offset + place[tree.right[order]], -1))
+        parts["end"].append(offset + end)
+        parts["attribute"].append(a)
+        parts["cut"].append(cut)
+        parts["missing_left"].append(tree.missing_left[order])
+        parts["twice"].append(np.where(numeric & best & np.isfinite(threshold), 2 * threshold, np.nan))
+        parts["lowest"].append(lowest)
+        parts["highest"].append(highest)
+        parts["weight"].append(np.where(inner, INNER_WEIGHT, 1.0))
+        parts["count"].append(forest.counts(t)[order])
+        offset += len(order)
+    parts["root"].append(np.array([offset]))
+    kinds = {"missing_left": np.bool_, "twice": np.float64, "weight": np.float64}
+    joined = {field: np.concatenate(part).astype(kinds.get(field, np.int32)) for field, part in parts.items()}
+    return Nodes(**joined)
+
+
+def _points(states: States, a: int, values: FloatArray) -> IntArray:
+    """Return the state of each value that is one by itself; -1 for all others."""
+    state = np.where(np.isnan(values), -1, states.holding(a, values))
+    low, high = states.low[a][state], states.high[a][state]
+    return np.where((state >= 0) & (low == high), state, -1)
+
+
+def preorder(tree: Tree) -> tuple[IntArray, IntArray]:
+    """Return a tree's nodes in preorder, and at each place that of the first node after the subtree."""
+    size = np.ones(tree.n_nodes, dtype=np.int64)
+    for v in range(tree.n_nodes - 1, -1, -1):
+        if tree.left[v] >= 0:
+            size[v] += size[tree.left[v]] + size[tree.right[v]]
+    place = np.zeros(tree.n_nodes, dtype=np.int64)
+    for v in range(tree.n_nodes):
+        if tree.left[v] >= 0:
+            place[tree.left[v]] = place[v] + 1
+            place[tree.right[v]] = place[v] + 1 + size[tree.left[v]]
+    order = np.argsort(place)
+    return order, place[order] + size[order]

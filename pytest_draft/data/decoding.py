@@ -1,0 +1,374 @@
+"""A file's encoding, backwards: in go an `Encoder` and encoded rows, out come a `Domain` and raw columns.
+
+What encoding loses stays lost: values that share a category or were filled in are not told apart, and columns that the
+pipeline drops cannot be rebuilt. It is lost of the true rows as well, so that both can be compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pytest_draft.artifact.pipeline import (
+    NO_CODE,
+    Categories,
+    Column,
+    Encoder,
+    Fill,
+    IsMissing,
+    OneHot,
+    Ordinal,
+    Scale,
+    Step,
+)
+from pytest_draft.domain import Attribute, Domain, infer
+from pytest_draft.errors import one_line
+
+__tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
+
+FloatArray = NDArray[np.float64]
+Rows = NDArray[np.float32]
+
+_UNDONE: dict[str, Callable[[FloatArray, Any], FloatArray]] = {
+    "subtract": np.add,
+    "divide": np.multiply,
+    "multiply": np.divide,
+    "add": np.subtract,
+}
+
+
+def encoded_names(encoder: Encoder) -> tuple[str, ...]:
+    """Return names for a forest's columns: the raw column's, with a number where it makes several.
+
+    A category is a value of the training data, so none is in a name.
+    """
+    total = Counter(column.source for column in encoder.columns)
+    seen: Counter[int] = Counter()
+    names = []
+    for column in encoder.columns:
+        name = encoder.name(column.source)
+        names.append(f"{name}[{seen[column.source]}]" if total[column.source] > 1 else name)
+        seen[column.source] += 1
+    return tuple(names) if len(set(names)) == len(names) else tuple(f"x{index}" for index in range(len(names)))
+
+
+def domain_from(encoder: Encoder, columns: tuple[str, ...], rows: Rows) -> Domain:
+    """Return the domain that a file's transformers give its forest's columns.
+
+    One-hot groups and the numbers of ordinal codes come from the file, wherever each training row must have one of the
+    categories. All else is inferred as from any encoded data: bounds of scaled columns, and columns of a group of
+    which one was dropped, which are taken one by one (a wider domain).
+
+    Parameters
+    ----------
+    encoder : Encoder
+    columns : tuple of str, length n_columns
+        Names of the forest's columns.
+    rows : ndarray of float32, shape (n_rows, n_columns)
+        The encoded training data.
+
+    Returns
+    -------
+    Domain
+    """
+    attributes = [*_groups(encoder, rows), *_ordinals(encoder, columns, rows)]
+    told = {index for attribute in attributes for index in attribute.columns}
+    others = [index for index in range(len(columns)) if index not in told]
+    inferred = infer([columns[index] for index in others], rows[:, others].astype(np.float64)).attributes
+    attributes += [replace(part, columns=tuple(others[index] for index in part.columns)) for part in inferred]
+    attributes.sort(key=lambda attribute: attribute.columns)
+    return Domain(columns, tuple(attributes), "the file's transformers and the training data")
+
+
+def granted_by(encoder: Encoder) -> tuple[str, ...]:
+    """Return what of an encoder's knowledge the adversary reads in the file, and what no one can rebuild, in lines."""
+    lines = [f"transformers in the file: {', '.join(encoder.transformers)}"]
+    known = {
+        step.categories: encoder.name(column.source)
+        for column in encoder.columns
+        for step in column.steps
+        if isinstance(step, (OneHot, Ordinal))
+    }
+    lines += [
+        f"the file tells the {len(categories.values)} categories of {one_line(name)}, values of its training data"
+        for categories, name in known.items()
+    ]
+    scaled = {column.source for column in encoder.columns if any(isinstance(step, Scale) for step in column.steps)}
+    if scaled:
+        lines.append(f"scales of raw columns in the file: {len(scaled)}; bounds of the scaled columns: see the domain")
+    filled = {column.source for column in encoder.columns if any(isinstance(step, Fill) for step in column.steps)}
+    if filled:
+        lines.append(f"raw columns whose missing values stay filled in, as the forest saw them: {len(filled)}")
+    if unused := encoder.n_inputs - len(encoder.sources):
+        lines.append(f"of {encoder.n_inputs} raw columns the forest does not see {unused}: these are not rebuilt")
+    return tuple(lines)
+
+
+@dataclass(frozen=True)
+class _RawColumn:
+    """Where a raw column is rebuilt from.
+
+    Attributes
+    ----------
+    source : int
+    columns : tuple of int
+        The forest's columns: several for one-hot columns, else one.
+    categories : Categories or None
+        None for numbers.
+    n_levels : int
+        How many categories a row can be told to have, one more where it can be none of those.
+    """
+
+    source: int
+    columns: tuple[int, ...]
+    categories: Categories | None = None
+    n_levels: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class RawColumns:
+    """The raw columns that a forest's rows can be decoded to.
+
+    Attributes
+    ----------
+    domain : Domain
+        Of the rows that `rows` makes: each raw column is one attribute, a one-hot group where it has categories. So the
+        error on original attributes (`matching.original_weights`) is the error on raw columns.
+    """
+
+    encoder: Encoder
+    domain: Domain
+    _parts: tuple[_RawColumn, ...]
+
+    def rows(self, encoded: Rows) -> Rows:
+        """Return encoded rows in the raw columns, to be compared within `domain`.
+
+        Parameters
+        ----------
+        encoded : ndarray of float32, shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of float32, shape (n_rows, n_raw)
+        """
+        blocks = []
+        for part in self._parts:
+            if part.categories is None:
+                blocks.append(self._numbers(part, encoded)[:, None])
+                continue
+            levels = np.arange(part.n_levels)
+            level = np.where((codes := self._codes(part, encoded)) < 0, part.categories.n_codes, codes)
+            blocks.append((level[:, None] == levels).astype(np.float64))
+        return np.hstack(blocks).astype(np.float32)
+
+    def table(self, encoded: Rows) -> pd.DataFrame:
+        """Return encoded rows as the raw table they stand for; its values are as sensitive as the training data.
+
+        Parameters
+        ----------
+        encoded : ndarray of float32, shape (n_rows, n_columns)
+
+        Returns
+        -------
+        pandas.DataFrame
+            None in place of a category that several values share, or of none.
+        """
+        made: dict[str, NDArray[Any]] = {}
+        for part in self._parts:
+            name = self.encoder.name(part.source)
+            if part.categories is None:
+                made[name] = self._numbers(part, encoded)
+            else:
+                made[name] = _values(part.categories)[self._codes(part, encoded)]
+        table: pd.DataFrame = pd.DataFrame(made)
+        return table
+
+    def _numbers(self, part: _RawColumn, encoded: Rows) -> FloatArray:
+        return _undone(self.encoder.columns[part.columns[0]].steps, encoded[:, part.columns[0]].astype(np.float64))
+
+    def _codes(self, part: _RawColumn, encoded: Rows) -> NDArray[np.int64]:
+        """Return each row's category, `NO_CODE` for none, shape (n_rows,)."""
+        traced = [self.encoder.columns[index] for index in part.columns]
+        values = np.column_stack(
+            [
+                _undone(_tail(column), encoded[:, index].astype(np.float64))
+                for index, column in zip(part.columns, traced, strict=True)
+            ]
+        )
+        coders = [_coder(column) for column in traced]
+        first = coders[0]
+        if isinstance(first, OneHot):
+            code_of = np.array([coder.code for coder in coders if isinstance(coder, OneHot)])
+            some = (values > 0.5).any(axis=1)
+            return np.where(some, code_of[values.argmax(axis=1)], first.dropped).astype(np.int64)
+        if not isinstance(first, Ordinal):
+            raise TypeError("a column without categories has no codes")
+        return _nearest(values[:, 0], np.append(first.numbers, first.unknown))
+
+
+def raw_columns(encoder: Encoder, domain: Domain) -> RawColumns:
+    """Return the raw columns behind a forest's columns.
+
+    Of a raw column that was encoded several times the one is taken that loses the least: numbers before categories,
+    many categories before few. A one-hot group that the raw table had already is one attribute of several columns.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    domain : Domain
+        Of the forest's columns.
+    """
+    attribute_of = {index: attribute for attribute in domain.attributes for index in attribute.columns}
+    parts: list[_RawColumn] = []
+    attributes: list[Attribute] = []
+    names: list[str] = []
+    groups: dict[Attribute, list[int]] = {}
+    for source in encoder.sources:
+        part = _best(encoder, source)
+        if part is None:
+            continue
+        name = encoder.name(source)
+        start = len(names)
+        if part.categories is None:
+            found = attribute_of[part.columns[0]]
+            if found.kind == "one-hot":
+                groups.setdefault(found, []).append(start)
+            else:
+                attributes.append(_raw_attribute(encoder.columns[part.columns[0]], found, name, start))
+            names.append(name)
+        else:
+            attributes.append(_levels(name, start, part.n_levels))
+            names += [f"{name}[{level}]" for level in range(part.n_levels)]
+        parts.append(part)
+    for found, columns in groups.items():
+        if len(columns) == len(found.columns):
+            attributes.append(replace(found, columns=tuple(columns)))
+        else:  # the rest is rebuilt from another encoding of it
+            attributes += [Attribute(names[column], "binary", (column,)) for column in columns]
+    attributes.sort(key=lambda attribute: attribute.columns)
+    source_text = "the raw columns behind the forest's columns"
+    return RawColumns(encoder, Domain(tuple(names), tuple(attributes), source_text), tuple(parts))
+
+
+def _coder(column: Column) -> OneHot | Ordinal | None:
+    """Return the step that turned values into categories, None without one."""
+    return next((step for step in reversed(column.steps) if isinstance(step, (OneHot, Ordinal))), None)
+
+
+def _tail(column: Column) -> tuple[Step, ...]:
+    """Return the steps behind the one that turned values into categories."""
+    coder = _coder(column)
+    return column.steps if coder is None else column.steps[column.steps.index(coder) + 1 :]
+
+
+def _is_plain(column: Column) -> bool:
+    """Return whether the categories' numbers reach the forest as they are."""
+    return not any(isinstance(step, (Scale, Fill)) for step in _tail(column))
+
+
+def _one_hot_columns(encoder: Encoder) -> dict[Categories, list[int]]:
+    """Return the forest's columns that tell the categories of one raw column, for each encoder of one."""
+    found: dict[Categories, list[int]] = {}
+    for index, column in enumerate(encoder.columns):
+        if isinstance(coder := _coder(column), OneHot):
+            found.setdefault(coder.categories, []).append(index)
+    return found
+
+
+def _groups(encoder: Encoder, rows: Rows) -> list[Attribute]:
+    """Return the one-hot groups of which each row has exactly one."""
+    groups = []
+    for categories, indices in _one_hot_columns(encoder).items():
+        whole = len(indices) == categories.n_codes >= 2 and categories.complete
+        if whole and all(_is_plain(encoder.columns[i]) for i in indices) and (rows[:, indices].sum(axis=1) == 1).all():
+            groups.append(Attribute(encoder.name(encoder.columns[indices[0]].source), "one-hot", tuple(indices)))
+    return groups
+
+
+def _ordinals(encoder: Encoder, columns: tuple[str, ...], rows: Rows) -> list[Attribute]:
+    """Return the ordinal codes that are whole numbers without a gap."""
+    found = []
+    for index, (column, name) in enumerate(zip(encoder.columns, columns, strict=True)):
+        coder = _coder(column)
+        if not isinstance(coder, Ordinal) or not coder.categories.complete or not _is_plain(column):
+            continue
+        numbers = np.sort(coder.numbers[~np.isnan(coder.numbers)])
+        gap = len(numbers) < len(coder.numbers)
+        values = rows[:, index]
+        if not len(numbers) or (np.diff(numbers) != 1).any() or not numbers[0].is_integer():
+            continue
+        if np.isin(values[~np.isnan(values)], numbers).all() and (gap or not np.isnan(values).any()):
+            found.append(Attribute(name, "ordinal", (index,), float(numbers[0]), float(numbers[-1]), gap))
+    return found
+
+
+def _best(encoder: Encoder, source: int) -> _RawColumn | None:
+    """Return where a raw column is rebuilt from, None where nothing but gaps in it reach the forest."""
+    by_categories: dict[Categories, list[int]] = {}
+    for index, column in enumerate(encoder.columns):
+        if column.source != source:
+            continue
+        coder = _coder(column)
+        if coder is not None:
+            by_categories.setdefault(coder.categories, []).append(index)
+        elif not any(isinstance(step, IsMissing) for step in column.steps):
+            return _RawColumn(source, (index,))
+    if not by_categories:
+        return None
+    best = max(by_categories, key=lambda categories: categories.n_codes)
+    coders = [_coder(encoder.columns[index]) for index in by_categories[best]]
+    seen = {code for coder in coders if isinstance(coder, OneHot) for code in (coder.code, coder.dropped)} - {NO_CODE}
+    told = best.complete and (len(seen) == best.n_codes or isinstance(coders[0], Ordinal))
+    return _RawColumn(source, tuple(by_categories[best]), best, best.n_codes + (not told))
+
+
+def _undone(steps: tuple[Step, ...], values: FloatArray) -> FloatArray:
+    """Return values as they were before they were scaled."""
+    for step in reversed(steps):
+        if isinstance(step, Scale):
+            for operation, operand in reversed(step.operations):
+                values = _UNDONE[operation](values, operand.astype(np.float64))
+    return values
+
+
+def _raw_attribute(column: Column, encoded: Attribute, name: str, position: int) -> Attribute:
+    """Return the attribute of a raw column of numbers."""
+    if not any(isinstance(step, Scale) for step in column.steps):
+        return replace(encoded, name=name, columns=(position,))
+    bounds = _undone(column.steps, np.array([encoded.low, encoded.high])).astype(np.float32)
+    low, high = float(bounds.min()), float(bounds.max())
+    return Attribute(name, "ordinal" if low == high else "numeric", (position,), low, high, encoded.missing)
+
+
+def _levels(name: str, start: int, width: int) -> Attribute:
+    """Return the attribute of a raw column with so many categories."""
+    if width == 1:
+        return Attribute(name, "ordinal", (start,), 1.0, 1.0)
+    return Attribute(name, "one-hot", tuple(range(start, start + width)))
+
+
+def _values(categories: Categories) -> NDArray[np.object_]:
+    """Return the value of each category, None where several share it, and a last None, shape (n_codes + 1,)."""
+    shared = np.bincount(categories.codes, minlength=categories.n_codes)
+    found: NDArray[np.object_] = np.full(categories.n_codes + 1, None, dtype=object)
+    for value, code in zip(categories.values, categories.codes, strict=True):
+        if shared[code] == 1:
+            found[code] = value
+    return found
+
+
+def _nearest(values: FloatArray, numbers: FloatArray) -> NDArray[np.int64]:
+    """Return the position of the nearest number, of the missing one for missing values; the last stands for none."""
+    last = len(numbers) - 1
+    gaps = np.flatnonzero(np.isnan(numbers))
+    ascending = np.argsort(numbers, kind="stable")[: len(numbers) - len(gaps)]
+    known = numbers[ascending]
+    found = np.append(ascending, last)[np.searchsorted((known[1:] + known[:-1]) / 2, values)]
+    found = np.where(np.isnan(values), gaps[0] if len(gaps) else last, found)
+    return np.where(found == last, NO_CODE, found).astype(np.int64)

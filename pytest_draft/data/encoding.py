@@ -1,0 +1,233 @@
+"""A file's own encoding: in go raw columns and its `Encoder`, out come the rows that its forest was given.
+
+The arithmetic is scikit-learn's, bit for bit: scalers compute in the type of their whole input and round after each
+operation. Unlike scikit-learn, a category is found by its value whatever its type (0, 0.0, False and "0" are one),
+because a CSV file does not keep types, and all kinds of missing values are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pytest_draft.artifact.pipeline import (
+    NO_CODE,
+    Categories,
+    Column,
+    Encoder,
+    Fill,
+    IsMissing,
+    OneHot,
+    Ordinal,
+    Scale,
+    Together,
+)
+from pytest_draft.data.files import parsed
+from pytest_draft.data.known import finder
+from pytest_draft.errors import DataError, one_line
+
+__tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
+
+AnyArray = NDArray[Any]
+
+_NUMBERS = (bool, int, float, Decimal, np.bool_, np.integer, np.floating)
+_OPERATIONS = {"subtract": np.subtract, "divide": np.divide, "multiply": np.multiply, "add": np.add}
+_REFUSED = NO_CODE - 1
+
+
+def encode(encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str) -> NDArray[np.float32]:
+    """Return raw columns as the file's transformers encode them for its forest.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    raw : mapping of int to pandas.Series
+        By position among the columns that the encoder was fitted on; all of `Encoder.sources` at least.
+    where : str
+        Names the data, for messages.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_rows, n_columns)
+        A missing value is NaN, where a step keeps it.
+
+    Raises
+    ------
+    DataError
+        Where a column holds dates, text in place of numbers, a category that the file does not know and that its
+        encoder refuses, or values that are infinite in float32. The message never shows a value.
+    """
+    run = _Run(encoder, raw, where)
+    n_rows = len(raw[encoder.sources[0]]) if encoder.columns else 0
+    rows = np.empty((n_rows, len(encoder.columns)), dtype=np.float32)
+    with np.errstate(all="ignore"):
+        for index, column in enumerate(encoder.columns):
+            rows[:, index] = run.encoded(column)
+    return rows
+
+
+class _Run:
+    """One encoding; keeps the categories of each column, which several columns share.
+
+    Parameters
+    ----------
+    encoder, raw, where
+        As `encode` takes them.
+    """
+
+    def __init__(self, encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str) -> None:
+        self._encoder = encoder
+        self._where = where
+        self._raw = {source: _plain(column, self._at(source)) for source, column in raw.items()}
+        self._codes: dict[Categories, NDArray[np.int64]] = {}
+        self._types: dict[Together, np.dtype[Any]] = {}
+
+    def encoded(self, column: Column) -> NDArray[np.float32]:
+        """Return a column as the forest's trees see it."""
+        result = self._cast(self._values(column), np.dtype(np.float32), column.source)
+        if infinite := int(np.isinf(result).sum()):
+            raise DataError(
+                f"{self._at(column.source)} has {infinite} values that are infinite or too large for float32, which "
+                "the trees compute in; give finite values"
+            )
+        return result
+
+    def _at(self, source: int) -> str:
+        return f"{self._where}: column {one_line(self._encoder.name(source))!r}"
+
+    def _values(self, column: Column) -> AnyArray:
+        """Return a column after its last step."""
+        if not column.steps:
+            return self._raw[column.source]
+        before, step = Column(column.source, column.steps[:-1]), column.steps[-1]
+        if isinstance(step, OneHot):
+            is_one: AnyArray = (self._coded(step.categories, before) == step.code).astype(step.dtype)
+            return is_one
+        if isinstance(step, Ordinal):
+            codes = self._coded(step.categories, before)
+            numbers: AnyArray = np.append(step.numbers, step.unknown)[codes].astype(step.dtype)
+            return numbers
+        values = self._values(before)
+        if isinstance(step, Together):
+            return self._cast(values, self._common(step), column.source)
+        if isinstance(step, Scale):
+            return _scaled(values, step)
+        if isinstance(step, IsMissing):
+            return _is_missing(values, step.missing)
+        return self._filled(values, step, column.source)
+
+    def _cast(self, values: AnyArray, dtype: np.dtype[Any], source: int) -> AnyArray:
+        where = self._at(source)
+        cast: AnyArray = parsed(
+            lambda: values.astype(dtype, copy=False),
+            where,
+            lambda _: "it holds text where the file's transformers or its forest take numbers",
+        )
+        return cast
+
+    def _filled(self, values: AnyArray, step: Fill, source: int) -> AnyArray:
+        gaps = _is_missing(values, step.missing)
+        if not gaps.any():
+            return values
+
+        def fill() -> AnyArray:
+            filled: AnyArray = values.copy()
+            filled[gaps] = step.value
+            return filled
+
+        made: AnyArray = parsed(
+            fill, self._at(source), lambda _: "its values are not of the kind that the file fills in"
+        )
+        return made
+
+    def _common(self, together: Together) -> np.dtype[Any]:
+        """Return the common type of columns; those that the table does not have are left out."""
+        if together not in self._types:
+            types = [self._type(column) for column in together.block if column.source in self._raw]
+            common = np.result_type(*types)
+            known = not together.types or common.name in together.types
+            self._types[together] = common if known else np.dtype(together.types[0])
+        return self._types[together]
+
+    def _type(self, column: Column) -> np.dtype[Any]:
+        """Return a column's type without computing it."""
+        for step in reversed(column.steps):
+            if isinstance(step, Together):
+                return self._common(step)
+            if isinstance(step, IsMissing):
+                return np.dtype(np.bool_)
+            if isinstance(step, (OneHot, Ordinal)):
+                return np.dtype(step.dtype)
+        return self._raw[column.source].dtype
+
+    def _coded(self, categories: Categories, column: Column) -> NDArray[np.int64]:
+        """Return the category of each of a column's values, shape (n_rows,)."""
+        if categories not in self._codes:
+            self._codes[categories] = _codes(categories, self._values(column))
+            if refused := int((self._codes[categories] == _REFUSED).sum()):
+                self._refuse(refused, column.source)
+        return self._codes[categories]
+
+    def _refuse(self, rows: int, source: int) -> NoReturn:
+        raise DataError(
+            f"{self._at(source)} has {rows} rows with a category that the file's encoder does not know and refuses: "
+            "its forest saw no such rows; give others"
+        )
+
+
+def _plain(column: pd.Series[Any], where: str) -> AnyArray:
+    """Return a raw column as numbers of its own type or, where it holds text, as objects."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object)
+    kind = getattr(column.dtype, "kind", "O")
+    if kind in "mMc":
+        holds = {"M": "dates", "m": "times", "c": "complex numbers"}[kind]
+        raise DataError(f"{where} holds {holds}, which no transformer that is covered takes; give numbers or text")
+    if isinstance(column.dtype, np.dtype) and column.dtype != object:
+        numbers: AnyArray = column.to_numpy()
+        return numbers
+    present = column.notna().to_numpy(dtype=np.bool_)
+    if all(isinstance(value, _NUMBERS) for value in column[present]):
+        values = np.full(len(column), np.nan)
+        values[present] = parsed(
+            lambda: column[present].to_numpy(dtype=np.float64), where, lambda _: "its numbers are too large"
+        )
+        return values
+    texts = column.to_numpy(dtype=object, copy=True)
+    texts[~present] = np.nan
+    return texts
+
+
+def _scaled(values: AnyArray, step: Scale) -> AnyArray:
+    result: AnyArray = values.copy()
+    for operation, operand in step.operations:
+        by = operand.astype(result.dtype) if step.cast else operand
+        _OPERATIONS[operation](result, by, out=result, casting="same_kind")
+    if step.clip is not None:
+        np.clip(result, *step.clip, out=result)
+    return result
+
+
+def _is_missing(values: AnyArray, missing: object) -> NDArray[np.bool_]:
+    if missing is None:
+        return np.asarray(pd.isna(values), dtype=np.bool_)
+    if isinstance(missing, str) and values.dtype != object:
+        return np.zeros(len(values), dtype=np.bool_)
+    return np.asarray(values == missing, dtype=np.bool_)
+
+
+def _codes(categories: Categories, values: AnyArray) -> NDArray[np.int64]:
+    """Return each value's category, `_REFUSED` where there is none and none is refused."""
+    position_of = finder(categories.values)
+    gap = next((i for i, value in enumerate(categories.values) if pd.isna(value)), -1)  # type: ignore[call-overload]
+    code_of = np.append(categories.codes, _REFUSED if categories.unknown is None else categories.unknown)
+    which, distinct = pd.factorize(values.astype(np.float32) if values.dtype == np.float16 else values)
+    # The last entry is where factorize's code for a missing value, -1, points to.
+    positions = np.array([*(position_of(value) for value in distinct), gap], dtype=np.int64)
+    found: NDArray[np.int64] = code_of[positions[which]].astype(np.int64)
+    return found

@@ -1,0 +1,232 @@
+"""How close numeric columns come: in go true rows and guesses, out comes their `Closeness` beside that of baselines.
+
+Errors by range are small wherever a column is concentrated, with or without an attack. So everything stands beside what
+uniform guesses and the median guess get, and can be corrected for either (`Closeness.beyond`): shares and rows as
+``(observed - baseline) / (1 - baseline)``, errors as ``1 - error / baseline``; 1 where all is rebuilt, 0 where the
+guess is no better than the baseline, negative where it is worse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.domain import Domain
+from pytest_draft.evaluate.baselines import Baseline, median_baseline, median_guess, sample_of, with_known
+from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.matching import IntArray, Rows, Weights, gaps
+from pytest_draft.timebox import TimeBox
+
+DRAWS = 10
+"""Draws of uniform guesses whose values are compared; the random error is of more."""
+
+_SHARE = 0.3
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """How close guesses come to true rows; values are those of unknown numeric columns, in the matching that was found.
+
+    Attributes
+    ----------
+    error : float or None
+        By range, on all unknown encoded columns: the reconstruction error. None where it is not known exactly.
+    iqr_error : float or None
+        Mean difference over the interquartile range of the true column; a missing value beside a present one differs
+        by the range. None without a matching, as for the next two.
+    close_values : float or None
+        Share of values to within `TOLERANCE` of the range.
+    exact_values : float or None
+        Share of values that are equal as float32 numbers.
+    close_rows : float or None
+        Share of rows that are perfect: all numeric columns to within `TOLERANCE`, all others right.
+    exact_rows : float or None
+        Share of rows that are equal in all columns: the multiset intersection.
+    """
+
+    error: float | None = None
+    iqr_error: float | None = None
+    close_values: float | None = None
+    exact_values: float | None = None
+    close_rows: float | None = None
+    exact_rows: float | None = None
+
+    def beyond(self, baseline: Closeness) -> Closeness:
+        """Return the figures corrected for what a baseline gets; None where that leaves nothing to be better at."""
+
+        def of(mine: float | None, theirs: float | None, perfect: float) -> float | None:
+            if mine is None or theirs is None or theirs == perfect:
+                return None
+            return (mine - theirs) / (perfect - theirs)
+
+        perfect = (0.0, 0.0, 1.0, 1.0, 1.0, 1.0)
+        return Closeness(*map(of, astuple(self), astuple(baseline), perfect))
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """The figures on numeric columns.
+
+    Attributes
+    ----------
+    columns : int
+        Unknown numeric columns with a range.
+    without_spread : int
+        How many of them have an interquartile range of 0; there, differences are taken over the range.
+    in_order : bool
+        Whether the attack's values are compared row by row, in the order that it knows, as the time does not suffice to
+        match so many rows.
+    attack, random, median : Closeness
+        `random` is of uniform guesses, on samples where there are many rows.
+    median_guess : Baseline
+    """
+
+    columns: int
+    without_spread: int
+    in_order: bool
+    attack: Closeness
+    random: Closeness
+    median: Closeness
+    median_guess: Baseline
+
+    def with_random(self, baseline: Baseline) -> Numeric:
+        """Return the figures with the random error and perfect rows, which are of more draws.
+
+        Parameters
+        ----------
+        baseline : Baseline
+            Of as many rows as the median guess.
+        """
+        n_rows, perfect = self.median_guess.rows, baseline.perfect_rows
+        close_rows = None if perfect is None else perfect / n_rows
+        return replace(self, random=replace(self.random, error=baseline.error, close_rows=close_rows))
+
+
+def measure(
+    truth: Rows,
+    rebuilt: Rows,
+    partners: IntArray | None,
+    perfect_rows: int,
+    error: float | None,
+    domain: Domain,
+    weights: Weights,
+    seed: int,
+    timebox: TimeBox,
+    *,
+    comparison: Comparison,
+    in_order: bool,
+) -> Numeric | None:
+    """Return how close numeric columns come.
+
+    Parameters
+    ----------
+    truth, rebuilt : ndarray of float32, shape (n_rows, n_columns)
+    partners : ndarray of int64, shape (n_rows,), or None
+        The true row that each rebuilt one is compared with; None without a matching.
+    perfect_rows : int
+    error : float or None
+        By range.
+    domain : Domain
+    weights : Weights
+        Of its encoded columns.
+    seed : int
+        Of the random guesses.
+    timebox : TimeBox
+        Random guesses are drawn for at most a part of what is left.
+    comparison : Comparison
+    in_order : bool
+        Whether rebuilt rows stand for the true ones in the same place.
+
+    Returns
+    -------
+    Numeric or None
+        None where no unknown attribute is numeric. All of `random` but its values is still to be given.
+    """
+    columns = np.flatnonzero(weights.tolerance)
+    if not len(columns):
+        return None
+    scale = _Scale.of(truth, columns, weights)
+    ordered = partners is None and in_order
+    if ordered:
+        partners = np.arange(len(truth), dtype=np.int64)
+    attack = Closeness(exact_rows=len(comparison.perfect(truth, rebuilt)) / len(truth))
+    if partners is not None:
+        attack = scale.values(truth[partners], rebuilt, attack)
+    guess = with_known(median_guess(truth, domain), truth, weights)
+    known = median_baseline(truth, domain, weights)
+    median = scale.values(truth, guess, Closeness(exact_rows=len(comparison.perfect(truth, guess)) / len(truth)))
+    rng = np.random.default_rng([seed, 43])
+    drawn = []
+    kept_back = timebox.remaining * (1 - _SHARE)
+    for _ in range(DRAWS):
+        if timebox.remaining <= kept_back:
+            break
+        sample = sample_of(truth, rng)
+        random = with_known(domain.uniform(len(sample), rng), sample, weights)
+        chosen = comparison.partners(sample, random, weights, timebox)
+        if chosen is None:
+            break
+        exact = len(comparison.perfect(sample, random)) / len(sample)
+        drawn.append(scale.values(sample[chosen], random, Closeness(exact_rows=exact)))
+    return Numeric(
+        columns=len(columns),
+        without_spread=scale.without_spread,
+        in_order=ordered,
+        attack=replace(attack, error=error, close_rows=perfect_rows / len(truth)),
+        random=_mean(drawn),
+        median=replace(median, error=known.error, close_rows=(known.perfect_rows or 0.0) / len(truth)),
+        median_guess=known,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Scale:
+    """Numeric columns, and what a difference in each is measured by; arrays of shape (n_numeric_columns,).
+
+    Attributes
+    ----------
+    columns : ndarray of int64
+    size, spread : ndarray of float64
+        The range, and the interquartile range of the true column; where that is 0, the range again.
+    tolerance : ndarray of float64
+    without_spread : int
+        Columns of interquartile range 0.
+    """
+
+    columns: IntArray
+    size: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    tolerance: NDArray[np.float64]
+    without_spread: int
+
+    @classmethod
+    def of(cls, truth: Rows, columns: IntArray, weights: Weights) -> _Scale:
+        size = weights.missing[columns] / weights.columns[columns]
+        values = truth[:, columns].astype(np.float64)
+        spread = np.zeros(len(columns))
+        some = ~np.isnan(values).all(axis=0)
+        spread[some] = np.subtract(*np.nanpercentile(values[:, some], [75, 25], axis=0))
+        flat = spread <= 0
+        return cls(columns, size, np.where(flat, size, spread), weights.tolerance[columns], int(flat.sum()))
+
+    def values(self, truth: Rows, guess: Rows, rows: Closeness) -> Closeness:
+        """Return figures on rows with those on the values of rows that belong together one by one."""
+        apart, one_missing = gaps(truth[:, self.columns], guess[:, self.columns])
+        apart = np.where(one_missing, self.size, apart)
+        return replace(
+            rows,
+            iqr_error=float((apart / self.spread).mean()),
+            close_values=float((apart <= self.tolerance).mean()),
+            exact_values=float((apart == 0).mean()),
+        )
+
+
+def _mean(drawn: list[Closeness]) -> Closeness:
+    """Return the mean of figures, each of which is known in all draws or in none."""
+    if not drawn:
+        return Closeness()
+    return Closeness(
+        *(None if None in each else float(np.mean(each)) for each in zip(*map(astuple, drawn), strict=True))
+    )

@@ -1,0 +1,157 @@
+"""Missing values: they go where scikit-learn sends them, and no engine for discrete columns takes them for a value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import joblib
+import numpy as np
+import pytest
+import sklearn
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
+
+from pytest_draft.artifact import read
+from pytest_draft.artifact.privacy import Privacy
+from pytest_draft.attack.exact import Search
+from pytest_draft.attack.generate import build_any
+from pytest_draft.attack.labels import rebuild_from_labels
+from pytest_draft.attack.noise import CountNoise
+from pytest_draft.attack.noisy import values_of
+from pytest_draft.attack.noisy_informed import Population, noisy_score
+from pytest_draft.attack.papers.published import Published
+from pytest_draft.attack.problem import KnownRows, build, group_by_occurrences, leaf_positions, split_by_values
+from pytest_draft.attack.regions import Regions
+from pytest_draft.attack.walk import Walks
+from pytest_draft.domain import Attribute, Domain
+from pytest_draft.errors import NotCoveredError
+from pytest_draft.timebox import TimeBox
+
+N_ROWS = 120
+TAKES_MISSING = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 6)
+
+MODELS = {
+    "decision tree": DecisionTreeClassifier(random_state=0),
+    "random forest": RandomForestClassifier(12, random_state=0),
+    "random forest of few columns and leaves": RandomForestClassifier(12, max_features=1, max_depth=4, random_state=0),
+    "random forest regressor": RandomForestRegressor(12, random_state=0),
+    "extra trees": ExtraTreesClassifier(12, random_state=0),
+    "extra tree regressor": ExtraTreeRegressor(random_state=0),
+    "bagging of columns": BaggingClassifier(DecisionTreeClassifier(), 12, max_features=3, random_state=0),
+}
+
+
+def people(seed, missing=(0, 1, 2)):
+    """Return rows of continuous, binary and ordinal columns with gaps, and labels that depend on them and the gaps."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(N_ROWS, 5))
+    rows[:, 1], rows[:, 2] = rng.integers(2, size=N_ROWS), rng.integers(5, size=N_ROWS)
+    labels = (rows[:, 0] + rows[:, 1] + rng.normal(size=N_ROWS) > 0.5).astype(int)
+    for column in missing:
+        rows[rng.random(N_ROWS) < (0.1 + 0.3 * labels), column] = np.nan
+    return rows.astype(np.float32), labels
+
+
+def released(model, tmp_path):
+    joblib.dump(model, tmp_path / "model.joblib")
+    return read(tmp_path / "model.joblib").forest
+
+
+def trees_of(model):
+    """Return (tree, its columns) of a fitted model."""
+    trees = getattr(model, "estimators_", [model])
+    return list(zip(trees, getattr(model, "estimators_features_", [slice(None)] * len(trees)), strict=True))
+
+
+@pytest.mark.skipif(not TAKES_MISSING, reason="extra trees take missing values from scikit-learn 1.6 on")
+@pytest.mark.parametrize("trained_on", [(0, 1, 2), (0,), ()], ids=["three gaps", "one gap", "no gap"])
+@pytest.mark.parametrize("name", MODELS)
+def test_rows_with_missing_values_reach_the_leaves_that_scikit_learn_says(name, trained_on, tmp_path):
+    model = sklearn.base.clone(MODELS[name]).fit(*people(0, trained_on))
+    forest = released(model, tmp_path)
+    rows, _ = people(1, (0, 1, 2, 3, 4))
+    rows[::7, :] = np.nan  # rows without any value
+    for tree, (grown, columns) in zip(forest.trees, trees_of(model), strict=True):
+        reached = tree.leaves[leaf_positions(tree, np.ascontiguousarray(rows.T))]
+        # `apply` of the tree itself: the estimator's refuses gaps in columns that had none in training.
+        expected = grown.tree_.apply(np.ascontiguousarray(rows[:, columns]))
+        assert (reached == expected).all()
+
+
+@pytest.mark.skipif(not TAKES_MISSING, reason="extra trees take missing values from scikit-learn 1.6 on")
+@pytest.mark.parametrize("name", ["random forest", "extra trees"])
+def test_some_nodes_send_missing_values_left_and_some_right(name, tmp_path):
+    forest = released(sklearn.base.clone(MODELS[name]).fit(*people(0)), tmp_path)
+    for side in (True, False):
+        assert any((tree.missing_left[tree.left >= 0] == side).any() for tree in forest.trees)
+
+
+def test_a_missing_value_goes_where_its_node_says_and_present_ones_by_the_threshold(by_hand):
+    (tree,) = by_hand(2, (0, [1, 0], (1, [0, 1], [1, 1]))).trees
+    rows = np.array([[0, np.nan], [1, np.nan], [np.nan, 0], [np.nan, 1], [np.nan, np.nan], [1, 0]], np.float32)
+    columns = np.ascontiguousarray(rows.T)
+    assert leaf_positions(tree, columns).tolist() == [0, 2, 1, 2, 2, 1]
+    left = replace(tree, missing_left=tree.left >= 0)
+    assert leaf_positions(left, columns).tolist() == [0, 1, 0, 0, 0, 1]
+
+
+# No engine for discrete columns takes a missing value for one of theirs.
+
+
+def gapped(n_columns, which=0):
+    attributes = tuple(Attribute(f"c{i}", "binary", (i,), missing=i == which) for i in range(n_columns))
+    return Domain(tuple(f"c{i}" for i in range(n_columns)), attributes, "test")
+
+
+ROWS = np.array([[np.nan, 1], [0, 1], [0, 0], [1, 1]], np.float32)
+LABELS = np.array([0, 0, 1, 1])
+SEARCH = Search(TimeBox(5))
+LAPLACE = Privacy("laplace", 1.0, 0.0, 1.0, "sum")
+
+
+def known_values(groups, column):
+    return split_by_values(groups, (column,), (column,), ROWS[:, [column]])
+
+
+ENGINES = {
+    "enumerated": lambda forest, domain, groups: build(forest, domain, groups, TimeBox(5)),
+    "enumerated, the gaps are known": lambda forest, domain, groups: build(
+        forest, domain, known_values(groups, 0), TimeBox(5)
+    ),
+    "generated": lambda forest, domain, groups: build_any(forest, domain, groups, SEARCH, enumerate_small=False),
+    "generated, the gaps are known": lambda forest, domain, groups: build_any(
+        forest, domain, known_values(groups, 0), SEARCH, enumerate_small=False
+    ),
+    "regions": lambda forest, domain, groups: Regions.of(
+        forest, domain, tuple(forest.counts(0)[tree.leaves] for tree in forest.trees), None
+    ),
+    "walks": lambda forest, domain, groups: Walks.of(forest, domain),
+    "values": lambda forest, domain, groups: values_of(domain, ROWS),
+    "population": lambda forest, domain, groups: Population.of(domain, ROWS, LABELS, 2),
+    "informed of noise": lambda forest, domain, groups: noisy_score(
+        replace(forest, privacy=LAPLACE),
+        domain,
+        CountNoise.of(LAPLACE),
+        KnownRows(ROWS, LABELS, np.ones((1, 4), np.int64)),
+        np.arange(4),
+    ),
+    "labels": lambda forest, domain, groups: rebuild_from_labels(
+        replace(forest, privacy=Privacy("permute-and-flip", 1.0)), domain, 4, SEARCH
+    ),
+    "papers": lambda forest, domain, groups: Published.of(forest, domain),
+}
+
+
+@pytest.mark.parametrize("tested", [0, 1], ids=["tested", "not tested"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_engine_for_discrete_columns_refuses_missing_values(engine, tested, by_hand):
+    forest = by_hand(2, (tested, [2, 1], [0, 1]))
+    groups = group_by_occurrences(np.ones((1, 4), np.int64))
+    with pytest.raises(NotCoveredError, match="column 'c0' may have missing values"):
+        ENGINES[engine](forest, gapped(2), groups)
+
+
+def test_the_papers_models_refuse_missing_values_of_numeric_columns_too(by_hand):
+    attributes = (Attribute("c0", "numeric", (0,), 0.0, 9.0, missing=True),)
+    with pytest.raises(NotCoveredError, match="column 'c0' may have missing values"):
+        Published.of(by_hand(1, (0, [2, 1], [0, 1])), Domain(("c0",), attributes, "test"))
