@@ -39,10 +39,12 @@ from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.attack.row_based import rebuild_row_by_row
 from pytest_draft.data import (
     Holdout,
+    RawColumns,
     TrainingData,
     domain_from,
     granted_by,
     holdout_of,
+    raw_columns,
     read_domain,
     read_table,
     training_data,
@@ -53,11 +55,14 @@ from pytest_draft.evaluate.findings import Findings, contradiction, evaluate
 from pytest_draft.evaluate.identity import (
     OR_IN_ANOTHER_ORDER,
     Identity,
+    confirmed,
     identify,
     identify_granted,
     identify_in_order,
+    identify_values,
     truth_is_likelier,
 )
+from pytest_draft.evaluate.numeric import few_valued
 from pytest_draft.evaluate.significance import caveats, rows_drawn
 from pytest_draft.progress import StageClock, Tell
 from pytest_draft.released import released
@@ -70,6 +75,9 @@ NUMERIC_SHARE = 0.8
 """The same for numeric columns and at most `SMALL` rows, which are evaluated in no time."""
 
 SMALL = 1_000
+
+MOSTLY_DECODED = 0.9
+"""Where fewer of a forest's drawn thresholds are decoded, more can be had from the file than is used here."""
 
 IDENTITY_SHARE = 0.7
 """Share of the time box after which the identity check must have ended."""
@@ -341,10 +349,10 @@ class _Steps:
         if encoder is None:
             return infer(data.columns, data.rows.astype(np.float64))
         self.granted = granted_by(encoder)
+        how = "were encoded by the transformers in the file"
         if not data.by_encoder:
-            self.notes.append("the training data were given as the forest's own columns, encoded already")
-            return infer(data.columns, data.rows.astype(np.float64))
-        self.notes.append("the training data were encoded by the transformers in the file")
+            how = "were given as the forest's own columns, encoded already"
+        self.notes.append(f"the training data {how}")
         return domain_from(encoder, data.columns, data.rows)
 
     def run(self, forest: Forest, domain: Domain) -> None:
@@ -358,6 +366,11 @@ class _Steps:
 
     def _run_private(self, forest: Forest, domain: Domain) -> None:
         """Attack a forest that a mechanism of differential privacy has released."""
+        if self.case.engine != "cells":
+            raise NotCoveredError(
+                f"the engine {self.case.engine!r} takes counts as exact, and this forest released noisy ones or "
+                "labels: use --draft-engine cells"
+            )
         search = Search(self.attack_box, self.case.seed, self.case.workers, self.clock)
         with self.clock("build"):
             n_rows = None if self.data is None else self.data.n_rows
@@ -380,10 +393,10 @@ class _Steps:
                 f"the attack did not converge in {limit}: the training data explain the file better than all that it "
                 f"drew, so its error is only an upper bound; give it more with {remedy}"
             )
-        elif reconstruction.status == "not converged":
+        elif reconstruction.cut_short:
             self.reasons.append(
-                f"the attack did not converge in {limit}: it still found likelier datasets, so its error is only an "
-                f"upper bound; give it more with {remedy}"
+                f"the attack did not converge in {limit}: it was cut short or still found likelier datasets, so its "
+                f"error is only an upper bound; give it more with {remedy}"
             )
         self._evaluate(reconstruction, self.data, domain, identity)
 
@@ -403,16 +416,7 @@ class _Steps:
             reconstruction = self._kept(numbered.decoded(reconstruct(problem, search)))
         if self.data is None:
             return
-        with self.clock("identify"):
-            box = self._search_box(IDENTITY_SHARE)
-            search = Search(box, case.seed, case.workers)
-            if self.knowledge is None:
-                identity = identify(forest, problem, self.data, reconstruction, search)
-            else:
-                told = told_occurrences(forest, case.adversary)
-                everyone = KnownRows(self.data.rows, self.data.labels, told)
-                identity = identify_granted(forest, everyone, groups.noise)
-            self._note_clock(box, "identity check")
+        identity = self._identified(forest, problem, self.data, reconstruction, is_numeric(domain))
         self._note_identity(identity)
         if forest.unused is not None:
             self.reasons.append(forest.unused)
@@ -443,13 +447,33 @@ class _Steps:
         if n_rebuilt == len(self.data.rows if self.knowledge is None else self.knowledge.unknown):
             self._evaluate(reconstruction, self.data, domain, identity)
 
+    def _identified(
+        self, forest: Forest, problem: Problem, data: TrainingData, reconstruction: Reconstruction, numeric: bool
+    ) -> Identity:
+        """Say whether the data trained the forest: by its counts and, with numeric columns, by its thresholds."""
+        case = self.case
+        with self.clock("identify"):
+            box = self._search_box(IDENTITY_SHARE)
+            everyone = KnownRows(data.rows, data.labels, told_occurrences(forest, case.adversary))
+            if self.knowledge is None:
+                search = Search(box, case.seed, case.workers)
+                identity = identify(forest, problem, data, reconstruction, search)
+            else:
+                identity = identify_granted(forest, everyone, problem.groups.noise)
+            if numeric and problem.groups.noise == "exact":
+                identity = identify_values(identity, forest, everyone)
+            self._note_clock(box, "identity check")
+        return identity
+
     def _run_numeric(self, forest: Forest, domain: Domain) -> None:
         """Attack a forest with columns whose values are not enumerated."""
         case = self.case
         if case.engine != "cells":
             raise NotCoveredError("the papers' models are only run on domains that can be enumerated")
         if self.knowledge is not None and self.knowledge.informed:
-            raise NotCoveredError("an informed adversary needs a domain that can be enumerated; numeric columns: not yet")
+            raise NotCoveredError(
+                "an informed adversary needs a domain that can be enumerated; numeric columns: not yet"
+            )
         numbered = enumerate_states(forest, domain)
         if numbered is not None:
             self._run_counted(forest, domain, numbered)
@@ -459,21 +483,33 @@ class _Steps:
         with self.clock("build"):
             groups = exchangeable_groups(forest, case.adversary, self.knowledge)
             problem = build_numeric(forest, domain, groups, self.attack_box)
-        reconstruction = self._kept(rebuild_numeric(problem, search))
+        reconstruction = self._kept(confirmed(rebuild_numeric(problem, search), forest, problem.times, groups.known))
         if self.data is None:
             return
         with self.clock("identify"):
             everyone = KnownRows(self.data.rows, self.data.labels, told_occurrences(forest, case.adversary))
             identity = identify_in_order(forest, everyone, told_by_row=self.knowledge is not None)
+            identity = identify_values(identity, forest, everyone, problem.extremes)
         self._note_identity(identity)
         if forest.unused is not None and not problem.rows_identified:
             self.reasons.append(forest.unused)
+        extremes = problem.extremes
+        if extremes is not None and extremes.decoded < MOSTLY_DECODED * extremes.decodable:
+            self.reasons.append(
+                f"{extremes.decoded:,} of {extremes.decodable:,} drawn thresholds were decoded: whoever follows the "
+                "generator further gets closer"
+            )
+        limit, remedy = self._limit()
         if reconstruction.status == "not converged":
-            limit, remedy = self._limit()
             self.reasons.append(
                 f"the attack did not converge in {limit}: its rows miss {reconstruction.residual:,} of the forest's "
                 "counts and thresholds (the right rows miss none), so its error is only an upper bound; give it more "
                 f"with {remedy}"
+            )
+        elif reconstruction.cut_short:
+            self.reasons.append(
+                f"the attack was cut short after {limit}: not all of its chains have met every count and threshold, so "
+                f"its error is only an upper bound; give it more with {remedy}"
             )
         self._evaluate(reconstruction, self.data, domain, identity)
 
@@ -504,14 +540,36 @@ class _Steps:
                 timebox=self.timebox,
                 knowledge=self.knowledge,
                 holdout=None if self.holdout is None else self.holdout.rows,
+                raw=self._raw_columns(data, domain),
             )
             self._note_clock(self.timebox, "evaluation")
         if self.holdout is not None:
             informed = self.knowledge is not None and self.knowledge.informed
             self.notes += caveats(self.findings.significance, self.holdout.rows, domain, informed)
+        self._note_few_valued(reconstruction, data, domain)
         wrong = contradiction(reconstruction, data, domain, identity, self.knowledge)
         if wrong is not None:
             self.reasons.append(wrong)
+
+    def _note_few_valued(self, reconstruction: Reconstruction, data: TrainingData, domain: Domain) -> None:
+        """Note that the attack guesses where no value of a column can be."""
+        if reconstruction.rows is None:
+            return
+        if self.knowledge is None:
+            few = few_valued(data.rows, reconstruction.rows, domain)
+        else:
+            truth = data.rows[self.knowledge.unknown]
+            few = few_valued(truth, reconstruction.rows, domain, self.knowledge.attributes)
+        if few:
+            self.reasons.append(
+                "the attack did not find out that some columns hold few different values, and guesses between them, so "
+                f"its error is only an upper bound: encode {one_line(', '.join(few))} as whole numbers"
+            )
+
+    def _raw_columns(self, data: TrainingData, domain: Domain) -> RawColumns | None:
+        """Return the raw columns behind training data that were given raw."""
+        encoder = self.artifact.encoder if self.artifact is not None else None
+        return raw_columns(encoder, domain) if encoder is not None and data.by_encoder else None
 
     def _truth_is_likelier(self, forest: Forest, problem: Problem) -> bool:
         if self.data is None or self.reconstruction is None:
@@ -606,7 +664,7 @@ class _Steps:
             )
 
     def _note_identity(self, identity: Identity) -> None:
-        if identity.status == "order differs":
+        if identity.status == "order differs" or not identity.to_the_digit:
             self.notes.append(identity.why)
         elif identity.status != "confirmed":
             self.reasons.append(identity.why)

@@ -18,7 +18,7 @@ from filelock import FileLock
 from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.evaluate.baselines import Baseline
-from pytest_draft.evaluate.findings import Findings, Part, Told, Values
+from pytest_draft.evaluate.findings import Findings, Part, Raw, Told, Values
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.evaluate.individuals import Individuals
 from pytest_draft.evaluate.numeric import Closeness, Numeric
@@ -95,23 +95,29 @@ def _examination(content: dict[str, Any]) -> Examination:
     if content["domain"] is not None:
         content["domain"] = DomainFacts(**_tupled(content["domain"]))
     if content["findings"] is not None:
-        findings = content["findings"]
-        for name, kind in _FIGURES.items():
-            if findings[name] is not None:
-                findings[name] = kind(**findings[name])
-        if (numeric := findings["numeric"]) is not None:
-            for name in ("attack", "random", "median"):
-                numeric[name] = Closeness(**numeric[name])
-            findings["numeric"] = Numeric(**numeric | {"median_guess": Baseline(**numeric["median_guess"])})
-        for name in ("seen", "told", "mostly_determined"):
-            if (part := findings[name]) is not None:
-                part["error"], part["split_half"] = Distance(**part["error"]), Baseline(**part["split_half"])
-                findings[name] = Part(**part)
-        content["findings"] = Findings(**findings)
+        content["findings"] = _findings(content["findings"])
     if (proved := content["certificate"]) is not None:
         bounds = {name: Bounds(**value) for name, value in proved.items() if name != "n_rows"}
         content["certificate"] = Certificate(n_rows=proved["n_rows"], **bounds)
     return Examination(**_tupled(content))
+
+
+def _findings(content: dict[str, Any]) -> Findings:
+    """Return the findings that JSON holds."""
+    for name, kind in _FIGURES.items():
+        if content[name] is not None:
+            content[name] = kind(**content[name])
+    if (numeric := content["numeric"]) is not None:
+        for name in ("attack", "random", "median"):
+            numeric[name] = Closeness(**numeric[name])
+        content["numeric"] = Numeric(**numeric | {"median_guess": Baseline(**numeric["median_guess"])})
+    for name in ("seen", "told", "mostly_determined"):
+        if (part := content[name]) is not None:
+            part["error"], part["split_half"] = Distance(**part["error"]), Baseline(**part["split_half"])
+            content[name] = Part(**part)
+    if (raw := content["raw"]) is not None:
+        content["raw"] = Raw(raw["columns"], Distance(**raw["error"]))
+    return Findings(**content)
 
 
 _FIGURES: dict[str, type[Any]] = {

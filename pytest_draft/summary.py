@@ -89,6 +89,7 @@ class Summary:
             terminal.line("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
         for result in self.report["results"]:
             for line in (
+                *_of_raw_columns(result),
                 *_of_numbers(result),
                 *_of_proofs(result),
                 *_of_values(result),
@@ -134,9 +135,9 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
-def _error(result: dict[str, Any]) -> str:
-    exact = result["metrics"]["reconstruction_error"]
-    bounds = result["baselines"].get("reconstruction_error_bounds")
+def _error(result: dict[str, Any], name: str = "reconstruction_error") -> str:
+    exact = result["metrics"][name]
+    bounds = result["baselines"].get(f"{name}_bounds")
     if exact is None and bounds:
         return f"{bounds[0]:.4f} to {bounds[1]:.4f}"
     return _number(exact)
@@ -164,6 +165,15 @@ def _of_values(result: dict[str, Any]) -> list[str]:
         parts.append(f"{_number(metrics[f'{name}_error'])} on the {share:.0%} of values {kind}")
     name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
     return [f"{name}: the error is {' and '.join(parts)}"]
+
+
+def _of_raw_columns(result: dict[str, Any]) -> list[str]:
+    """Return one line of the error on raw columns, where the file's transformers have encoded them."""
+    columns = result["metrics"]["raw_columns"]
+    if columns is None:
+        return []
+    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
+    return [f"{name}: error {_error(result, 'raw_error')} on the {columns:,} raw columns, each counted once"]
 
 
 def _of_numbers(result: dict[str, Any]) -> list[str]:

@@ -9,7 +9,10 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from pytest_draft.data import read_domain
 from pytest_draft.policy.policy import read_policy, rules_folder
@@ -40,6 +43,18 @@ def test_the_command_to_judge_a_model_works_as_it_stands(released):
     (command,) = [block for block in blocks("") if block.startswith("pytest --draft-forest")]
     result = released.runpytest_inprocess(*command.split()[1:])
     result.assert_outcomes(passed=2)
+
+
+def test_the_command_to_judge_a_pipeline_works_as_it_stands(pytester):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.normal(size=(60, 6)), columns=list("abcdef")).assign(job=random.choice(["x", "y"], 60))
+    encoder = make_column_transformer((OneHotEncoder(), ["job"]), (StandardScaler(), list("abcdef")))
+    label = pd.Series(random.integers(0, 2, 60), name="LABEL")
+    pipeline = make_pipeline(encoder, RandomForestClassifier(n_estimators=3, max_depth=1, random_state=0))
+    joblib.dump(pipeline.fit(table, label), pytester.path / "pipeline.joblib")
+    table.assign(LABEL=label).to_csv(pytester.path / "raw.csv", index=False)
+    (command,) = blocks("sh")
+    pytester.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=2)
 
 
 def test_the_marked_test_works_as_it_stands(released):
@@ -82,9 +97,9 @@ def test_the_policy_and_the_domain_are_valid(tmp_path):
     (tmp_path / "policy.toml").write_text(policy, encoding="utf-8")
     assert len(read_policy(tmp_path / "policy.toml").rules) == 3
     (tmp_path / "domain.toml").write_text(domain, encoding="utf-8")
-    columns = ("female", "education_school", "education_college", "education_university", "children")
+    columns = ("female", "education_school", "education_college", "education_university", "children", "income")
     kinds = {attribute.name: attribute.kind for attribute in read_domain(tmp_path / "domain.toml", columns).attributes}
-    assert kinds == {"female": "binary", "education": "one-hot", "children": "ordinal"}
+    assert kinds == {"female": "binary", "education": "one-hot", "children": "ordinal", "income": "numeric"}
 
 
 def test_every_option_is_in_the_table(pytester):

@@ -9,7 +9,7 @@ import pytest
 from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.evaluate.baselines import Baseline
-from pytest_draft.evaluate.findings import Findings, Part, Told, Values
+from pytest_draft.evaluate.findings import Findings, Part, Raw, Told, Values
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.evaluate.individuals import Individuals
 from pytest_draft.evaluate.numeric import Closeness, Numeric
@@ -71,6 +71,7 @@ EXAMINATIONS = {
         ),
     ),
     "seen": replace(WHOLE, findings=replace(FINDINGS, seen=PART)),
+    "raw": replace(WHOLE, findings=replace(FINDINGS, raw=Raw(3, Distance(0.1, 0.2, None)))),
     "numeric": replace(
         WHOLE,
         findings=replace(

@@ -41,7 +41,7 @@ _DESCENT_EFFORT = 1.0
 _PROOF_EFFORT = 1.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Alternatives:
     """The datasets that are known to meet a connected part of the equations.
 
@@ -60,7 +60,7 @@ class Alternatives:
     complete: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """A whole dataset for a system of equations.
 
@@ -214,7 +214,7 @@ def _rank(mass: NDArray[np.float64], group: IntArray) -> IntArray:
     return rank
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Piece:
     """A connected part of the equations that propagation left open."""
 

@@ -30,7 +30,7 @@ Rows = NDArray[np.float32]
 Choose = Callable[[int, NDArray[np.float64]], IntArray]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Filling:
     """How likely each value of each attribute is, as far as the forest tells.
 

@@ -235,7 +235,7 @@ def anneal(
     return walk.rows, total / counted if counted else walk.rows.astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Answer:
     """What CP-SAT says.
 

@@ -163,7 +163,7 @@ def _privacy_of(forest: Forest) -> Privacy:
     return forest.privacy
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Labels:
     """Each leaf's label and box, all trees in one list.
 
@@ -251,7 +251,7 @@ def _boxes(tree: Tree, domain: Domain) -> list[dict[int, BoolArray]]:
     return [box[leaf] for leaf in tree.leaves.tolist()]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Population:
     """Rows of one population whose shares nobody knows: of each class, and of each attribute's values in each class.
 

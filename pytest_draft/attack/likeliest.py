@@ -37,7 +37,7 @@ _SECONDS_PER_ADDITION = 1.2e-9  # measured: one entry of one candidate
 _SECONDS_PER_TERM = 1e-8  # measured: one term of a leaf's likelihood
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Likely:
     """Whole datasets that explain the draws well.
 
@@ -121,7 +121,7 @@ def posterior_of(problem: Problem, draws: Draws, prior: FloatArray, chosen: IntA
     return candidates.posterior(draws, chosen)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Candidates:
     """Some of a problem's candidates, with their entries in a table of leaves x classes."""
 

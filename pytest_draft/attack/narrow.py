@@ -30,7 +30,7 @@ _UNITS_PER_LEAF = 2e-8
 _MOST_UNITS = 5.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reach:
     """What the rows of each group can still be, by class.
 

@@ -50,6 +50,7 @@ _SAMPLE_EVERY = 5
 _ENOUGH = 1.0
 _SLICES = 8
 _SECONDS_PER_STEP = 1.2e-8  # measured: one value of one row in one tree
+_SECONDS_PER_CUBE = 2e-10  # of a matching, as where they are made
 _CONSENSUS_ROUNDS = 4
 _MOST_RIVALS = 4
 
@@ -130,7 +131,7 @@ class Posterior:
     free : ndarray of bool, shape (n_rows, n_attributes)
         Attributes that no tree tests on the way of a row of the guess.
     settled : bool
-        Whether longer cooling no longer led to likelier datasets.
+        Whether longer cooling no longer led to likelier datasets, and the time box was enough for all that follows it.
     figures : dict of str to float
     """
 
@@ -261,6 +262,8 @@ def sample_posterior(problem: NoisyProblem, search: Search, start: tuple[Int32, 
         search.timebox.spend(_CHAINS * _SAMPLES * _SAMPLE_EVERY * _sweep_seconds(problem))
     with search.clock("agree"):
         guess = _agreed(problem, best, search)
+        # A time box that allows one more matching at the end allowed each one before.
+        settled &= search.timebox.allows(_SECONDS_PER_CUBE * min(len(guess), MOST_ROWS) ** 3)
     top = max(best, key=lambda chain: chain.highest)
     figures = {"chains": float(len(best)), "sweeps": float(n_sweeps), "samples": float(sum(len(c.kept) for c in best))}
     value, label = top.top

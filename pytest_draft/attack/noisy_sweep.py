@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from pytest_draft.attack.redacted import redacted
 from pytest_draft.attack.walk import Int32, leaf_of, tested_by
 
 IntArray = NDArray[np.int64]
@@ -21,6 +22,7 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
+@redacted
 class Evidence(NamedTuple):
     """What was released, and how probable it is.
 
@@ -42,6 +44,7 @@ class Evidence(NamedTuple):
     least: int
 
 
+@redacted
 class Counts(NamedTuple):
     """How many rows lie at each entry, and what one more or one less adds to the log-likelihood."""
 
@@ -50,6 +53,7 @@ class Counts(NamedTuple):
     less: FloatArray
 
 
+@redacted
 class Rows(NamedTuple):
     """A whole dataset as the sampler holds it.
 
@@ -80,6 +84,7 @@ class Rows(NamedTuple):
     tested: NDArray[np.uint64]
 
 
+@redacted
 class _Scratch(NamedTuple):
     """Room that every step uses again: leaves by value and tree, log-weights, trees."""
 
@@ -88,6 +93,7 @@ class _Scratch(NamedTuple):
     tree: IntArray
 
 
+@redacted
 class Mixture(NamedTuple):
     """The prior, as counts of what the present rows hold in each component.
 

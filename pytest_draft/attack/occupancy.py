@@ -34,7 +34,7 @@ MOST_DRAWS = 1_500
 _NONE = -1e300
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Draws:
     """What a bagged forest publishes, leaf by leaf, all trees in one table.
 

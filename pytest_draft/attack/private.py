@@ -29,7 +29,7 @@ def rebuild_from_noise(problem: NoisyProblem, search: Search, *, prove: bool = T
     Reconstruction
         Its rows are the consensus of the posterior; `consistent` is the likeliest dataset that was found, with its
         log-likelihood and a bound. ``optimal``: proved that no dataset of the domain is likelier. ``not converged``:
-        cooling more slowly still led to likelier datasets.
+        cooling more slowly still led to likelier datasets, or the time box cut a step short.
     """
     figures = search.clock.figures
     box = search.timebox.first(SAMPLING_SHARE)
@@ -47,7 +47,9 @@ def rebuild_from_noise(problem: NoisyProblem, search: Search, *, prove: bool = T
     if optimum is not None and optimum.log_likelihood > drawn.log_likelihood + drawn.spread:
         # What was drawn may be stuck below. Where it is not, these datasets come down to it.
         again = sample_posterior(problem, search, (optimum.value, optimum.label))
-        if again.settled and again.level > drawn.level:
+        if not again.settled:
+            drawn = replace(drawn, settled=False)
+        elif again.level > drawn.level:
             drawn = replace(again, settled=drawn.settled or optimum.proved)
     unknown = ~known[: len(drawn.guess)]
     likeliest, value, label = drawn.log_likelihood, drawn.value[unknown], drawn.label[unknown]

@@ -215,7 +215,7 @@ def split_by_values(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Cells:
     """Sets of feature vectors that no tree tells apart. Each is a product of per-attribute value sets.
 
@@ -250,7 +250,7 @@ class Cells:
         return fixed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class System:
     """Linear equations ``matrix @ h = observed`` over whole numbers ``h >= 0``.
 
@@ -297,7 +297,7 @@ class System:
         return System(self.matrix[:, columns], observed)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Problem:
     """Groups x cells x classes against the published counts, with exact noise.
 

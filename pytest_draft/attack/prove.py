@@ -173,7 +173,7 @@ def certify(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Datasets:
     """The given dataset and the bounds of all of them, over all candidates."""
 
@@ -183,7 +183,7 @@ class _Datasets:
     upper: IntArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Examined:
     """What is known of a part, beyond the lower bounds of propagation.
 

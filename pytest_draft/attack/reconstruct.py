@@ -314,7 +314,7 @@ def _in_row_order(problem: Problem, by_group: IntArray) -> IntArray:
     return result
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Draft:
     """A whole dataset, candidate by candidate and row by row."""
 

@@ -22,7 +22,7 @@ Words = NDArray[np.uint64]
 _MOST_COUNTED = 2.0**62
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Regions:
     """Trees, their nodes one tree after the other, and the region of each leaf.
 

@@ -25,7 +25,7 @@ _TINY = 1e-200
 _FASTEST = 10.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Relaxed:
     """A fractional dataset over the active columns.
 

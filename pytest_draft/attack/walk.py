@@ -13,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 
@@ -22,6 +23,7 @@ MOST_ANSWERS = 200_000_000
 """Most answers of nodes to values that are held at once."""
 
 
+@redacted
 class Walks(NamedTuple):
     """All trees of a forest in one numbering of nodes, and one of leaves.
 

@@ -7,7 +7,7 @@ pipeline drops cannot be rebuilt. It is lost of the true rows as well, so that b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -139,7 +139,8 @@ class RawColumns:
     ----------
     domain : Domain
         Of the rows that `rows` makes: each raw column is one attribute, a one-hot group where it has categories. So the
-        error on original attributes (`matching.original_weights`) is the error on raw columns.
+        error on original attributes (`matching.original_weights`) is the error on raw columns. Scaled numbers stay so:
+        that changes no error by range, and float32 holds all their digits.
     """
 
     encoder: Encoder
@@ -160,12 +161,26 @@ class RawColumns:
         blocks = []
         for part in self._parts:
             if part.categories is None:
-                blocks.append(self._numbers(part, encoded)[:, None])
+                blocks.append(encoded[:, [part.columns[0]]].astype(np.float64))
                 continue
             levels = np.arange(part.n_levels)
             level = np.where((codes := self._codes(part, encoded)) < 0, part.categories.n_codes, codes)
             blocks.append((level[:, None] == levels).astype(np.float64))
         return np.hstack(blocks).astype(np.float32)
+
+    def known(self, columns: Collection[int]) -> tuple[int, ...]:
+        """Return the positions of `domain`'s attributes that are known where some columns of the forest are.
+
+        Parameters
+        ----------
+        columns : collection of int
+        """
+        of_raw = [part for part in self._parts for _ in range(part.n_levels or 1)]
+        return tuple(
+            a
+            for a, attribute in enumerate(self.domain.attributes)
+            if all(column in columns for raw in attribute.columns for column in of_raw[raw].columns)
+        )
 
     def table(self, encoded: Rows) -> pd.DataFrame:
         """Return encoded rows as the raw table they stand for; its values are as sensitive as the training data.
@@ -240,7 +255,7 @@ def raw_columns(encoder: Encoder, domain: Domain) -> RawColumns:
             if found.kind == "one-hot":
                 groups.setdefault(found, []).append(start)
             else:
-                attributes.append(_raw_attribute(encoder.columns[part.columns[0]], found, name, start))
+                attributes.append(replace(found, name=name, columns=(start,)))
             names.append(name)
         else:
             attributes.append(_levels(name, start, part.n_levels))
@@ -335,15 +350,6 @@ def _undone(steps: tuple[Step, ...], values: FloatArray) -> FloatArray:
             for operation, operand in reversed(step.operations):
                 values = _UNDONE[operation](values, operand.astype(np.float64))
     return values
-
-
-def _raw_attribute(column: Column, encoded: Attribute, name: str, position: int) -> Attribute:
-    """Return the attribute of a raw column of numbers."""
-    if not any(isinstance(step, Scale) for step in column.steps):
-        return replace(encoded, name=name, columns=(position,))
-    bounds = _undone(column.steps, np.array([encoded.low, encoded.high])).astype(np.float32)
-    low, high = float(bounds.min()), float(bounds.max())
-    return Attribute(name, "ordinal" if low == high else "numeric", (position,), low, high, encoded.missing)
 
 
 def _levels(name: str, start: int, width: int) -> Attribute:

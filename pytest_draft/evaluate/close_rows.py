@@ -56,6 +56,8 @@ def close_rows(truth: Rows, guess: Rows, tolerance: NDArray[np.float64], timebox
         Bounds where more than some `MOST_PAIRS` pairs are close, or the time does not suffice to list them; then equal
         rows are met.
     """
+    if not len(truth):
+        return Met(np.empty(0, dtype=np.int64), 0)
     left, right = _without_missing(truth, guess, tolerance)
     windows = [_window(left[:, c], np.sort(right[:, c]), tolerance[c]) for c in range(len(tolerance))]
     order = np.argsort([int((last - first).sum()) for first, last in windows], kind="stable")

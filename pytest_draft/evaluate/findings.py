@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from pytest_draft.adversary import Knowledge
 from pytest_draft.attack.problem import BoolArray
 from pytest_draft.attack.reconstruct import Reconstruction
-from pytest_draft.data import TrainingData
+from pytest_draft.data import RawColumns, TrainingData
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.baselines import Baseline, random_baseline, split_half_baseline
 from pytest_draft.evaluate.close_rows import Met
@@ -141,6 +141,21 @@ class Told:
 
 
 @dataclass(frozen=True)
+class Raw:
+    """The error on the raw columns that the file's transformers take.
+
+    Attributes
+    ----------
+    columns : int
+        Unknown raw columns that are rebuilt.
+    error : Distance
+    """
+
+    columns: int
+    error: Distance
+
+
+@dataclass(frozen=True)
 class Findings:
     """How close a reconstruction comes to the training data. All errors are the attacker's: low is bad.
 
@@ -197,6 +212,8 @@ class Findings:
         None where the file tells no value by itself.
     numeric : Numeric or None
         None where no unknown attribute is numeric.
+    raw : Raw or None
+        None where the training data were not given raw, to be encoded by the file's transformers.
     """
 
     n_rows: int
@@ -229,6 +246,7 @@ class Findings:
     certain_rows: int | None = None
     told_values: Told | None = None
     numeric: Numeric | None = None
+    raw: Raw | None = None
 
     @property
     def certain_values(self) -> int | None:
@@ -263,6 +281,7 @@ def evaluate(
     timebox: TimeBox,
     knowledge: Knowledge | None = None,
     holdout: Rows | None = None,
+    raw: RawColumns | None = None,
 ) -> Findings:
     """Measure a reconstruction against the training data.
 
@@ -285,6 +304,8 @@ def evaluate(
     holdout : ndarray of float32, shape (n_holdout_rows, n_columns), or None
         Rows of the same population that were not trained on (`leak_significance`). Not used where each row was
         attacked by itself.
+    raw : RawColumns or None
+        Of training data that the file's transformers have encoded.
 
     Returns
     -------
@@ -381,7 +402,27 @@ def evaluate(
         certain_rows=None if certain is None else int(certain[:, not_known].all(axis=1).sum()),
         told_values=_told(reconstruction.told_values, truth, whole.weights.counted),
         numeric=None if numeric is None else numeric.with_random(random),
+        raw=None if raw is None else _raw(truth, rebuilt, raw, domain, known, comparison, timebox),
     )
+
+
+def _raw(
+    truth: Rows,
+    rebuilt: Rows,
+    raw: RawColumns,
+    domain: Domain,
+    known: Sequence[int],
+    comparison: Comparison,
+    timebox: TimeBox,
+) -> Raw | None:
+    """Return the error on raw columns; None where none of them is to be rebuilt."""
+    known_columns = {column for a in known for column in domain.attributes[a].columns}
+    known_raw = raw.known(known_columns)
+    columns = len(raw.domain.attributes) - len(known_raw)
+    if not columns:
+        return None
+    weights = original_weights(raw.domain, known_raw)
+    return Raw(columns, comparison.distance(raw.rows(truth), raw.rows(rebuilt), weights, timebox))
 
 
 def _bound(met: Met) -> int | None:
@@ -438,13 +479,14 @@ def contradiction(
     truth = data.rows if knowledge is None else data.rows[knowledge.unknown]
     if domain.outside(truth.astype(np.float64)):
         return None
-    if wrong := _wrong_values(reconstruction, truth, domain, identity):
-        return f"internal error: {wrong:,} values were proved that the training data do not hold; please report it"
-    if wrong := sum(
-        int((~np.isin(distinct, data.rows[:, column])).sum())
-        for column, distinct in (reconstruction.told_values or {}).items()
-    ):
-        return f"internal error: {wrong:,} values were told that no training row holds; please report it"
+    if identity.to_the_digit:
+        if wrong := _wrong_values(reconstruction, truth, domain, identity):
+            return f"internal error: {wrong:,} values were proved that the training data do not hold; please report it"
+        if wrong := sum(
+            int((~np.isin(distinct, data.rows[:, column])).sum())
+            for column, distinct in (reconstruction.told_values or {}).items()
+        ):
+            return f"internal error: {wrong:,} values were told that no training row holds; please report it"
     certificate, consistent = reconstruction.certificate, reconstruction.consistent
     if certificate is None or consistent is None:
         return None

@@ -7,8 +7,8 @@ forest pass, because an exact reconstruction of other rows is far from it (desig
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.exact import Search, solve_exactly
 from pytest_draft.attack.noise import CountNoise
+from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.occupancy import Draws
 from pytest_draft.attack.problem import (
     InfeasibleError,
@@ -28,6 +29,7 @@ from pytest_draft.attack.problem import (
 )
 from pytest_draft.attack.reconstruct import Reconstruction, log_posterior
 from pytest_draft.data import TrainingData
+from pytest_draft.evaluate.splits import missed_splits
 
 OR_IN_ANOTHER_ORDER = (
     "or these rows are in another order than the seeds tell, so that what the adversary was told of a row is another's"
@@ -53,10 +55,13 @@ class Identity:
         (proved: these rows did not train this forest); ``unknown``.
     why : str
         One sentence.
+    to_the_digit : bool
+        Whether confirmed rows hold the very values, as far as is known, and not such as differ in last digits.
     """
 
     status: Literal["confirmed", "order differs", "mismatch", "unknown"]
     why: str
+    to_the_digit: bool = True
 
 
 def identify(
@@ -123,16 +128,10 @@ def identify_granted(forest: Forest, everyone: KnownRows, noise: Noise) -> Ident
         ``confirmed``, ``mismatch``, or ``unknown``: where another order could be right, or the occurrences are unknown
         and the rows can have given the counts.
     """
-    counts = tuple(forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees))
     if noise == "multinomial":
+        counts = tuple(forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees))
         return _identify_drawn(forest, everyone, counts)
-    missed = 0
-    for t, tree in enumerate(forest.trees):
-        times = everyone.weight[t]
-        missed += int(np.abs(everyone.at_leaves(tree, times, forest.n_classes) - counts[t]).sum())
-        if forest.bootstrap or forest.row_times is not None:
-            once = everyone.at_leaves(tree, (times > 0).astype(np.int64), forest.n_classes).sum(axis=1)
-            missed += int(np.abs(once - tree.n_distinct[tree.leaves]).sum())
+    missed = _unexplained(forest, everyone)
     if not missed:
         return Identity("confirmed", "the rows explain every count in the file")
     stranger = (
@@ -141,6 +140,41 @@ def identify_granted(forest: Forest, everyone: KnownRows, noise: Noise) -> Ident
     if (everyone.weight == everyone.weight[:, :1]).all():
         return Identity("mismatch", stranger)
     return Identity("unknown", f"{stranger}; {OR_IN_ANOTHER_ORDER}")
+
+
+def _unexplained(forest: Forest, everyone: KnownRows) -> int:
+    """Return by how much rows with exact occurrences miss the counts at all leaves."""
+    missed = 0
+    for t, tree in enumerate(forest.trees):
+        times = everyone.weight[t]
+        missed += int(np.abs(everyone.at_leaves(tree, times, forest.n_classes) - forest.counts(t)[tree.leaves]).sum())
+        if forest.bootstrap or forest.row_times is not None:
+            once = everyone.at_leaves(tree, (times > 0).astype(np.int64), forest.n_classes).sum(axis=1)
+            missed += int(np.abs(once - tree.n_distinct[tree.leaves]).sum())
+    return missed
+
+
+def confirmed(
+    reconstruction: Reconstruction, forest: Forest, times: NDArray[np.integer[Any]], known: KnownRows | None = None
+) -> Reconstruction:
+    """Return a reconstruction whose residual is 0 only where its own rows, sent down the trees, explain every count.
+
+    Parameters
+    ----------
+    reconstruction : Reconstruction
+    forest : Forest
+    times : ndarray of int, shape (n_trees, n_rows)
+        How often each tree saw each row: the rebuilt ones first, then the known ones.
+    known : KnownRows or None
+        The rows that the adversary knows whole.
+    """
+    rows, labels = reconstruction.consistent, reconstruction.labels
+    if reconstruction.status != "consistent" or rows is None or labels is None:
+        return reconstruction
+    if known is not None:
+        rows, labels = np.concatenate([rows, known.rows]), np.concatenate([labels, known.labels])
+    missed = _unexplained(forest, KnownRows(rows, labels, times.astype(np.int64)))
+    return replace(reconstruction, status="not converged", residual=missed) if missed else reconstruction
 
 
 def identify_in_order(forest: Forest, everyone: KnownRows, *, told_by_row: bool) -> Identity:
@@ -156,12 +190,49 @@ def identify_in_order(forest: Forest, everyone: KnownRows, *, told_by_row: bool)
     """
     if everyone.weight.shape[1] != len(everyone.rows):
         n_rows = everyone.weight.shape[1]
-        return Identity("mismatch", f"this forest was trained on {n_rows:,} rows, and the data hold {len(everyone.rows):,}")
+        return Identity(
+            "mismatch", f"this forest was trained on {n_rows:,} rows, and the data hold {len(everyone.rows):,}"
+        )
     found = identify_granted(forest, everyone, "exact")
     if found.status != "unknown" or told_by_row:
         return found
     because = found.why.removesuffix(f"; {OR_IN_ANOTHER_ORDER}")
     return Identity("unknown", f"{because}; whether they do in another order is not known for numeric columns")
+
+
+def identify_values(
+    identity: Identity, forest: Forest, everyone: KnownRows, extremes: Extremes | None = None
+) -> Identity:
+    """Say whether rows that explain every count in the given order also explain the thresholds.
+
+    Parameters
+    ----------
+    identity : Identity
+        By counts alone.
+    forest : Forest
+    everyone : KnownRows
+        All given rows, with exact occurrences.
+    extremes : Extremes or None
+        As in `missed_splits`.
+    """
+    if identity.status != "confirmed":
+        return identity
+    missed = missed_splits(forest, everyone, extremes)
+    if not missed.inexact:
+        return identity
+    if not missed.wrong:
+        why = (
+            f"the rows explain every count in the file, but {missed.inexact:,} of its {missed.checked:,} thresholds "
+            "not to the last digit: values that are rebuilt exactly are counted too low"
+        )
+        return replace(identity, why=why, to_the_digit=False)
+    stranger = (
+        f"this forest was not trained on these rows: they explain its counts, but not {missed.wrong:,} of its "
+        f"{missed.checked:,} thresholds (the right rows explain all)"
+    )
+    if (everyone.weight == everyone.weight[:, :1]).all():
+        return Identity("mismatch", stranger)
+    return Identity("unknown", f"{stranger}, or these rows are in another order than the seeds tell")
 
 
 def entries_of(forest: Forest, rows: NDArray[np.float32], labels: IntArray) -> tuple[IntArray, IntArray]:

@@ -8,21 +8,23 @@ guess is no better than the baseline, negative where it is worse.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_draft.domain import Domain
+from pytest_draft.domain import MAX_ORDINAL_VALUES, Domain
 from pytest_draft.evaluate.baselines import Baseline, median_baseline, median_guess, sample_of, with_known
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.matching import IntArray, Rows, Weights, gaps
+from pytest_draft.matching import TOLERANCE, IntArray, Rows, Weights, gaps
 from pytest_draft.timebox import TimeBox
 
 DRAWS = 10
 """Draws of uniform guesses whose values are compared; the random error is of more."""
 
 _SHARE = 0.3
+_FOUND_OUT = 0.9
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,36 @@ class Numeric:
         n_rows, perfect = self.median_guess.rows, baseline.perfect_rows
         close_rows = None if perfect is None else perfect / n_rows
         return replace(self, random=replace(self.random, error=baseline.error, close_rows=close_rows))
+
+
+def few_valued(truth: Rows, rebuilt: Rows, domain: Domain, known: Sequence[int] = ()) -> tuple[str, ...]:
+    """Return the numeric columns of few values between which an attack guesses, by name.
+
+    An attack that does not find out that a column has few values guesses in the middle between thresholds, where none
+    is: of two values, scaled, a quarter of the range away from both. Its error and its perfect rows then say nothing of
+    an attacker who knows what kind of column it is.
+
+    Parameters
+    ----------
+    truth, rebuilt : ndarray of float32, shape (n_rows, n_columns)
+        In any order.
+    domain : Domain
+    known : sequence of int
+        Positions of attributes that the adversary knows.
+    """
+    names = []
+    for a, attribute in enumerate(domain.attributes):
+        if attribute.kind != "numeric" or a in known:
+            continue
+        column = attribute.columns[0]
+        values, guesses = (rows[:, column][~np.isnan(rows[:, column])].astype(np.float64) for rows in (truth, rebuilt))
+        values = np.unique(values)
+        if not 2 <= len(values) <= min(MAX_ORDINAL_VALUES, len(truth) // 2) or not len(guesses):
+            continue
+        near = np.abs(guesses[:, None] - values).min(axis=1) <= TOLERANCE * (values[-1] - values[0])
+        if near.mean() < _FOUND_OUT:
+            names.append(attribute.name)
+    return tuple(names)
 
 
 def measure(

@@ -20,6 +20,8 @@ SCHEMA_VERSION = 1
 METRICS = (
     "reconstruction_error",
     "original_error",
+    "raw_error",
+    "raw_columns",
     "random_error",
     "split_half_error",
     "perfect_rows",
@@ -179,6 +181,8 @@ def metrics_of(examination: Examination) -> dict[str, float | int | None]:
             metrics[f"{name}_rows"] = some.number
             metrics[f"{name}_error"] = some.error
             metrics[f"{name}_perfect_rows"] = some.perfect_rows
+    if (raw := findings.raw) is not None:
+        metrics.update(raw_error=raw.error.exact, raw_columns=raw.columns)
     if (significance := findings.significance) is not None:
         metrics.update(leak_p_value=significance.p_value, leak_rank=significance.rank)
     if (seen := findings.seen) is not None:
@@ -227,6 +231,8 @@ def _baselines(examination: Examination) -> dict[str, Any]:
         "identity": findings.identity.status,
         "holdout": asdict(significance) if significance else None,
     }
+    if findings.raw is not None:
+        baselines["raw_error_bounds"] = [findings.raw.error.lower, findings.raw.error.upper]
     if findings.told_values is not None:
         baselines["told_values"] = asdict(findings.told_values)
     if findings.most_perfect_rows is not None:

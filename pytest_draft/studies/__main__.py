@@ -7,7 +7,18 @@ import sys
 from pathlib import Path
 from typing import TypeAlias
 
-from pytest_draft.studies import agreement, gate, grid, informed, private, side_by_side, startup
+from pytest_draft.errors import DraftError
+from pytest_draft.studies import (
+    agreement,
+    gate,
+    grid,
+    informed,
+    numeric,
+    numeric_agreement,
+    private,
+    side_by_side,
+    startup,
+)
 
 _Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -29,6 +40,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--pairs", type=int, default=20)
     command = studies.add_parser("agreement", help="engine, papers' models and enumeration on generated instances")
     command.add_argument("--instances", type=int, default=200)
+    command.add_argument("--seed", type=int, default=0)
+    command = studies.add_parser("numeric-agreement", help="what is proved of numeric columns, against the truth")
+    command.add_argument("--instances", type=int, default=300)
     command.add_argument("--seed", type=int, default=0)
     command = studies.add_parser("side-by-side", help="this engine and the DRAFT reference on the same forests")
     command.add_argument("--draft", type=Path, required=True, help="checkout of github.com/vidalt/DRAFT")
@@ -54,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--jobs", type=int, default=1, help="attacks at a time")
     command.add_argument("--threads", type=int, default=2, help="of each attack")
     _add_private(studies)
+    _add_numeric(studies)
     return parser
 
 
@@ -82,6 +97,22 @@ def _add_private(studies: _Subparsers) -> None:
     command.add_argument("--seconds", type=float, default=30.0)
     command.add_argument("--jobs", type=int, default=1, help="attacks at a time")
     command.add_argument("--threads", type=int, default=2, help="of each attack")
+
+
+def _add_numeric(studies: _Subparsers) -> None:
+    """Add the study of numeric data."""
+    command = studies.add_parser("numeric", help="judge forests trained on scikit-learn's toy data, or on any CSV file")
+    command.add_argument("--data", nargs="+", default=list(numeric.TOYS), help="names of toy data, or PATH.csv:LABEL")
+    command.add_argument("--rows", type=int, default=100, help="rows drawn at random; 0 for all")
+    command.add_argument("--trees", type=int, default=100)
+    command.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    command.add_argument("--budget", type=float, default=60.0, help="seconds for each judgement")
+    command.add_argument("--effort", type=float, default=None, help="the most units of work for each search")
+    command.add_argument("--threads", type=int, default=2)
+    command.add_argument("--forest", default="random", choices=list(numeric.FORESTS))
+    command.add_argument(
+        "--draft-model", type=float, metavar="SECONDS", help="DRAFT's own row-based model beside it, for so long"
+    )
 
 
 def main() -> None:
@@ -133,8 +164,24 @@ def main() -> None:
             jobs=arguments.jobs,
             workers=arguments.threads,
         )
+    elif arguments.study == "numeric":
+        setting = numeric.Setting(
+            arguments.forest,
+            arguments.trees,
+            arguments.rows,
+            arguments.budget,
+            arguments.threads,
+            arguments.draft_model,
+            arguments.effort,
+        )
+        try:
+            numeric.run(arguments.data, arguments.seeds, setting)
+        except DraftError as error:
+            sys.exit(str(error))
     elif arguments.study == "agreement":
         sys.exit(1 if agreement.run(arguments.instances, arguments.seed) else 0)
+    elif arguments.study == "numeric-agreement":
+        sys.exit(1 if numeric_agreement.run(arguments.instances, arguments.seed) else 0)
     elif arguments.study == "side-by-side":
         side_by_side.run(
             arguments.draft,

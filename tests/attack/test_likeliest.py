@@ -320,6 +320,7 @@ def release(tmp_path_factory):
     """Return a function that trains a forest on random rows of the domain and reads its file."""
     path = tmp_path_factory.mktemp("released") / "model.joblib"
 
+    @cache
     def trained(seed, n_rows=30, n_trees=40, depth=None, model=None, n_classes=2):
         rng = np.random.default_rng(seed)
         rows = WIDE.uniform(n_rows, rng)

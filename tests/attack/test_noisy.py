@@ -11,17 +11,18 @@ import pytest
 from scipy.special import gammaln
 
 from pytest_draft.artifact.privacy import Privacy
-from pytest_draft.attack import noisy, noisy_optimum, walk
+from pytest_draft.attack import noisy, noisy_optimum, private, walk
 from pytest_draft.attack.exact import Search
 from pytest_draft.attack.noise import CountNoise
 from pytest_draft.attack.noisy import NoisyProblem, build_noisy, sample_posterior, size_interval, values_of
-from pytest_draft.attack.noisy_optimum import find_optimum
+from pytest_draft.attack.noisy_optimum import Optimum, find_optimum
 from pytest_draft.attack.noisy_sweep import all_gains
 from pytest_draft.attack.private import rebuild_from_noise
 from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError, leaf_positions
 from pytest_draft.attack.walk import Walks, leaves_of
 from pytest_draft.domain import declared
 from pytest_draft.errors import NotCoveredError
+from pytest_draft.progress import StageClock
 from pytest_draft.timebox import TimeBox
 
 MIXED = declared(
@@ -250,6 +251,64 @@ def test_a_short_time_box_says_that_it_cut_the_search_short(released):
     sample_posterior(problem, search(60.0))  # compiled now
     ticks = iter(np.arange(0, 1000, 0.2))
     rebuilt = rebuild_from_noise(problem, Search(TimeBox(1.5, clock=lambda: next(ticks))))
+    assert rebuilt.status == "not converged"
+    assert rebuilt.cut_short
+
+
+def ended_by_the_clock(box, now):
+    now[0] = box.seconds
+
+
+def ended_by_the_effort(box, now):
+    box.spend(box.effort)
+
+
+def left_with_too_little_for_a_matching(box, now):
+    now[0] = box.seconds - 1e-7
+
+
+@pytest.fixture
+def search_that():
+    """Return a function that makes a search in which something happens to the time box when a stage begins."""
+
+    def made(happens, stage, **changes):
+        now = [0.0]
+        box = TimeBox(100.0, effort=1e4, clock=lambda: now[0])
+        return Search(
+            box, clock=StageClock(box, lambda told: happens(box, now) if told.stage == stage else None), **changes
+        )
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("happens", "stage"),
+    [
+        (ended_by_the_clock, "sample"),
+        (ended_by_the_clock, "agree"),
+        (ended_by_the_effort, "sample"),
+        (ended_by_the_effort, "agree"),
+        (left_with_too_little_for_a_matching, "agree"),
+    ],
+)
+def test_datasets_that_were_not_all_drawn_and_put_together_are_not_settled(released, search_that, happens, stage):
+    rows, labels = drawn(MIXED, 15)
+    problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 15))
+    assert sample_posterior(problem, search_that(happens, "never")).settled
+    assert not sample_posterior(problem, search_that(happens, stage)).settled
+    rebuilt = rebuild_from_noise(problem, search_that(happens, stage))
+    assert rebuilt.status == "not converged"
+    assert rebuilt.cut_short
+
+
+@pytest.mark.parametrize("happens", [ended_by_the_clock, ended_by_the_effort])
+def test_what_a_likelier_dataset_leads_to_must_be_seen_to_the_end(released, search_that, monkeypatch, happens):
+    rows, labels = drawn(MIXED, 15)
+    problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 15))
+    likelier = Optimum(values_of(MIXED, rows), labels, log_likelihood=0.0, bound=1.0)
+    monkeypatch.setattr(private, "find_optimum", lambda *_: likelier)
+    assert rebuild_from_noise(problem, search_that(happens, "never")).status == "likeliest"
+    rebuilt = rebuild_from_noise(problem, search_that(happens, "warm"))
     assert rebuilt.status == "not converged"
     assert rebuilt.cut_short
 

@@ -180,11 +180,13 @@ def consistent(released: Released, knowledge: Knowledge | None) -> set[tuple]:
                 fits &= [(vectors[v] == data.rows[row]).all() and label == data.labels[row] for v, label in pairs]
         fits &= (adds[row] <= target).all(axis=1)
         choices.append(np.flatnonzero(fits))
-    partial = [((), np.zeros(len(target), int))]
+    chosen, total = np.zeros((1, 0), int), np.zeros((1, len(target)), int)
     for row in range(n_rows):
-        grown = [((*chosen, int(c)), total + adds[row][c]) for chosen, total in partial for c in choices[row]]
-        partial = [(chosen, total) for chosen, total in grown if (total <= target).all()]
-    return {chosen for chosen, total in partial if (total == target).all()}
+        grown = (total[:, None] + adds[row][choices[row]]).reshape(-1, len(target))
+        longer = np.column_stack([np.repeat(chosen, len(choices[row]), axis=0), np.tile(choices[row], len(chosen))])
+        fits = (grown <= target).all(axis=1)
+        chosen, total = longer[fits], grown[fits]
+    return set(map(tuple, chosen[(total == target).all(axis=1)].tolist()))
 
 
 def worst_error(released: Released, datasets: set[tuple], known: tuple[int, ...]) -> float:
@@ -218,7 +220,8 @@ def test_the_engine_agrees_with_enumeration_of_all_that_is_known(release, known,
     whole_rows[knowledge.unknown], whole_labels[knowledge.unknown] = found.consistent, found.labels
     rebuilt = tuple(pair[(*r, y)] for r, y in zip(whole_rows.tolist(), whole_labels.tolist(), strict=True))
     assert rebuilt in datasets
-    distinct = {as_multiset(released, knowledge, dataset) for dataset in datasets}
+    group = exchangeable_groups(released.forest, "artifact+columns:a", knowledge).of_row.tolist()
+    distinct = {as_multiset(group, knowledge, dataset) for dataset in datasets}
     event(f"{'one' if len(distinct) == 1 else 'several'} {found.status}")
     assert (found.status == "unique") == (len(distinct) == 1)
     less = consistent(released, None)
@@ -227,10 +230,9 @@ def test_the_engine_agrees_with_enumeration_of_all_that_is_known(release, known,
         assert worst_error(released, datasets, ()) <= worst_error(released, less, ()) + 1e-12
 
 
-def as_multiset(released: Released, knowledge: Knowledge, dataset: tuple) -> frozenset:
-    """Return a dataset's unknown rows without the order of those that nothing tells apart."""
-    groups = exchangeable_groups(released.forest, "artifact+columns:a", knowledge)
-    rows = sorted((int(groups.of_row[i]), dataset[row]) for i, row in enumerate(knowledge.unknown))
+def as_multiset(group: list[int], knowledge: Knowledge, dataset: tuple) -> frozenset:
+    """Return a dataset's unknown rows without the order of those that nothing tells apart: those of one group."""
+    rows = sorted((group[i], dataset[row]) for i, row in enumerate(knowledge.unknown))
     return frozenset((key, rows.count(key)) for key in rows)
 
 

@@ -24,7 +24,7 @@ from pytest_draft.data import (
     training_data,
 )
 from pytest_draft.errors import DataError
-from pytest_draft.matching import matched_distance, original_weights
+from pytest_draft.matching import matched_distance, original_weights, paired_distance
 from pytest_draft.timebox import TimeBox
 
 pytestmark = pytest.mark.filterwarnings("ignore:Skipping features")
@@ -218,6 +218,35 @@ def test_the_error_on_raw_columns_counts_a_category_once(table, labels, saved):
     one[0, 0], other[0, 0] = 0, 1
     distance = matched_distance(raw.rows(one), raw.rows(other), original_weights(raw.domain), TimeBox(5))
     assert distance.exact == 0.5
+
+
+def test_a_raw_column_is_known_where_all_columns_that_it_is_rebuilt_from_are(table, labels, saved):
+    encoder = dense((OneHotEncoder(), ["grade"]), (OneHotEncoder(drop="first"), ["code"]), (StandardScaler(), ["age"]))
+    artifact, _ = saved(encoder, table, labels)
+    data = training_data((table, labels), artifact.forest, None, artifact.encoder)
+    raw = raw_columns(artifact.encoder, domain_from(artifact.encoder, data.columns, data.rows))
+    names = [attribute.name for attribute in raw.domain.attributes]
+    assert [column.source for column in artifact.encoder.columns] == [5, 5, 5, 7, 7, 0]
+    for columns, known in (
+        ({}, []),
+        ({0, 1, 2}, ["grade"]),
+        ({0, 1, 5}, ["age"]),
+        ({3, 4}, ["code"]),
+        ({3}, []),
+        (set(range(6)), names),
+    ):
+        assert [names[a] for a in raw.known(columns)] == known
+
+
+def test_large_numbers_are_compared_with_all_their_digits(table, labels, saved):
+    frame = table.assign(age=1.6e9 + np.arange(N_ROWS), weight=1e100 * (1 + np.arange(N_ROWS)))
+    artifact, _ = saved(dense((StandardScaler(), ["age", "weight"])), frame, labels)
+    data = training_data((frame, labels), artifact.forest, None, artifact.encoder)
+    raw = raw_columns(artifact.encoder, domain_from(artifact.encoder, data.columns, data.rows))
+    shifted = raw.rows(np.roll(data.rows, 1, axis=0)[1:])
+    assert paired_distance(raw.rows(data.rows)[1:], shifted, original_weights(raw.domain)).exact == pytest.approx(
+        1 / (N_ROWS - 1), rel=1e-5
+    )
 
 
 def test_encoded_data_are_taken_as_they_are(table, labels, saved):

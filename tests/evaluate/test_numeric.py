@@ -17,7 +17,7 @@ from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.findings import Told, Values, contradiction, evaluate
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.evaluate.individuals import inliers
-from pytest_draft.evaluate.numeric import Closeness
+from pytest_draft.evaluate.numeric import Closeness, few_valued
 from pytest_draft.matching import encoded_weights
 from pytest_draft.timebox import TimeBox
 
@@ -284,3 +284,23 @@ def test_rows_that_miss_a_value_are_told_apart_from_the_others():
     inside = inliers(np.column_stack([rows, np.full(200, np.nan, np.float32)]), TimeBox(60))
     assert inside.mean() > 0.5
     assert not inside[0]
+
+
+def test_nobody_is_singled_out_where_each_row_is_there_twice():
+    findings = found(TRUTH * 2, TRUTH * 2)
+    assert (findings.perfect_rows, findings.unique_rows, findings.singled_out_rows) == (10, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("guesses", "told"),
+    [((-0.7, 1.3), ()), ((-0.69, 1.31), ()), ((-0.2, 0.8), ("size",)), ((-0.2, 1.3), ("size",)), ((np.nan,), ())],
+    ids=["found out", "nearly", "between", "half between", "all missing"],
+)
+def test_an_attack_that_guesses_between_few_values_is_told_apart(guesses, told):
+    truth, rebuilt = np.zeros((2, 40, 3), dtype=np.float32)
+    truth[:, 0], rebuilt[:, 0] = np.resize([-0.7, 1.3], 40), np.resize(guesses, 40)
+    truth[:, 1], rebuilt[:, 1] = np.linspace(0, 10, 40), 3.3  # as many values as rows
+    assert few_valued(truth, rebuilt, DOMAIN) == told
+    assert few_valued(truth, rebuilt, DOMAIN, [0]) == ()
+    truth[:, 0] = -0.7  # of one value nothing is to be told
+    assert few_valued(truth, rebuilt, DOMAIN) == ()

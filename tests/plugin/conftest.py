@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from sklearn.ensemble import RandomForestClassifier
 import pytest_draft.summary
 import pytest_draft.workers  # noqa: F401
 from pytest_draft.gate import Case, examine
-from pytest_draft.isolation import Children, children
+from pytest_draft.isolation import Children, _Child, children
 
 N_ROWS = 40
 N_COLUMNS = 8
@@ -58,39 +60,83 @@ def one_child():
     children.close()
 
 
+@pytest.fixture(scope="session")
+def set_aside() -> dict[str, _Child | None]:
+    """Return the children that wait while another is in use, by a name."""
+    return {}
+
+
+@contextmanager
+def in_use(name: str, set_aside: dict[str, _Child | None]) -> Iterator[None]:
+    """Let the child of a name wait for the next case, in place of the one that all tests share."""
+    set_aside["shared"], children._idle = children._idle, set_aside.pop(name, None)
+    try:
+        yield
+    finally:
+        set_aside[name], children._idle = children._idle, set_aside.pop("shared")
+
+
 @pytest.fixture
-def in_child(tmp_path, monkeypatch):
+def in_child(tmp_path, monkeypatch, set_aside):
     """Return a function that has code run at the start of each child, before it is given anything to do."""
 
     def plant(code: str) -> None:
-        (tmp_path / "planted").mkdir(exist_ok=True)
+        (tmp_path / "planted").mkdir()
         (tmp_path / "planted" / "sitecustomize.py").write_text(code, encoding="utf-8")
         monkeypatch.setenv("PYTHONPATH", str(tmp_path / "planted"))
-        Children.close(children)  # one that was started without it
 
-    yield plant
-    Children.close(children)
+    with in_use("planted", set_aside):
+        yield plant
+        Children.close(children)
+
+
+STAGES = ["training_data", "infer", "grant", "build_any", "reconstruct", "rebuild_alone", "identify"]
+STAGES += ["identify_granted", "evaluate"]
+
+AT_STAGES = f"""
+import os, pathlib, sys, time
+from pytest_draft import gate
+
+here = pathlib.Path(__file__).parent
+
+def planted(whole, code):
+    def run(*arguments, **named):
+        if code.exists():
+            (here / "reached").touch()
+            exec(code.read_text(encoding="utf-8"), dict(globals(), arguments=arguments))
+        return whole(*arguments, **named)
+    return run
+
+for stage in {STAGES}:
+    setattr(gate, stage, planted(getattr(gate, stage), here / (stage + ".txt")))
+"""
+"""Before each stage of the gate, a child runs what is in a file of its name: so one child serves for many tests."""
+
+
+@pytest.fixture(scope="session")
+def at_stages(tmp_path_factory, set_aside) -> Iterator[Path]:
+    """Return a folder: what is in its files, a child that was started with it runs before the stages of their names."""
+    folder = tmp_path_factory.mktemp("stages")
+    (folder / "sitecustomize.py").write_text(AT_STAGES, encoding="utf-8")
+    yield folder
+    with in_use("staged", set_aside):
+        Children.close(children)
 
 
 @pytest.fixture
-def at_stage(in_child, tmp_path):
+def at_stage(at_stages, monkeypatch, set_aside):
     """Return a function that has code run in a child before a stage of the gate; it returns a file made just then."""
 
     def plant(stage: str, code: str) -> Path:
-        reached = tmp_path / "reached"
-        in_child(
-            "import os, pathlib, sys, time\n"
-            "from pytest_draft import gate\n"
-            f"whole = gate.{stage}\n"
-            "def planted(*arguments, **named):\n"
-            f"    pathlib.Path({str(reached)!r}).touch()\n"
-            f"{textwrap.indent(textwrap.dedent(code), '    ')}\n"
-            "    return whole(*arguments, **named)\n"
-            f"gate.{stage} = planted\n"
-        )
-        return reached
+        assert stage in STAGES
+        (at_stages / f"{stage}.txt").write_text(textwrap.dedent(code), encoding="utf-8")
+        return at_stages / "reached"
 
-    return plant
+    monkeypatch.setenv("PYTHONPATH", str(at_stages))
+    with in_use("staged", set_aside):
+        yield plant
+    for left in (*at_stages.glob("*.txt"), *at_stages.glob("reached")):
+        left.unlink()
 
 
 @pytest.fixture(scope="session")

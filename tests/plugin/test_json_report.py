@@ -13,6 +13,8 @@ from pytest_draft import summary
 METRICS = {
     "reconstruction_error",
     "original_error",
+    "raw_error",
+    "raw_columns",
     "random_error",
     "perfect_rows",
     "expected_perfect_rows",

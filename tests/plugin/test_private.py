@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import sys
 import types
+from dataclasses import replace
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree._tree import NODE_DTYPE, Tree
 
+from pytest_draft import released
+from pytest_draft.attack.labels import rebuild_from_labels
 from pytest_draft.dp import LaplaceForestClassifier
+from pytest_draft.gate import Case, examine
 
 N_COLUMNS, DEPTH, N_TREES = 8, 3, 40
 LEFT = np.array([1, 2, 3, -1, -1, 6, -1, -1, 9, 10, -1, -1, 13, -1, -1])
@@ -56,6 +61,14 @@ def release(rows, path, *, epsilon=0.0, exact=False, clipped=False):
     model.counts_ = counts
     model.epsilon_, model.delta_, model.scale_, model.rounding_ = epsilon, 0.0, scale, "sum"
     joblib.dump(model, path)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled(released, tmp_path_factory):
+    """Compile what the attack needs, for all processes: on a slow machine a time box could end meanwhile."""
+    data, path = released / "train.csv", tmp_path_factory.mktemp("noisy") / "noisy.joblib"
+    release(pd.read_csv(data), path, epsilon=200.0)
+    examine(Case(str(path), str(data), "label", effort=1.0))
 
 
 @pytest.fixture
@@ -145,6 +158,16 @@ def test_more_rows_than_are_looked_for_are_said(noisy, project):
     assert "number of training rows" not in judged["domain"]["granted_to_adversary"]
 
 
+@pytest.mark.parametrize("engine", ["cp", "milp"])
+def test_the_papers_models_for_exact_counts_are_not_run_on_noisy_ones(noisy, project, engine):
+    noisy(f"--draft-engine={engine}").assert_outcomes(failed=2)
+    judged = project.result()
+    assert (judged["verdict"], judged["solver_status"]) == ("inconclusive", "not covered")
+    (reason,) = judged["reasons"]
+    assert reason.startswith(f"the engine {engine!r} takes counts as exact")
+    assert "\n" not in reason
+
+
 def test_no_rows_to_compare_with_is_inconclusive(noisy, project, rows):
     release(rows, project.path / "noisy.joblib", epsilon=200.0)
     columns = "".join(f'[attributes.{index}]\nkind = "binary"\n' for index in range(N_COLUMNS))
@@ -202,6 +225,17 @@ def test_labels_are_attacked_and_never_pass_while_their_seeds_are_in_the_file(la
     assert any("the stored seeds replay" in reason for reason in judged["reasons"])
     assert judged["metrics"]["reconstruction_error"] > 0.1
     result.stdout.fnmatch_lines(["*320 leaves in 40 trees hold one label each and no counts*"])
+
+
+@pytest.mark.parametrize("cut_short", [True, False])
+def test_an_attack_on_labels_that_was_cut_short_has_not_converged(labels, project, rows, monkeypatch, cut_short):
+    rows.assign(label=(rows["label"] == "yes").astype(int)).to_csv(project.path / "coded.csv", index=False)
+    monkeypatch.setattr(
+        released, "rebuild_from_labels", lambda *given: replace(rebuild_from_labels(*given), cut_short=cut_short)
+    )
+    monkeypatch.setattr(released._Labels, "truth_is_likelier", lambda *_: False)
+    examination, _ = examine(Case(str(project.path / labels), str(project.path / "coded.csv"), "label"))
+    assert any("it was cut short" in reason for reason in examination.reasons) == cut_short
 
 
 def test_side_knowledge_of_a_forest_with_labels_is_not_covered(labels, project, rows):

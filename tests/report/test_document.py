@@ -11,7 +11,7 @@ import pytest
 from pytest_draft import summary
 from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.evaluate.baselines import Baseline
-from pytest_draft.evaluate.findings import Findings, Told, Values
+from pytest_draft.evaluate.findings import Findings, Raw, Told, Values
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.evaluate.numeric import Closeness, Numeric
 from pytest_draft.gate import ArtifactFacts, Case, DataFacts, Examination
@@ -160,6 +160,27 @@ def test_the_table_is_followed_by_what_numeric_columns_and_proofs_come_to():
         "a.joblib[artifact]: 80 of 320 values are proved by the file alone, and 3 rows whole; 17 different values are "
         "proved to be in the data, though not where: they are 25% of all values"
     ]
+
+
+@pytest.mark.parametrize(
+    ("error", "told_error", "shown"),
+    [(Distance(0.125, 0.125, 0.3), 0.125, "0.1250"), (Distance(0.1, 0.2, None), None, "0.1000 to 0.2000")],
+    ids=["exact", "bounds"],
+)
+def test_the_error_on_raw_columns_has_a_metric_and_a_line(error, told_error, shown):
+    told = json.loads(render(result(findings=replace(DISCRETE, raw=Raw(5, error)))))
+    assert (told["metrics"]["raw_error"], told["metrics"]["raw_columns"]) == (told_error, 5)
+    assert told["baselines"]["raw_error_bounds"] == [error.lower, error.upper]
+    assert summary._of_raw_columns(told) == [
+        f"a.joblib[artifact]: error {shown} on the 5 raw columns, each counted once"
+    ]
+
+
+def test_without_raw_columns_nothing_is_said_of_them():
+    told = result(findings=DISCRETE)
+    assert told["metrics"]["raw_error"] is told["metrics"]["raw_columns"] is None
+    assert "raw_error_bounds" not in told["baselines"]
+    assert summary._of_raw_columns(told) == []
 
 
 def test_the_items_of_one_judgement_are_one_result():

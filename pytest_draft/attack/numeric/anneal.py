@@ -18,6 +18,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from pytest_draft.attack.redacted import redacted
+
 Int32 = NDArray[np.int32]
 Float64 = NDArray[np.float64]
 
@@ -59,12 +61,13 @@ class Nodes(NamedTuple):
     lowest: Int32
     highest: Int32
     weight: Float64
-    count: Int32
+    count: Int32  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"Nodes({len(self.left)} nodes of {len(self.root) - 1} trees)"
 
 
+@redacted
 class Attributes(NamedTuple):
     """The states of all attributes, one after the other.
 
@@ -90,6 +93,7 @@ class Attributes(NamedTuple):
     score: Float64
 
 
+@redacted
 class Copula(NamedTuple):
     """A Gaussian prior of each attribute given the others, on normal scores.
 
@@ -152,7 +156,7 @@ _compiled = njit(cache=True, nogil=True)
 
 
 @_compiled
-def _uniform(random):
+def _uniform(random):  # type: ignore[no-untyped-def]
     random[0] += np.uint64(0x9E3779B97F4A7C15)
     z = random[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -162,7 +166,7 @@ def _uniform(random):
 
 
 @_compiled
-def _goes_left(cut, s, missing, missing_left):
+def _goes_left(cut, s, missing, missing_left):  # type: ignore[no-untyped-def]
     if cut <= -2:
         return s != -2 - cut
     if s == missing:
@@ -171,13 +175,13 @@ def _goes_left(cut, s, missing, missing_left):
 
 
 @_compiled
-def _cannot_meet(low, high, below, above, twice):
+def _cannot_meet(low, high, below, above, twice):  # type: ignore[no-untyped-def]
     """Whether no two values of these states, given by their places among all, have the threshold as their midpoint."""
     return low[below] + low[above] > twice or high[below] + high[above] < twice
 
 
 @_compiled
-def _split_cost(s, cut, twice, below, above, n_below, n_above, lowest, highest, start, low, high):
+def _split_cost(s, cut, twice, below, above, n_below, n_above, lowest, highest, start, low, high):  # type: ignore[no-untyped-def]
     """What a row of a state adds to what the rows of a node contradict about its split."""
     cost = 0.0
     if not np.isnan(twice):
@@ -206,7 +210,7 @@ def _split_cost(s, cut, twice, below, above, n_below, n_above, lowest, highest, 
 
 
 @_compiled
-def put(nodes, attributes, data, times, k):
+def put(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Put a row that is out into all its trees."""
     root, left, right, attribute = nodes.root, nodes.left, nodes.right, nodes.attribute
     cut, missing_left, twice, lowest = nodes.cut, nodes.missing_left, nodes.twice, nodes.lowest
@@ -254,7 +258,7 @@ def put(nodes, attributes, data, times, k):
 
 
 @_compiled
-def take(nodes, attributes, data, times, k):
+def take(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Take a row out of all its trees."""
     root, left, right, attribute = nodes.root, nodes.left, nodes.right, nodes.attribute
     cut, missing_left, twice, lowest = nodes.cut, nodes.missing_left, nodes.twice, nodes.lowest
@@ -303,7 +307,7 @@ def take(nodes, attributes, data, times, k):
 
 
 @_compiled
-def _look_again(nodes, attributes, data, t, v, left):
+def _look_again(nodes, attributes, data, t, v, left):  # type: ignore[no-untyped-def]
     """Find the nearest state on one side of a split among the rows that are left."""
     a = nodes.attribute[v]
     missing = attributes.missing[a]
@@ -328,7 +332,7 @@ def _look_again(nodes, attributes, data, t, v, left):
 
 
 @_compiled
-def _trace(t, k, state, nodes, attributes, on_path, path, n_path):
+def _trace(t, k, state, nodes, attributes, on_path, path, n_path):  # type: ignore[no-untyped-def]
     """Note the first node of each attribute on a row's way through a tree."""
     root, left, right, attribute = nodes.root, nodes.left, nodes.right, nodes.attribute
     cut, missing_left = nodes.cut, nodes.missing_left
@@ -349,7 +353,7 @@ def _trace(t, k, state, nodes, attributes, on_path, path, n_path):
 
 
 @_compiled
-def _add_split_costs(
+def _add_split_costs(  # type: ignore[no-untyped-def]
     low, high, penalty, change, cut, twice, below, above, n_below, n_above, lowest, highest, start,
     value_low, value_high,
 ):  # fmt: skip
@@ -379,14 +383,15 @@ def _add_split_costs(
 
 
 @_compiled
-def _costs_from(
+def _costs_from(  # type: ignore[no-untyped-def]
     v, low, high, only, a, m, label, penalty, row, change, stack, costs,
     left, right, attribute, cut, missing_left, twice, lowest, highest, weight, count,
     start, value_low, value_high, missing, one_hot, found, below, above, n_below, n_above,
 ):  # fmt: skip
     """Add, from a node down, what each state of an attribute from `low` to `high` costs in one tree.
 
-    It is added to `change`: how much more a state costs than the one before. With `only` these are the one state `low`: a column of a one-hot group, or a missing value.
+    It is added to `change`: how much more a state costs than the one before. With `only` these are the one state `low`:
+    a column of a one-hot group, or a missing value.
     """
     stack[0, 0], stack[0, 1], stack[0, 2] = v, low, high
     costs[0] = 0.0
@@ -429,7 +434,7 @@ def _costs_from(
 
 
 @_compiled
-def _draw(random, cost, n_states, temperature):
+def _draw(random, cost, n_states, temperature):  # type: ignore[no-untyped-def]
     least = np.inf
     for s in range(n_states):
         least = min(least, cost[s])
@@ -446,7 +451,7 @@ def _draw(random, cost, n_states, temperature):
 
 
 @_compiled
-def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temperature, penalty):
+def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temperature, penalty):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
     """Draw the attributes, and the label where it is not fixed, of some rows, one row after the other.
 
     Parameters
@@ -511,7 +516,7 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
         for i in range(n_attributes - 1, 0, -1):
             j = int(_uniform(random) * (i + 1))
             order[i], order[j] = order[j], order[i]
-        for a in order:
+        for a in order:  # type: ignore[assignment]
             first = start[a]
             n_states = start[a + 1] - first
             if n_states < 2 or known[k, a]:
@@ -560,7 +565,7 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
 
 
 @_compiled
-def fill(nodes, attributes, data, times):
+def fill(nodes, attributes, data, times):  # type: ignore[no-untyped-def]
     """Put all rows in, from nothing."""
     data.found[:] = 0
     data.below[:], data.above[:] = NONE, FAR
@@ -571,7 +576,7 @@ def fill(nodes, attributes, data, times):
 
 
 @_compiled
-def missed(nodes, attributes, data):
+def missed(nodes, attributes, data):  # type: ignore[no-untyped-def]
     """Return what a dataset misses: counts at leaves, and splits that it contradicts."""
     counts, splits = 0, 0
     for t in range(len(nodes.root) - 1):
@@ -585,7 +590,9 @@ def missed(nodes, attributes, data):
                 below, above = data.below[v], data.above[v]
                 if below != NONE and above != FAR:
                     start = attributes.start[a]
-                    splits += _cannot_meet(attributes.low, attributes.high, start + below, start + above, nodes.twice[v])
+                    splits += _cannot_meet(
+                        attributes.low, attributes.high, start + below, start + above, nodes.twice[v]
+                    )
             else:
                 splits += nodes.lowest[v] >= 0 and data.n_below[v] == 0
                 splits += nodes.highest[v] >= 0 and data.n_above[v] == 0
@@ -605,7 +612,7 @@ def missed(nodes, attributes, data):
 
 
 @_compiled
-def _cost_of(nodes, attributes, data, times, k, penalty):
+def _cost_of(nodes, attributes, data, times, k, penalty):  # type: ignore[no-untyped-def]
     """What a row that is out would add to the energy."""
     root, left, right, attribute = nodes.root, nodes.left, nodes.right, nodes.attribute
     cut, missing_left, twice, lowest = nodes.cut, nodes.missing_left, nodes.twice, nodes.lowest
@@ -639,21 +646,21 @@ def _cost_of(nodes, attributes, data, times, k, penalty):
 
 
 @_compiled
-def _change_places(data, k, other):
+def _change_places(data, k, other):  # type: ignore[no-untyped-def]
     for a in range(data.state.shape[1]):
         data.state[k, a], data.state[other, a] = data.state[other, a], data.state[k, a]
     data.label[k], data.label[other] = data.label[other], data.label[k]
 
 
 @_compiled
-def _cost_of_both(nodes, attributes, data, times, k, other, penalty):
+def _cost_of_both(nodes, attributes, data, times, k, other, penalty):  # type: ignore[no-untyped-def]
     cost = _cost_of(nodes, attributes, data, times, k, penalty)
     put(nodes, attributes, data, times, k)
     return cost + _cost_of(nodes, attributes, data, times, other, penalty)
 
 
 @_compiled
-def exchange(nodes, attributes, data, times, pairs, temperature, penalty):
+def exchange(nodes, attributes, data, times, pairs, temperature, penalty):  # type: ignore[no-untyped-def]
     """Let two rows change places where that lowers the energy, or by chance (Metropolis); return how many did."""
     done = 0
     for i in range(len(pairs)):
@@ -677,7 +684,7 @@ def exchange(nodes, attributes, data, times, pairs, temperature, penalty):
 
 
 @_compiled
-def tested(nodes, attributes, data, times):
+def tested(nodes, attributes, data, times):  # type: ignore[no-untyped-def]
     """Return which attributes of each row are tested on its way through some tree, shape (n_rows, n_attributes)."""
     found = np.zeros(data.state.shape, np.bool_)
     for t in range(len(nodes.root) - 1):

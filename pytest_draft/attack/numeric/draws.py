@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pytest_draft.attack.numeric.equation import evidence
+from pytest_draft.attack.redacted import redacted
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -26,6 +27,7 @@ may not have been; a leaf of which it is unknown whether it drew."""
 UNEXPLAINED = -1
 
 
+@redacted
 class Grown(NamedTuple):
     """A tree in the order in which its nodes were tried, with what is known of each.
 
@@ -55,6 +57,7 @@ class Grown(NamedTuple):
     most: FloatArray
 
 
+@redacted
 class Splitter(NamedTuple):
     """What the draws of all nodes have in common.
 

@@ -51,7 +51,7 @@ class Enumerated:
 
     def _numbered(self, rows: NDArray[np.float32], columns: Sequence[int]) -> NDArray[np.float32]:
         """Return values of some columns with the numbers of their states in numeric ones."""
-        numbered = rows.copy()
+        numbered: NDArray[np.float32] = rows.copy()
         for a, column in self._numeric():
             if column in columns:
                 place = columns.index(column)
@@ -72,7 +72,7 @@ class Enumerated:
     def _values(self, rows: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
         if rows is None:
             return None
-        values = rows.copy()
+        values: NDArray[np.float32] = rows.copy()
         for a, column in self._numeric():
             values[:, column] = self.states.guess(a, rows[:, column].astype(np.int64))
         return values

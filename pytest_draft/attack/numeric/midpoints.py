@@ -24,6 +24,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import BoolArray, FloatArray, Forest, IntArray
+from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 
@@ -63,7 +64,7 @@ class Extremes(Protocol):
         """By tree, shape (n_nodes,)."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Bounds:
     """Between which values each cell lies.
 
@@ -93,6 +94,7 @@ class Bounds:
         return f"Bounds({n_rows} rows, {n_columns} columns, {int(self.certain.sum())} certain cells)"
 
 
+@redacted
 class _Nodes(NamedTuple):
     """The nodes of all trees in one numbering, each tree's from `first`; fields as in `Tree`, -1 for no node."""
 
@@ -105,6 +107,7 @@ class _Nodes(NamedTuple):
     n_distinct: IntArray
 
 
+@redacted
 class _Members(NamedTuple):
     """The known rows of each node: ``row[start[node] : start[node + 1]]``, ascending."""
 
@@ -112,6 +115,7 @@ class _Members(NamedTuple):
     row: NDArray[np.int32]
 
 
+@redacted
 class _Splits(NamedTuple):
     """What splits say of one column: each entry is about the largest of ``x`` or of ``-x`` in a group of rows.
 
@@ -137,6 +141,7 @@ class _Splits(NamedTuple):
     reach: FloatArray
 
 
+@redacted
 class _Column(NamedTuple):
     """What is known of one column so far.
 

@@ -28,7 +28,7 @@ _SMOOTHED = 10
 _UNSEEN = 2.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prior:
     """How a prior is learnt.
 
@@ -78,9 +78,7 @@ class Prior:
         copula = self._copula(scores, data.label, n_classes, attributes.one_hot)
         return attributes._replace(log_prior=self.strength * log_prior, score=score), copula
 
-    def _copula(
-        self, scores: Float64, label: NDArray[np.int32], n_classes: int, one_hot: NDArray[np.bool_]
-    ) -> Copula:
+    def _copula(self, scores: Float64, label: NDArray[np.int32], n_classes: int, one_hot: NDArray[np.bool_]) -> Copula:
         n_rows, n_attributes = scores.shape
         members = np.bincount(label, minlength=n_classes)
         mean = np.zeros((n_classes, n_attributes))

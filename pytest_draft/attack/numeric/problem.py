@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.optimize import lsq_linear
 
 from pytest_draft.artifact.forest import Forest
@@ -31,6 +32,8 @@ FloatArray = NDArray[np.float64]
 
 MAX_ENTRIES = 200_000_000
 """Most (tree, row) pairs; each takes 16 bytes for each dataset that is searched at a time."""
+
+_STEPS = 50
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,7 +93,7 @@ class NumericProblem:
     @property
     def n_classes(self) -> int:
         """Number of classes; 1 for regressors."""
-        return self.nodes.count.shape[1]
+        return int(self.nodes.count.shape[1])
 
 
 def is_numeric(domain: Domain) -> bool:
@@ -132,8 +135,8 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
     if groups.values is not None:
         rows = np.zeros((groups.n_rows, domain.n_columns), dtype=np.float32)
         rows[:, list(groups.values.columns)] = groups.values.of_group[groups.of_row]
-        known = list(groups.values.attributes)
-        state[:, known] = states.of_rows(rows)[:, known]
+        told_of = list(groups.values.attributes)
+        state[:, told_of] = states.of_rows(rows)[:, told_of]
     label = np.full(groups.n_rows, -1, dtype=np.int64)
     if groups.known is not None:
         times = np.concatenate([times, groups.known.weight], axis=1)
@@ -205,8 +208,10 @@ def _labels(forest: Forest, times: IntArray, known: IntArray) -> tuple[IntArray,
         return label, True
     distinct, of_row = np.unique(times[:, open_rows], axis=1, return_inverse=True)
     size = np.bincount(of_row.reshape(-1))
-    matrix = distinct.astype(np.float64)
-    mass = np.stack([lsq_linear(matrix, lacking[:, c], (0, size)).x / size for c in range(n_classes)], axis=1)
+    matrix = sparse.csr_array(distinct.astype(np.float64))
+    mass = np.stack(
+        [lsq_linear(matrix, lacking[:, c], (0, size), max_iter=_STEPS).x / size for c in range(n_classes)], axis=1
+    )
     label[open_rows] = mass.argmax(axis=1)[of_row.reshape(-1)]
     if n_classes > 1:
         found = times @ np.eye(n_classes, dtype=np.int64)[label]

@@ -34,6 +34,7 @@ from pytest_draft.attack.numeric.draws import (
     follow,
 )
 from pytest_draft.attack.numeric.equation import RAND_R_MAX
+from pytest_draft.attack.redacted import redacted
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
 
@@ -54,7 +55,7 @@ _SAMPLED = 20
 _SIZES = np.array([2, 3, 4, 6, 10, 20, 50])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TreeReplay:
     """What the nodes of one tree drew.
 
@@ -113,6 +114,7 @@ class Replay:
         return float(np.concatenate([tree.in_sync for tree in self.trees]).mean())
 
 
+@redacted
 class Hints(NamedTuple):
     """What tells whether a draw explains a random threshold.
 
@@ -172,6 +174,7 @@ def replay(forest: Forest, timebox: TimeBox, hints: Hints | None = None, *, miss
     )
 
 
+@redacted
 class _Rules(NamedTuple):
     """How one tree was grown; `columns` are the forest's, in the order of the tree's own."""
 

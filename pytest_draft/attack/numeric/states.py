@@ -62,16 +62,23 @@ class States:
         return np.array([len(low) for low in self.low])
 
     def guess(self, a: int, state: IntArray) -> FloatArray:
-        """Return a value for states of a numeric attribute: the middle, as a multiple of the step where there is one."""
+        """Return a value for states of a numeric attribute: the middle or, where it is inside, the nearest multiple.
+
+        No multiple may be inside: what lies between two of them can be a state, though no training row has it.
+        """
         low, high = self.low[a][state], self.high[a][state]
-        return self.rounded(a, (low + high) / 2)
+        middle = (low + high) / 2
+        multiple = self.rounded(a, middle)
+        stored = multiple.astype(np.float32)
+        return np.where((low <= stored) & (stored <= high), multiple, middle)
 
     def rounded(self, a: int, value: FloatArray) -> FloatArray:
         """Return values of an attribute's one column as multiples of its step, where that is known."""
         attribute, step = self.domain.attributes[a], self.step[a]
-        if step == step and attribute.low < attribute.high:
-            return np.clip(np.rint(value / step) * step, attribute.low, attribute.high)
-        return value
+        if np.isnan(step) or attribute.low == attribute.high:
+            return value
+        multiple: FloatArray = np.clip(np.rint(value / step) * step, attribute.low, attribute.high)
+        return multiple
 
     @property
     def middle(self) -> tuple[FloatArray, ...]:
@@ -97,10 +104,11 @@ class States:
 
 
 def thresholds_of(forest: Forest) -> list[FloatArray]:
-    """Return the thresholds on each column, ascending, each once."""
+    """Return the thresholds on each column, ascending, each once, without those that only part missing values off."""
     feature = np.concatenate([tree.feature for tree in forest.trees])
     threshold = np.concatenate([tree.threshold for tree in forest.trees])
-    return [np.unique(threshold[feature == f]) for f in range(forest.n_features)]
+    finite = np.isfinite(threshold)
+    return [np.unique(threshold[finite & (feature == f)]) for f in range(forest.n_features)]
 
 
 def states_of(forest: Forest, domain: Domain, told: Mapping[int, FloatArray], *, points: bool = True) -> States:
@@ -175,7 +183,7 @@ def _numeric_states(
     below = _float32_at_most(inside)
     top = np.append(below, most)
     bottom = np.insert(np.nextafter(below.astype(np.float32), np.float32(np.inf)).astype(np.float64), 0, least)
-    if step == step and (most - least) / step < MOST_POINTS:
+    if not np.isnan(step) and (most - least) / step < MOST_POINTS:
         points = np.float32(np.arange(np.rint(least / step), np.rint(most / step) + 1) * step).astype(np.float64)
         points = np.unique(np.clip(points, least, most))
         held = np.searchsorted(bottom, points, side="right") - 1
@@ -259,26 +267,26 @@ def nodes_of(
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         inner = tree.left[order] >= 0
-        a = np.where(inner, owner[tree.feature[order]], -1)
+        tested = np.where(inner, owner[tree.feature[order]], -1)
         cut = np.full(len(order), -1, dtype=np.int64)
         lowest, highest = np.full(len(order), -1), np.full(len(order), -1)
         threshold = tree.threshold[order]
-        for b in np.unique(a[inner]):
-            here = np.flatnonzero(a == b)
-            if grouped[b]:
+        for a in np.unique(tested[inner]).tolist():
+            here = np.flatnonzero(tested == a)
+            if grouped[a]:
                 cut[here] = -2 - position[tree.feature[order][here]]
                 continue
-            top = states.high[b]
+            top = states.high[a]
             cut[here] = np.searchsorted(top[~np.isnan(top)], threshold[here], side="right") - 1
             if extremes is not None:
-                lowest[here] = _points(states, b, extremes[0][t][order][here])
-                highest[here] = _points(states, b, extremes[1][t][order][here])
-        numeric = inner & ~grouped[a]
+                lowest[here] = _points(states, a, extremes[0][t][order][here])
+                highest[here] = _points(states, a, extremes[1][t][order][here])
+        numeric = inner & ~grouped[tested]
         parts["root"].append(np.array([offset]))
         parts["left"].append(np.where(inner, offset + place[tree.left[order]], -1))
         parts["right"].append(np.where(inner, offset + place[tree.right[order]], -1))
         parts["end"].append(offset + end)
-        parts["attribute"].append(a)
+        parts["attribute"].append(tested)
         parts["cut"].append(cut)
         parts["missing_left"].append(tree.missing_left[order])
         parts["twice"].append(np.where(numeric & best & np.isfinite(threshold), 2 * threshold, np.nan))
@@ -289,8 +297,7 @@ def nodes_of(
         offset += len(order)
     parts["root"].append(np.array([offset]))
     kinds = {"missing_left": np.bool_, "twice": np.float64, "weight": np.float64}
-    joined = {field: np.concatenate(part).astype(kinds.get(field, np.int32)) for field, part in parts.items()}
-    return Nodes(**joined)
+    return Nodes(**{field: np.concatenate(part).astype(kinds.get(field, np.int32)) for field, part in parts.items()})
 
 
 def _points(states: States, a: int, values: FloatArray) -> IntArray:
@@ -302,14 +309,17 @@ def _points(states: States, a: int, values: FloatArray) -> IntArray:
 
 def preorder(tree: Tree) -> tuple[IntArray, IntArray]:
     """Return a tree's nodes in preorder, and at each place that of the first node after the subtree."""
+    levels = [np.zeros(1, dtype=np.int64)]
+    while (inner := levels[-1][tree.left[levels[-1]] >= 0]).size:
+        levels.append(np.concatenate([tree.left[inner], tree.right[inner]]))
     size = np.ones(tree.n_nodes, dtype=np.int64)
-    for v in range(tree.n_nodes - 1, -1, -1):
-        if tree.left[v] >= 0:
-            size[v] += size[tree.left[v]] + size[tree.right[v]]
+    for level in reversed(levels):
+        inner = level[tree.left[level] >= 0]
+        size[inner] += size[tree.left[inner]] + size[tree.right[inner]]
     place = np.zeros(tree.n_nodes, dtype=np.int64)
-    for v in range(tree.n_nodes):
-        if tree.left[v] >= 0:
-            place[tree.left[v]] = place[v] + 1
-            place[tree.right[v]] = place[v] + 1 + size[tree.left[v]]
+    for level in levels:
+        inner = level[tree.left[level] >= 0]
+        place[tree.left[inner]] = place[inner] + 1
+        place[tree.right[inner]] = place[inner] + 1 + size[tree.left[inner]]
     order = np.argsort(place)
     return order, place[order] + size[order]

@@ -23,6 +23,7 @@ from numba import njit
 
 from pytest_draft.artifact.forest import BoolArray, FloatArray, Forest, IntArray
 from pytest_draft.attack.numeric.midpoints import ABSENT, UNKNOWN, Bounds
+from pytest_draft.attack.redacted import redacted
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
 
@@ -45,7 +46,7 @@ _MEANS = ("squared_error", "mse", "friedman_mse", "poisson")
 """Criteria by which a leaf's value is the mean of its rows' targets."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RowLeaves:
     """The leaves of the training rows that are known for certain.
 
@@ -73,6 +74,7 @@ class RowLeaves:
         return f"RowLeaves({self.leaf.shape[1]} rows, {self.leaf.shape[0]} trees, {self.known:.1%} of the leaves known)"
 
 
+@redacted
 class _Leaves(NamedTuple):
     """The leaves of all trees, tree by tree, and what is left in them besides the rows that are known to be there.
 
@@ -103,6 +105,7 @@ class _Leaves(NamedTuple):
     slack: FloatArray
 
 
+@redacted
 class _Known(NamedTuple):
     """What is known of the rows so far.
 
@@ -134,6 +137,7 @@ class _Known(NamedTuple):
     upper: FloatArray
 
 
+@redacted
 class _Ways(NamedTuple):
     """The nodes of all trees, each tree's from `first`; fields as in `Tree`, and the number of a leaf in `_Leaves`."""
 

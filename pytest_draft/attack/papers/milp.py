@@ -185,7 +185,7 @@ class _Model:
         return answer.status, np.clip(np.rint(rows[:, : len(self._last)]).astype(np.int64), 0, self._last)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Constraints:
     """Constraints ``low <= matrix @ variables <= high``."""
 

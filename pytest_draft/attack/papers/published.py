@@ -76,7 +76,7 @@ class Outcome:
         return f"<Outcome: {self.status}, objective {self.objective}, residual {self.residual}>"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Conditions:
     """One tree: how many rows of each class are published for its nodes, and what leads a row to them.
 
@@ -98,7 +98,7 @@ class Conditions:
     high: IntArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Published:
     """A forest and a domain as the row-based models need them.
 

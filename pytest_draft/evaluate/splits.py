@@ -1,0 +1,108 @@
+"""Do rows split where a forest splits? In go rows and their occurrences, out come the thresholds that they miss.
+
+Counts are the same for all values between two thresholds, so rows of which some values were changed explain them too.
+Thresholds tell more: one of a best split lies midway between two values of its node's rows, and of a random split the
+least and the greatest value can be known. Rows that trained the forest explain all of them to the last bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.attack.numeric.extremes import Extremes
+from pytest_draft.attack.numeric.states import thresholds_are_midpoints
+from pytest_draft.attack.problem import KnownRows
+
+FloatArray = NDArray[np.float64]
+
+ROUNDED = 1e-4
+"""Share of a column's range that a value which was only rounded, or computed in another precision, is off at most."""
+
+
+@dataclass(frozen=True)
+class Missed:
+    """How many thresholds rows do not explain.
+
+    Attributes
+    ----------
+    checked : int
+        Thresholds that could be held against the rows.
+    inexact : int
+        Of these, those that are not explained to the last bit.
+    wrong : int
+        Of these, those that are off by more than `ROUNDED`.
+    """
+
+    checked: int
+    inexact: int
+    wrong: int
+
+
+def missed_splits(forest: Forest, everyone: KnownRows, extremes: Extremes | None) -> Missed:
+    """Hold the thresholds of a forest against rows.
+
+    Parameters
+    ----------
+    forest : Forest
+    everyone : KnownRows
+        All rows, with exact occurrences.
+    extremes : Extremes or None
+        Of a forest with random splits; without them nothing is checked there.
+
+    Returns
+    -------
+    Missed
+    """
+    columns = np.ascontiguousarray(everyone.rows.T.astype(np.float64))
+    size = np.nan_to_num(np.fmax.reduce(columns, axis=1) - np.fmin.reduce(columns, axis=1))
+    best = thresholds_are_midpoints(forest)
+    off = []
+    for t, tree in enumerate(forest.trees):
+        left, right = _extremes_of(tree, columns[:, everyone.weight[t] > 0])
+        if best:
+            apart = np.abs(tree.threshold - (left[1] / 2 + right[0] / 2))
+            apart[tree.threshold == left[1]] = 0.0  # where the midpoint would round to the greater value
+        elif extremes is not None:
+            low, high = np.fmin(left[0], right[0]), np.fmax(left[1], right[1])
+            apart = np.fmax(np.abs(extremes.low[t] - low), np.abs(extremes.high[t] - high))
+        else:
+            continue
+        inner = tree.left >= 0
+        off.append(np.stack([apart[inner], size[tree.feature[inner]]]))
+    apart, size = np.concatenate(off, axis=1) if off else np.empty((2, 0))
+    checked = np.isfinite(apart)
+    apart, size = apart[checked], size[checked]
+    return Missed(len(apart), int((apart > 0).sum()), int((apart > ROUNDED * size).sum()))
+
+
+def _extremes_of(tree: Tree, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the greatest value of each node's tested column, on its left and on its right.
+
+    Parameters
+    ----------
+    tree : Tree
+    columns : ndarray of float64, shape (n_columns, n_rows)
+
+    Returns
+    -------
+    left, right : ndarray of float64, shape (2, n_nodes)
+        NaN where there is no present value.
+    """
+    found = np.full((2, 2, tree.n_nodes), np.nan)
+    node = np.zeros(columns.shape[1], dtype=np.int64)
+    active = np.arange(columns.shape[1]) if tree.left[0] >= 0 else np.empty(0, dtype=np.int64)
+    while active.size:
+        here = node[active]
+        value = columns[tree.feature[here], active]
+        left = np.where(np.isnan(value), tree.missing_left[here], value <= tree.threshold[here])
+        for side, which in enumerate((left, ~left)):
+            np.fmin.at(found[side, 0], here[which], value[which])
+            np.fmax.at(found[side, 1], here[which], value[which])
+        here = np.where(left, tree.left[here], tree.right[here])
+        node[active] = here
+        active = active[tree.left[here] >= 0]
+    return found[0], found[1]

@@ -1,0 +1,284 @@
+"""The sweeps against the energy written down once more, slow and plain."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from pytest_draft.artifact import occurrences
+from pytest_draft.attack.numeric.anneal import _cost_of, exchange, missed, put, sweep, take
+from pytest_draft.attack.numeric.anneal import tested as attributes_tested
+from pytest_draft.attack.numeric.prior import Prior
+from pytest_draft.attack.numeric.problem import build_numeric
+from pytest_draft.attack.numeric.states import attributes_of
+from pytest_draft.attack.problem import group_by_occurrences
+from pytest_draft.domain import infer
+from pytest_draft.studies.numeric_agreement import filled, generated
+from pytest_draft.timebox import TimeBox
+
+SEEDS = range(8)
+
+
+def posed(instance):
+    """Return the problem of an instance."""
+    return build_numeric(
+        instance.forest,
+        instance.domain,
+        group_by_occurrences(occurrences(instance.forest)),
+        TimeBox(60, effort=0.05),
+    )
+
+
+def random_state(problem, random):
+    return random.integers(problem.states.n_states, size=problem.state.shape)
+
+
+def begun(seed):
+    """Return a generated problem with its attributes, no prior, and random rows put in."""
+    random = np.random.default_rng([seed, 7])
+    problem = posed(generated([seed, 3]))
+    labels = random.integers(problem.n_classes, size=problem.n_unknown)
+    data = filled(problem, random_state(problem, random), labels)
+    attributes = attributes_of(problem.states)
+    share = [np.full(n, 1 / n) for n in problem.states.n_states]
+    _, copula = Prior(0.0, tuple(share), (False,) * len(share)).nothing(attributes, problem.n_classes)
+    return problem, attributes, copula, data, random
+
+
+def reaching(problem, state, times, t):
+    """Return which rows reach each node of a tree, shape (n_nodes of the tree, n_rows), from the states alone."""
+    nodes, missing = problem.nodes, attributes_of(problem.states).missing
+    first, last = problem.nodes.root[t : t + 2]
+    reach = np.zeros((last - first, len(state)), bool)
+    reach[0] = times[t] > 0
+    for v in range(first, last):
+        if nodes.left[v] < 0:
+            continue
+        own, cut = state[:, nodes.attribute[v]], nodes.cut[v]
+        left = own != -2 - cut if cut <= -2 else own <= cut
+        if missing[nodes.attribute[v]] >= 0:
+            left = np.where(own == missing[nodes.attribute[v]], nodes.missing_left[v], left)
+        reach[nodes.left[v] - first] = reach[v - first] & left
+        reach[nodes.right[v] - first] = reach[v - first] & ~left
+    return reach
+
+
+def terms(problem, state, label, times):
+    """Return by node how far the counts are off, and how many things speak against its split."""
+    nodes, attributes = problem.nodes, attributes_of(problem.states)
+    off, against = np.zeros(len(nodes.left)), np.zeros(len(nodes.left))
+    for t in range(len(nodes.root) - 1):
+        reach = reaching(problem, state, times, t)
+        for v, rows in enumerate(reach, nodes.root[t]):
+            count = np.bincount(label[rows], weights=times[t, rows], minlength=problem.n_classes)
+            off[v] = np.abs(count - nodes.count[v]).sum()
+            a = nodes.attribute[v]
+            if nodes.left[v] < 0 or attributes.one_hot[a]:
+                continue
+            own = state[rows, a]
+            own = own[own != attributes.missing[a]]
+            low, high = problem.states.low[a], problem.states.high[a]
+            left, right = own[own <= nodes.cut[v]], own[own > nodes.cut[v]]
+            if not np.isnan(nodes.twice[v]) and len(left) and len(right):
+                near, far = left.max(), right.min()
+                against[v] += not low[near] + low[far] <= nodes.twice[v] <= high[near] + high[far]
+            for bound, outside in (
+                (nodes.lowest[v], own < nodes.lowest[v]),
+                (nodes.highest[v], own > nodes.highest[v]),
+            ):
+                if bound >= 0:
+                    against[v] += outside.sum() + (bound not in own)
+    return off, against
+
+
+def energy(problem, state, label, times, penalty):
+    off, against = terms(problem, state, label, times)
+    return float((problem.nodes.weight * off).sum() + penalty * against.sum())
+
+
+def agrees(problem, data):
+    """Return whether all that follows from a dataset's rows is as if they had just been put in."""
+    fresh = filled(problem, data.state, data.label)
+    for field in ("found", "leaf"):
+        if (getattr(data, field) != getattr(fresh, field)).any():
+            return False
+    best = ~np.isnan(problem.nodes.twice)
+    nearest = (data.below == fresh.below) & (data.above == fresh.above)
+    number = (data.n_below == fresh.n_below) & (data.n_above == fresh.n_above)
+    return bool((nearest | ~best).all() and number.all() and listed(problem, data))
+
+
+def listed(problem, data):
+    """Return whether each leaf's list holds the rows that are in it, each once, forwards and backwards."""
+    for t, leaf in enumerate(data.leaf):
+        for v in np.flatnonzero(problem.nodes.left[problem.nodes.root[t] : problem.nodes.root[t + 1]] < 0):
+            at = v + problem.nodes.root[t]
+            k, previous, held = data.first[at], -1, []
+            while k >= 0 and len(held) <= len(leaf):
+                if data.before[t, k] != previous:
+                    return False
+                held.append(k)
+                previous, k = k, data.after[t, k]
+            if sorted(held) != np.flatnonzero(leaf == at).tolist():
+                return False
+    return True
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_follows_from_the_rows_is_kept_by_all_that_changes_them(seed):
+    problem, attributes, copula, data, random = begun(seed)
+    nodes, times, n = problem.nodes, problem.times, problem.n_unknown
+    before = data.state.copy()
+    known = np.zeros(data.state.shape, bool)
+    pairs = random.integers(n, size=(3 * n, 2))
+
+    for k in random.permutation(n):
+        take(nodes, attributes, data, times, k)
+        data.state[k] = random.integers(problem.states.n_states)
+        put(nodes, attributes, data, times, k)
+    assert agrees(problem, data)
+    sweep(nodes, attributes, copula, data, times, False, known, random.permutation(n), 1.0, 1.0)
+    assert agrees(problem, data)
+    exchange(nodes, attributes, data, times, pairs, 5.0, 1.0)
+    assert agrees(problem, data)
+
+    assert (data.state != before).any()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("penalty", [0.0, 0.7])
+def test_what_a_row_costs_is_what_it_adds_to_the_energy(seed, penalty):
+    problem, attributes, _, data, _ = begun(seed)
+    for k in range(min(6, problem.n_unknown)):
+        times = problem.times.copy()
+        with_it = energy(problem, data.state, data.label, times, penalty)
+        times[:, k] = 0
+        without = energy(problem, data.state, data.label, times, penalty)
+
+        take(problem.nodes, attributes, data, problem.times, k)
+        cost = _cost_of(problem.nodes, attributes, data, problem.times, k, penalty)
+        put(problem.nodes, attributes, data, problem.times, k)
+
+        assert np.isclose(cost, with_it - without, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_missed_is_what_the_leaves_lack_and_the_splits_contradict(seed):
+    problem, attributes, _, data, _ = begun(seed)
+    off, against = terms(problem, data.state, data.label, problem.times)
+
+    found = missed(problem.nodes, attributes, data)
+
+    assert found == (off[problem.nodes.left < 0].sum(), against.sum())
+    assert sum(found) > 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_attribute_is_tested_where_a_node_on_the_way_tests_it(seed):
+    problem, attributes, _, data, _ = begun(seed)
+    expected = np.zeros(data.state.shape, bool)
+    for t in range(len(problem.nodes.root) - 1):
+        for v, rows in enumerate(reaching(problem, data.state, problem.times, t), problem.nodes.root[t]):
+            if problem.nodes.left[v] >= 0:
+                expected[rows, problem.nodes.attribute[v]] = True
+
+    assert (attributes_tested(problem.nodes, attributes, data, problem.times) == expected).all()
+
+
+def tiny(gaps):
+    """Return a problem of five rows with a numeric attribute and a one-hot group, grown with bagging."""
+    random = np.random.default_rng(3)
+    rows = np.column_stack([random.normal(size=5), np.eye(3)[[0, 1, 2, 0, 1]]]).astype(np.float32)
+    rows[:1, 0] = np.nan if gaps else rows[0, 0]
+    names, path = ["a", "b_x", "b_y", "b_z"], RandomForestClassifier(3, max_features=None, random_state=1)
+    return rows, infer(names, rows.astype(float)), path.fit(rows, [0, 1, 0, 1, 1])
+
+
+@pytest.mark.parametrize("gaps", [False, True], ids=["no gaps", "gaps"])
+@pytest.mark.parametrize("penalty", [0.0, 1.5])
+def test_two_rows_are_drawn_as_likely_as_their_energy_says(published, gaps, penalty):
+    rows, domain, model = tiny(gaps)
+    forest, _ = published(model, rows)
+    problem = build_numeric(forest, domain, group_by_occurrences(occurrences(forest)), TimeBox(60))
+    attributes = attributes_of(problem.states)
+    sizes = problem.states.n_states
+    base = tuple((1 + np.arange(n)) / (1 + np.arange(n)).sum() for n in sizes)
+    attributes, copula = Prior(0.0, base, (False, False)).nothing(attributes, 2)
+    data = filled(problem, problem.states.of_rows(rows), np.array([0, 1, 0, 1, 1]))
+    temperature, known = 0.8, np.zeros(data.state.shape, bool)
+    two = np.array([0, 1])
+    kinds = list(product(range(sizes[0]), range(sizes[1]), range(2), range(sizes[0]), range(sizes[1]), range(2)))
+    chance = np.empty(len(kinds))
+    for i, (a, b, c, d, e, f) in enumerate(kinds):
+        state, label = data.state.copy(), data.label.copy()
+        state[two], label[two] = [[a, b], [d, e]], [c, f]
+        prior = np.prod([base[0][a], base[1][b], base[0][d], base[1][e]])
+        chance[i] = prior * np.exp(-energy(problem, state, label, problem.times, penalty) / temperature)
+    chance /= chance.sum()
+
+    found = np.zeros(len(kinds))
+    shape = (sizes[0], sizes[1], 2, sizes[0], sizes[1], 2)
+    for _ in range(6_000):
+        sweep(
+            problem.nodes, attributes, copula, data, problem.times, False, known, np.tile(two, 3), temperature, penalty
+        )
+        drawn = np.column_stack([data.state[two], data.label[two]]).ravel()
+        found[np.ravel_multi_index(drawn, shape)] += 1
+
+    assert 0.5 * np.abs(found / found.sum() - chance).sum() < 0.08
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_known_values_labels_and_other_rows_stay_as_they_are(seed):
+    problem, attributes, copula, data, random = begun(seed)
+    state, label = data.state.copy(), data.label.copy()
+    known = random.random(state.shape) < 0.5
+    rows = np.arange(problem.n_unknown // 2)
+
+    for _ in range(3):
+        sweep(problem.nodes, attributes, copula, data, problem.times, True, known, rows, 50.0, 1.0)
+
+    assert (data.state == state)[known].all()
+    assert (data.state == state)[len(rows) :].all()
+    assert (data.label == label).all()
+
+
+def test_the_seed_alone_decides_what_is_drawn():
+    states = []
+    for start in (1, 1, 2):
+        problem, attributes, copula, data, _ = begun(0)
+        data.random[0] = start
+        known, rows = np.zeros(data.state.shape, bool), np.arange(problem.n_unknown)
+        sweep(problem.nodes, attributes, copula, data, problem.times, False, known, rows, 1.0, 1.0)
+        states.append(data.state)
+
+    assert (states[0] == states[1]).all()
+    assert (states[0] != states[2]).any()
+
+
+def test_only_better_exchanges_are_made_in_the_cold():
+    problem, attributes, _, data, random = begun(5)
+    before = energy(problem, data.state, data.label, problem.times, 1.0)
+    kinds = np.unique(data.state, axis=0, return_counts=True)
+
+    done = exchange(
+        problem.nodes, attributes, data, problem.times, random.integers(problem.n_unknown, size=(200, 2)), 1e-9, 1.0
+    )
+
+    after = energy(problem, data.state, data.label, problem.times, 1.0)
+    assert done > 0
+    assert after < before
+    assert all(
+        (one == other).all()
+        for one, other in zip(kinds, np.unique(data.state, axis=0, return_counts=True), strict=True)
+    )
+
+
+def test_no_row_is_shown():
+    problem, _, _, data, _ = begun(0)
+
+    assert repr(data) == f"Dataset({problem.n_unknown} rows, not shown)"
+    assert repr(problem.nodes) == f"Nodes({len(problem.nodes.left)} nodes of {len(problem.nodes.root) - 1} trees)"

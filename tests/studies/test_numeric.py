@@ -1,0 +1,156 @@
+"""The study of numeric data: what it is given, and what it measures."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import ExtraTreesClassifier
+
+from pytest_draft.artifact import read
+from pytest_draft.attack.numeric import extremes
+from pytest_draft.data import training_data
+from pytest_draft.domain import infer
+from pytest_draft.errors import DataError
+from pytest_draft.studies import __main__, numeric
+from pytest_draft.timebox import TimeBox
+
+# TINY: the effort ends each search, so that the clock makes no difference.
+TINY = numeric.Setting("random", n_trees=8, n_rows=30, seconds=120.0, workers=1, effort=0.3)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A CSV file with numbers, text and a label in words."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "income": rng.normal(size=40).round(3),
+            "job": rng.choice(["x", "y", "z"], 40),
+            "label": rng.choice(["no", "yes"], 40),
+        }
+    )
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    return tmp_path / "people.csv"
+
+
+def of_line(line):
+    """Return the words of a printed line before its figures: data, rows, seed."""
+    return line.split()[:3]
+
+
+def test_each_run_has_a_line_and_each_data_set_its_means(capsys):
+    numeric.run(["linnerud"], [3, 4], TINY)
+    *_, header, one, other, mean, last = capsys.readouterr().out.splitlines()
+    assert header.split()[:6] == ["data", "rows", "seed", "status", "verdict", "residual"]
+    assert [of_line(line)[2] for line in (one, other, mean)] == ["3", "4", "mean"]
+    assert {of_line(line)[1] for line in (one, other, mean)} == {"20"}, "there are no more rows"
+    assert last == "0 of 2 runs prove what the training data contradict"
+
+
+def test_the_same_effort_gives_the_same_figures():
+    features, target = numeric.table_of("iris")
+    one, again = (numeric.examined(features, target, 0, TINY) for _ in range(2))
+    assert one.figures["error"] < one.figures["random"]
+    assert [name for name in one.figures if repr(one.figures[name]) != repr(again.figures[name])] == ["s"]
+
+
+def test_a_csv_file_with_text_is_judged_raw(table, capsys):
+    numeric.run([f"{table}:label"], [0], TINY)
+    line = capsys.readouterr().out.splitlines()[-2]
+    assert of_line(line) == [f"{table}:label", "30", "0"]
+    assert "refused" not in line
+    assert "not covered" not in line
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nothing", "is unknown: give one of iris, "),
+        ("nothing.csv:label", "no such file"),
+        ("{table}:weight", "has no column 'weight'"),
+    ],
+)
+def test_what_is_no_data_set_is_said_in_one_line(table, name, message):
+    with pytest.raises(DataError, match=message) as error:
+        numeric.table_of(name.format(table=table))
+    assert "\n" not in str(error.value)
+
+
+def test_the_command_ends_with_that_line(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["studies", "numeric", "--data", "nothing"])
+    with pytest.raises(SystemExit, match=r"^data set 'nothing' is unknown: "):
+        __main__.main()
+
+
+def test_a_label_may_hold_a_colon(tmp_path):
+    pd.DataFrame({"a": [1.5], "b:1": [0]}).to_csv(tmp_path / "t.csv", index=False)
+    features, target = numeric.table_of(f"{tmp_path / 't.csv'}:b:1")
+    assert (list(features), target.name) == (["a"], "b:1")
+
+
+def test_the_extremes_of_extra_trees_are_decoded_and_right():
+    features, target = numeric.table_of("iris")
+    run = numeric.examined(features, target, 0, replace(TINY, forest="extra"))
+    assert run.figures["decoded"] > 0.9
+    assert run.figures["wrong"] == 0
+
+
+def test_a_wrong_extreme_is_counted(tmp_path, monkeypatch):
+    features, target = numeric.table_of("iris")
+    model = ExtraTreesClassifier(3, random_state=0).fit(features, target)
+    joblib.dump(model, tmp_path / "model.joblib")
+    forest = read(tmp_path / "model.joblib").forest
+    data = training_data((features, target), forest)
+    domain = infer(data.columns, data.rows.astype(np.float64))
+    found = extremes.replay_and_decode(forest, domain, TimeBox(60.0))
+    low = [values.copy() for values in found[1].low]
+    decoded = np.flatnonzero(~np.isnan(low[1]))[:2]
+    low[1][decoded] += 0.1
+    lying = replace(found[1], low=tuple(low))
+    monkeypatch.setattr(numeric, "replay_and_decode", lambda *_: (found[0], lying))
+    assert numeric.decoded_extremes(model, forest, domain, data, 60.0)[1] == 2
+
+
+def test_a_regressor_learns_targets_that_differ():
+    features, target = numeric.table_of("iris")
+    run = numeric.examined(features, target, 0, replace(TINY, forest="regressor", n_trees=30))
+    assert run.status == "consistent"
+    assert run.figures["certain"] > 0.3
+    assert run.figures["refuted"] == 0
+
+
+def test_a_quantity_is_learned_above_its_median():
+    _, target = numeric.table_of("diabetes")
+    label = numeric._label(target, "random", 0)
+    assert sorted(label.unique()) == [0, 1]
+    assert 0.4 < label.mean() < 0.6
+    assert numeric._label(target, "regressor", 0) is target
+
+
+@pytest.mark.parametrize("forest", ["random", "extra"])
+def test_drafts_own_model_runs_beside(forest):
+    features, target = numeric.table_of("linnerud")
+    run = numeric.examined(features, target, 0, replace(TINY, forest=forest, n_trees=4, n_rows=12, papers_seconds=60.0))
+    assert run.papers_status in ("optimal", "feasible")
+    assert 0 < run.figures["DRAFT"] < 1
+
+
+def test_the_time_to_build_drafts_model_is_not_counted():
+    box = TimeBox(0.05, clock=numeric._SolverClock())
+    time.sleep(0.1)
+    assert not box.over
+    time.sleep(0.1)
+    assert box.over
+
+
+def test_without_a_solution_drafts_model_has_no_error():
+    features, target = numeric.table_of("linnerud")
+    run = numeric.examined(features, target, 0, replace(TINY, n_trees=4, n_rows=12, papers_seconds=1e-6))
+    assert run.papers_status == "no solution"
+    assert math.isnan(run.figures["DRAFT"])
