@@ -2,8 +2,9 @@
 
 Each table mixes kinds of columns, with ties, constants, decimals, values that float32 does not hold, duplicates and
 gaps; a forest is grown on it, written to a file and read back. Then whatever the attack holds to be exact is compared
-with the true rows: no count, midpoint or extreme may speak against them, no value be told that no row has, no bound
-leave one out, and no certain cell or row be wrong. A violation is a bug, however rare.
+with the true rows: no count, number of different rows, midpoint or extreme may speak against them, no value be told
+that no row has, no bound leave one out, and no certain cell or row be wrong; and the rows that are returned must miss
+as much as is said of them. A violation is a bug, however rare.
 """
 
 from __future__ import annotations
@@ -228,12 +229,13 @@ def filled(problem: NumericProblem, state: IntArray, label: IntArray) -> Dataset
     Dataset
     """
     nodes, times = problem.nodes, problem.times
-    below, above, n_below, n_above, first = np.zeros((5, len(nodes.left)), dtype=np.int32)
+    present, below, above, n_below, n_above, first = np.zeros((6, len(nodes.left)), dtype=np.int32)
     leaf, after, before = np.zeros((3, *times.shape), dtype=np.int32)
     data = Dataset(
         np.ascontiguousarray(state, dtype=np.int32),
         label.astype(np.int32),
         np.zeros_like(nodes.count),
+        present,
         below,
         above,
         n_below,
@@ -274,6 +276,7 @@ def compared(instance: Instance, seed: int = 0) -> Verdict:
         verdict.violations.append("the search returns what it has")
         return verdict
     verdict.consistent = found.status == "consistent"
+    _expect_residual(verdict, found, problem)
     _expect_certain(verdict, found, instance, times)
     _expect_enumerated(verdict, instance, groups, seed)
     return verdict
@@ -284,13 +287,30 @@ def _expect_truth(verdict: Verdict, problem: NumericProblem, instance: Instance)
     state = problem.states.of_rows(instance.rows)
     verdict.expect(bool((state >= 0).all()), "each true value is in a state")
     if (state >= 0).all():
-        data = filled(problem, state, instance.labels)
-        counts, splits = missed(problem.nodes, attributes_of(problem.states), data)
+        counts, splits = _missed_by(problem, state, instance.labels)
         verdict.expect(counts == 0, "the truth misses no count")
         verdict.expect(splits == 0, "the truth contradicts no split")
     for column, values in problem.told.items():
         verdict.told_values += len(values)
         verdict.expect(bool(np.isin(values, instance.rows[:, column]).all()), "told values occur")
+
+
+def _missed_by(problem: NumericProblem, state: IntArray, label: IntArray) -> tuple[int, int]:
+    """Return how many counts, and how many splits, a dataset misses."""
+    counts, splits = missed(problem.nodes, attributes_of(problem.states), filled(problem, state, label))
+    return int(counts), int(splits)
+
+
+def _expect_residual(verdict: Verdict, found: Reconstruction, problem: NumericProblem) -> None:
+    """Expect that the rows that are said to be consistent, or nearly, miss as much as is said."""
+    if found.consistent is None or found.labels is None:
+        return
+    state = problem.states.of_rows(found.consistent)
+    missing = None
+    if (state >= 0).all():
+        counts, splits = _missed_by(problem, state, found.labels)
+        missing = counts if problem.rows_identified else counts + splits
+    verdict.expect(missing == found.residual, "the rows returned miss as much as is said")
 
 
 def _expect_bounds(verdict: Verdict, bounds: Bounds, instance: Instance, times: IntArray) -> None:

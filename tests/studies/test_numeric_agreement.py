@@ -32,6 +32,11 @@ def test_nothing_that_is_held_to_be_exact_is_wrong(instances):
         assert sum(getattr(verdict, figure) for verdict in verdicts) > 0
 
 
+@pytest.mark.parametrize("seed", [[1, 26], [1, 221], [5, 11]])
+def test_a_value_between_the_decimals_that_all_told_ones_are_is_not_held_to_be_impossible(seed):
+    assert compared(generated(seed)).violations == []
+
+
 def test_instances_are_of_many_kinds_and_the_same_for_a_seed(instances):
     kinds = {instance.forest.kind for instance in instances}
     attributes = [attribute for instance in instances for attribute in instance.domain.attributes]

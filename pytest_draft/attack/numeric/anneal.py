@@ -2,7 +2,7 @@
 
 The energy of a dataset is, summed over the nodes of all trees (`Nodes`):
 
-- how far the counts by class lie from the published ones, weighted by `Nodes.weight`;
+- how far the counts by class, and of different rows, lie from the published ones, weighted by `Nodes.weight`;
 - `Nodes.penalty` where the nearest values on both sides of a best split cannot have its threshold as their midpoint;
 - `Nodes.penalty` for each row outside the node's decoded extremes, and for each extreme that no row takes.
 
@@ -48,6 +48,8 @@ class Nodes(NamedTuple):
         States of the decoded extremes of the tested attribute; -1 where unknown.
     weight : ndarray of float64, shape (n_nodes,)
     count : ndarray of int32, shape (n_nodes, n_classes)
+    distinct : ndarray of int32, shape (n_nodes,)
+        How many different rows reach a node; -1 at the first where that says nothing that `count` doesn't.
     """
 
     root: Int32
@@ -62,6 +64,7 @@ class Nodes(NamedTuple):
     highest: Int32
     weight: Float64
     count: Int32  # type: ignore[assignment]
+    distinct: Int32
 
     def __repr__(self) -> str:
         return f"Nodes({len(self.left)} nodes of {len(self.root) - 1} trees)"
@@ -122,6 +125,8 @@ class Dataset(NamedTuple):
     label : ndarray of int32, shape (n_rows,)
     found : ndarray of int32, shape (n_nodes, n_classes)
         Draws of each class that reach a node.
+    present : ndarray of int32, shape (n_nodes,)
+        Rows that reach it.
     below, above : ndarray of int32, shape (n_nodes,)
         Nearest states on both sides of a best split.
     n_below, n_above : ndarray of int32, shape (n_nodes,)
@@ -138,6 +143,7 @@ class Dataset(NamedTuple):
     state: Int32
     label: Int32
     found: Int32
+    present: Int32
     below: Int32
     above: Int32
     n_below: Int32
@@ -217,6 +223,7 @@ def put(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # n
     highest = nodes.highest
     missing = attributes.missing
     state, found, below, above = data.state, data.found, data.below, data.above
+    present = data.present
     n_below, n_above, at_leaf, first = data.n_below, data.n_above, data.leaf, data.first
     after, before = data.after, data.before
     label = data.label[k]
@@ -227,6 +234,7 @@ def put(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # n
         v = root[t]
         while True:
             found[v, label] += m
+            present[v] += 1
             if left[v] < 0:
                 break
             a = attribute[v]
@@ -265,6 +273,7 @@ def take(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # 
     highest = nodes.highest
     missing = attributes.missing
     state, found, below, above = data.state, data.found, data.below, data.above
+    present = data.present
     n_below, n_above, at_leaf, first = data.n_below, data.n_above, data.leaf, data.first
     after, before = data.after, data.before
     label = data.label[k]
@@ -283,6 +292,7 @@ def take(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # 
         v = root[t]
         while True:
             found[v, label] -= m
+            present[v] -= 1
             if left[v] < 0:
                 break
             a = attribute[v]
@@ -332,24 +342,26 @@ def _look_again(nodes, attributes, data, t, v, left):  # type: ignore[no-untyped
 
 
 @_compiled
-def _trace(t, k, state, nodes, attributes, on_path, path, n_path):  # type: ignore[no-untyped-def]
-    """Note the first node of each attribute on a row's way through a tree."""
+def _trace(k, changed, times, state, nodes, attributes, on_path, path, n_path):  # type: ignore[no-untyped-def]
+    """Note the first node of each attribute on a row's way through each tree; only where a changed one was tested."""
     root, left, right, attribute = nodes.root, nodes.left, nodes.right, nodes.attribute
     cut, missing_left = nodes.cut, nodes.missing_left
     missing = attributes.missing
-    for i in range(n_path[t]):
-        on_path[path[t, i], t] = NONE
-    n = 0
-    v = root[t]
-    while left[v] >= 0:
-        a = attribute[v]
-        if on_path[a, t] == NONE:
-            on_path[a, t] = v
-            path[t, n] = a
-            n += 1
-        goes_left = _goes_left(cut[v], state[k, a], missing[a], missing_left[v])
-        v = left[v] if goes_left else right[v]
-    n_path[t] = n
+    for t in range(len(root) - 1):
+        if changed != NONE and on_path[changed, t] == NONE:
+            continue
+        for i in range(n_path[t]):
+            on_path[path[t, i], t] = NONE
+        n = 0
+        v = root[t]
+        while times[t, k] > 0 and left[v] >= 0:
+            a = attribute[v]
+            if on_path[a, t] == NONE:
+                on_path[a, t] = v
+                path[t, n] = a
+                n += 1
+            v = left[v] if _goes_left(cut[v], state[k, a], missing[a], missing_left[v]) else right[v]
+        n_path[t] = n
 
 
 @_compiled
@@ -383,54 +395,60 @@ def _add_split_costs(  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _costs_from(  # type: ignore[no-untyped-def]
-    v, low, high, only, a, m, label, penalty, row, change, stack, costs,
-    left, right, attribute, cut, missing_left, twice, lowest, highest, weight, count,
-    start, value_low, value_high, missing, one_hot, found, below, above, n_below, n_above,
+def _add_costs(  # type: ignore[no-untyped-def]
+    first, last, only, a, k, times, on_path, label, penalty, row, change, stack, costs,
+    left, right, attribute, cut, missing_left, twice, lowest, highest, weight, count, distinct,
+    start, value_low, value_high, missing, one_hot, found, present, below, above, n_below, n_above,
 ):  # fmt: skip
-    """Add, from a node down, what each state of an attribute from `low` to `high` costs in one tree.
+    """Add what each state of an attribute from `first` to `last` costs, in each tree from where it is first tested.
 
-    It is added to `change`: how much more a state costs than the one before. With `only` these are the one state `low`:
-    a column of a one-hot group, or a missing value.
+    It is added to `change`: how much more a state costs than the one before. With `only` these are the one state
+    `first`: a column of a one-hot group, or a missing value.
     """
-    stack[0, 0], stack[0, 1], stack[0, 2] = v, low, high
-    costs[0] = 0.0
-    depth = 1
-    while depth > 0:
-        depth -= 1
-        v, low, high, so_far = stack[depth, 0], stack[depth, 1], stack[depth, 2], costs[depth]
-        while True:
-            lacks = found[v, label] - count[v, label]
-            so_far += weight[v] * (abs(lacks + m) - abs(lacks))
-            if left[v] < 0:
-                break
-            b = attribute[v]
-            if b == a and not only:
-                if penalty > 0:
-                    _add_split_costs(
-                        low, high, penalty, change, cut[v], twice[v], below[v], above[v], n_below[v], n_above[v],
-                        lowest[v], highest[v], start[a], value_low, value_high,
+    for t in range(on_path.shape[1]):
+        if on_path[a, t] == NONE:
+            continue
+        m = times[t, k]
+        stack[0, 0], stack[0, 1], stack[0, 2] = on_path[a, t], first, last
+        costs[0] = 0.0
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            v, low, high, so_far = stack[depth, 0], stack[depth, 1], stack[depth, 2], costs[depth]
+            while True:
+                lacks = found[v, label] - count[v, label]
+                so_far += weight[v] * (abs(lacks + m) - abs(lacks))
+                if distinct[0] >= 0:
+                    so_far += weight[v] if present[v] >= distinct[v] else -weight[v]
+                if left[v] < 0:
+                    break
+                b = attribute[v]
+                if b == a and not only:
+                    if penalty > 0:
+                        _add_split_costs(
+                            low, high, penalty, change, cut[v], twice[v], below[v], above[v], n_below[v], n_above[v],
+                            lowest[v], highest[v], start[a], value_low, value_high,
+                        )  # fmt: skip
+                    if high <= cut[v]:
+                        v = left[v]
+                    elif low > cut[v]:
+                        v = right[v]
+                    else:
+                        stack[depth, 0], stack[depth, 1], stack[depth, 2] = right[v], cut[v] + 1, high
+                        costs[depth] = so_far
+                        depth += 1
+                        high = cut[v]
+                        v = left[v]
+                    continue
+                s = low if b == a else row[b]
+                if penalty > 0 and not one_hot[b] and s != missing[b]:
+                    so_far += penalty * _split_cost(
+                        s, cut[v], twice[v], below[v], above[v], n_below[v], n_above[v], lowest[v], highest[v],
+                        start[b], value_low, value_high,
                     )  # fmt: skip
-                if high <= cut[v]:
-                    v = left[v]
-                elif low > cut[v]:
-                    v = right[v]
-                else:
-                    stack[depth, 0], stack[depth, 1], stack[depth, 2] = right[v], cut[v] + 1, high
-                    costs[depth] = so_far
-                    depth += 1
-                    high = cut[v]
-                    v = left[v]
-                continue
-            s = low if b == a else row[b]
-            if penalty > 0 and not one_hot[b] and s != missing[b]:
-                so_far += penalty * _split_cost(
-                    s, cut[v], twice[v], below[v], above[v], n_below[v], n_above[v], lowest[v], highest[v],
-                    start[b], value_low, value_high,
-                )  # fmt: skip
-            v = left[v] if _goes_left(cut[v], s, missing[b], missing_left[v]) else right[v]
-        change[low] += so_far
-        change[high + 1] -= so_far
+                v = left[v] if _goes_left(cut[v], s, missing[b], missing_left[v]) else right[v]
+            change[low] += so_far
+            change[high + 1] -= so_far
 
 
 @_compiled
@@ -471,9 +489,9 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
     penalty : float
         Of a split that the rows contradict; 0 leaves these out.
     """
-    root, left, right, _, attribute, cut, missing_left, twice, lowest, highest, weight, count = nodes
+    root, left, right, _, attribute, cut, missing_left, twice, lowest, highest, weight, count, distinct = nodes
     start, value_low, value_high, log_prior, one_hot, missing, score = attributes
-    state, label_of, found, below, above, n_below, n_above = data[:7]
+    state, label_of, found, present, below, above, n_below, n_above = data[:8]
     random = data.random
     n_attributes, n_trees, n_classes = len(start) - 1, len(root) - 1, count.shape[1]
     most, deepest = n_classes, 0
@@ -488,13 +506,7 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
     path, n_path = np.empty((n_trees, n_attributes), np.int32), np.zeros(n_trees, np.int32)
     for k in rows:
         take(nodes, attributes, data, times, k)
-        for t in range(n_trees):
-            if times[t, k] > 0:
-                _trace(t, k, state, nodes, attributes, on_path, path, n_path)
-            else:
-                for i in range(n_path[t]):
-                    on_path[path[t, i], t] = NONE
-                n_path[t] = 0
+        _trace(k, NONE, times, state, nodes, attributes, on_path, path, n_path)
         row = state[k]
         if not fixed_label:
             cost[:n_classes] = 0.0
@@ -533,24 +545,19 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
                 for s in range(n_states):
                     away = (score[first + s] - mean) / copula.deviation[a]
                     cost[s] += temperature * copula.strength * 0.5 * away * away
-            for t in range(n_trees):
-                v = on_path[a, t]
-                if v == NONE:
-                    continue
-                m = times[t, k]
-                n_ranged = 0 if one_hot[a] else n_states - (missing[a] >= 0)
-                if n_ranged:
-                    _costs_from(
-                        v, 0, n_ranged - 1, False, a, m, label, penalty, row, change, stack, costs,
-                        left, right, attribute, cut, missing_left, twice, lowest, highest, weight, count,
-                        start, value_low, value_high, missing, one_hot, found, below, above, n_below, n_above,
-                    )  # fmt: skip
-                for s in range(n_ranged, n_states):
-                    _costs_from(
-                        v, s, s, True, a, m, label, penalty, row, change, stack, costs,
-                        left, right, attribute, cut, missing_left, twice, lowest, highest, weight, count,
-                        start, value_low, value_high, missing, one_hot, found, below, above, n_below, n_above,
-                    )  # fmt: skip
+            n_ranged = 0 if one_hot[a] else n_states - (missing[a] >= 0)
+            if n_ranged:
+                _add_costs(
+                    0, n_ranged - 1, False, a, k, times, on_path, label, penalty, row, change, stack, costs,
+                    left, right, attribute, cut, missing_left, twice, lowest, highest, weight, count, distinct,
+                    start, value_low, value_high, missing, one_hot, found, present, below, above, n_below, n_above,
+                )  # fmt: skip
+            for s in range(n_ranged, n_states):
+                _add_costs(
+                    s, s, True, a, k, times, on_path, label, penalty, row, change, stack, costs,
+                    left, right, attribute, cut, missing_left, twice, lowest, highest, weight, count, distinct,
+                    start, value_low, value_high, missing, one_hot, found, present, below, above, n_below, n_above,
+                )  # fmt: skip
             level = 0.0
             for s in range(n_states):
                 level += change[s]
@@ -558,16 +565,14 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
             new = _draw(random, cost, n_states, temperature)
             if new != row[a]:
                 row[a] = new
-                for t in range(n_trees):
-                    if on_path[a, t] != NONE:
-                        _trace(t, k, state, nodes, attributes, on_path, path, n_path)
+                _trace(k, a, times, state, nodes, attributes, on_path, path, n_path)
         put(nodes, attributes, data, times, k)
 
 
 @_compiled
 def fill(nodes, attributes, data, times):  # type: ignore[no-untyped-def]
     """Put all rows in, from nothing."""
-    data.found[:] = 0
+    data.found[:], data.present[:] = 0, 0
     data.below[:], data.above[:] = NONE, FAR
     data.n_below[:], data.n_above[:] = 0, 0
     data.first[:], data.leaf[:] = NONE, NONE
@@ -576,7 +581,7 @@ def fill(nodes, attributes, data, times):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def missed(nodes, attributes, data):  # type: ignore[no-untyped-def]
+def missed(nodes, attributes, data):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Return what a dataset misses: counts at leaves, and splits that it contradicts."""
     counts, splits = 0, 0
     for t in range(len(nodes.root) - 1):
@@ -584,6 +589,8 @@ def missed(nodes, attributes, data):  # type: ignore[no-untyped-def]
             if nodes.left[v] < 0:
                 for c in range(nodes.count.shape[1]):
                     counts += abs(data.found[v, c] - nodes.count[v, c])
+                if nodes.distinct[0] >= 0:
+                    counts += abs(data.present[v] - nodes.distinct[v])
                 continue
             a = nodes.attribute[v]
             if not np.isnan(nodes.twice[v]):
@@ -616,11 +623,11 @@ def _cost_of(nodes, attributes, data, times, k, penalty):  # type: ignore[no-unt
     """What a row that is out would add to the energy."""
     root, left, right, attribute = nodes.root, nodes.left, nodes.right, nodes.attribute
     cut, missing_left, twice, lowest = nodes.cut, nodes.missing_left, nodes.twice, nodes.lowest
-    highest, weight, count = nodes.highest, nodes.weight, nodes.count
+    highest, weight, count, distinct = nodes.highest, nodes.weight, nodes.count, nodes.distinct
     start, value_low, value_high, one_hot = attributes.start, attributes.low, attributes.high, attributes.one_hot
     missing = attributes.missing
     state, found, below, above = data.state, data.found, data.below, data.above
-    n_below, n_above = data.n_below, data.n_above
+    present, n_below, n_above = data.present, data.n_below, data.n_above
     cost = 0.0
     label = data.label[k]
     for t in range(len(root) - 1):
@@ -631,6 +638,8 @@ def _cost_of(nodes, attributes, data, times, k, penalty):  # type: ignore[no-unt
         while True:
             lacks = found[v, label] - count[v, label]
             cost += weight[v] * (abs(lacks + m) - abs(lacks))
+            if distinct[0] >= 0:
+                cost += weight[v] if present[v] >= distinct[v] else -weight[v]
             if left[v] < 0:
                 break
             a = attribute[v]

@@ -39,7 +39,7 @@ class Prior:
     base : tuple of ndarray of float64
         By attribute: the probability of each state before anything is learnt.
     smooth : tuple of bool
-        By attribute: whether neighbouring states are about as likely.
+        By attribute: whether neighbouring states are about as likely, in proportion to `base`.
     """
 
     strength: float
@@ -68,7 +68,8 @@ class Prior:
             here = slice(attributes.start[a], attributes.start[a + 1])
             share = np.bincount(data.state[:, a], minlength=len(base)) + _PSEUDO * n_rows * base
             if self.smooth[a]:
-                share = _smoothed(share, max(1, len(share) // _SMOOTHED))
+                width = max(1, len(share) // _SMOOTHED)
+                share = base * _smoothed(share, width) / _smoothed(base, width)
             share = share / share.sum()
             score[here] = norm.ppf(np.clip(np.cumsum(share) - share / 2, 1e-6, 1 - 1e-6))
             log_prior[here] = np.log(np.maximum(share, 1e-12))

@@ -1,8 +1,9 @@
 """The attack on numeric and mixed data: in goes a `NumericProblem`, out comes a `Reconstruction`.
 
 Several chains anneal from random starts (`anneal`), each with a prior that it learns on the way (`prior`); what they
-visit when they are cold are samples, and the guess is their median. How strong the prior is, is chosen by the file
-itself: by how well short runs foresee the counts of trees that they were not shown.
+visit when they are cold are samples, and the guess is the dataset that is closest to all of them. How strong the prior
+is, is chosen by the file itself: by how well short runs foresee the counts of trees that they were not shown. Where a
+regressor's targets tell which row is in which leaf, there is nothing to search: the guess follows from `Bounds`.
 """
 
 from __future__ import annotations
@@ -34,23 +35,18 @@ BoolArray = NDArray[np.bool_]
 STRENGTHS = (0.0, 0.5, 1.0)
 """Powers of the prior that are tried."""
 
-_FEW, _MANY = 2, 24
-_SWEEPS_A_CHAIN = 40
-_PILOT_SHARE = 0.12
-_HELD_OUT = 5
-_LEAST_TREES = 10
-_HALF, _COLD = 0.5, 0.85
+_FEW, _MANY, _SWEEPS_A_CHAIN = 2, 24, 40
+_PILOT_SHARE, _ANNEAL_SHARE = 0.12, 0.96
+_HELD_OUT, _LEAST_TREES = 5, 10  # every fifth tree is hidden, of so many at least
 _HOTTEST, _COLDEST = 3.0, 0.3
-_PENALTY = {True: 1.0, False: 2.0}
-_EXCHANGES = 3
-_SAMPLES = 20
-_TOGETHER = 40
-_MOST_ALIGNED = 1_000
-_ROUNDS = 3
-_SLICE = 0.2
-_ANNEAL_SHARE = 0.96
-_NOT_TOLD = 0.02
-_SECONDS_A_WALK, _SECONDS_AN_EXCHANGE = 1e-7, 1.8e-7
+_BY_COUNTS, _HALF, _COLD = 0.1, 0.5, 0.85  # shares of an annealing: splits count, the best is kept, samples are drawn
+_OF_MIDPOINTS, _OF_EXTREMES = 1.0, 2.0
+_EXCHANGES = 3  # tried for each row in a sweep
+_SAMPLES, _TOGETHER = 20, 40  # kept of a chain that misses nothing, and of all chains in all
+_MOST_ALIGNED, _ROUNDS = 1_000, 3
+_SLICE = 0.2  # seconds between two looks at the clock
+_NOT_TOLD = 0.02  # how likely a state between decimals or decoded values is, where one of these is 1
+_SECONDS_A_WALK, _SECONDS_AN_EXCHANGE = 5e-8, 1.8e-7
 
 
 @dataclass(frozen=True)
@@ -105,7 +101,7 @@ class _Chain:
                     return
                 if self.best is not None and self.best[0] == 0:
                     share = max(share, _COLD)
-                self._step(order[first : first + chunk], _temperature(share))
+                self._step(order[first : first + chunk], _temperature(share), self._penalty(share))
                 done = len(order[first : first + chunk]) / len(rows)
                 self.spent += unit * done
                 self.sweeps += done
@@ -121,8 +117,14 @@ class _Chain:
                 if self.best is not None and self.best[0] == 0 and len(self.samples) >= _SAMPLES:
                     return
 
-    def _step(self, rows: IntArray, temperature: float) -> None:
-        problem, penalty = self.problem, _PENALTY[self.problem.extremes is None]
+    def _penalty(self, share: float) -> float:
+        """Return what a contradicted split costs: at first nothing: it would keep rows from where they count."""
+        if share < _BY_COUNTS:
+            return 0.0
+        return _OF_MIDPOINTS if self.problem.extremes is None else _OF_EXTREMES
+
+    def _step(self, rows: IntArray, temperature: float, penalty: float) -> None:
+        problem = self.problem
         sweep(
             self.nodes,
             self.attributes,
@@ -135,10 +137,21 @@ class _Chain:
             temperature,
             penalty,
         )
-        others = self.rng.integers(problem.n_unknown, size=_EXCHANGES * len(rows))
-        pairs = np.stack([np.tile(rows, _EXCHANGES), others], axis=1)
         if problem.ordered and not self.known.any():
+            pairs = self._pairs(np.tile(rows, _EXCHANGES))
             exchange(self.nodes, self.attributes, self.data, problem.times, pairs, temperature, penalty)
+
+    def _pairs(self, rows: IntArray) -> IntArray:
+        """Return each row beside another drawn at random: of the same label, where labels are not searched for."""
+        label = np.zeros_like(self.data.label)
+        if self.problem.label_known:
+            label = self.data.label
+        order = np.argsort(label, kind="stable")
+        size = np.bincount(label)
+        first = np.cumsum(size) - size
+        of_row = label[rows]
+        place = first[of_row] + (self.rng.random(len(rows)) * size[of_row]).astype(np.int64)
+        return np.stack([rows, order[place]], axis=1)
 
     def _keep_best(self) -> None:
         lacks = sum(missed(self.nodes, self.attributes, self.data))
@@ -164,7 +177,8 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
     Returns
     -------
     Reconstruction
-        ``consistent`` where nothing is missed: no count, no midpoint, no extreme; else ``not converged``.
+        ``consistent`` where nothing is missed: no count, no midpoint, no extreme; else ``not converged``. Of a
+        regressor whose rows are identified, the residual is that of the counts alone.
 
     Raises
     ------
@@ -187,7 +201,7 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
         raise OutOfTimeError
     prior = _prior(problem)
     with search.clock("compile"):
-        _Chain(problem, problem.nodes, prior, [search.seed, 20])._step(np.arange(1), 1.0)
+        _Chain(problem, problem.nodes, prior, [search.seed, 20])._step(np.arange(1), 1.0, 1.0)
     with search.clock("pilot"):
         strength, n_chains = _pilot(problem, prior, search)
     prior = replace(prior, strength=strength)
@@ -216,7 +230,7 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
     return Reconstruction(
         status="consistent" if residual == 0 else "not converged",
         rows=guess,
-        consistent=_rows(problem, _middle(problem, state[:n])),
+        consistent=_rows(problem, _guessed(problem, state[:n])),
         labels=label[:n].astype(np.int64),
         cells=None,
         free=free,
@@ -241,20 +255,30 @@ def _from_bounds(problem: NumericProblem, bounds: Bounds, seen: BoolArray, figur
             middle[:, a] = np.clip(problem.states.rounded(a, (low + high) / 2), low, high)
     rows = _rows(problem, middle)
     whole = np.ptp(np.stack([bounds.lower, bounds.upper]), axis=0) == problem.domain.ranges
+    residual = _missed_counts(problem, rows)
     return Reconstruction(
-        status="consistent",
+        status="not converged" if residual else "consistent",
         rows=rows,
         consistent=rows,
         labels=problem.label.astype(np.int64),
         cells=None,
         free=_by_attribute(problem, whole) & (problem.states.n_states > 1),
         ordered=problem.ordered,
-        residual=0,
+        residual=residual,
         seen=seen,
         certain=_by_attribute(problem, bounds.certain),
         told_values=problem.told or None,
         statistics=figures,
     )
+
+
+def _missed_counts(problem: NumericProblem, rows: NDArray[np.float32]) -> int:
+    """Return how far rows are from the counts at the leaves."""
+    attributes = attributes_of(problem.states)
+    data = _start(problem, _prior(problem), np.random.default_rng(0))
+    data.state[:] = np.maximum(problem.states.of_rows(rows), 0)
+    fill(problem.nodes, attributes, data, problem.times)
+    return int(missed(problem.nodes, attributes, data)[0])
 
 
 def _by_attribute(problem: NumericProblem, of_column: BoolArray) -> BoolArray:
@@ -282,8 +306,8 @@ def _pilot(problem: NumericProblem, prior: Prior, search: Search) -> tuple[float
     """Return the strength with which short runs best foresee the counts of hidden trees, and how many chains to run.
 
     Several chains that are cooled fast have a better median than few that are cooled slowly: on breast cancer, 100
-    rows, 8 chains of 60 sweeps came to .118, single ones of 60 to .125 and of 1,500 to .124. Where extremes were decoded,
-    the rows are nearly determined, and it is the other way round: on iris, 400 sweeps came to .009, 53 to .035.
+    rows, 8 chains of 60 sweeps came to .118, single ones of 60 to .125 and of 1,500 to .124. Where extremes were
+    decoded, rows are nearly determined, and it is the other way round: on iris, 400 sweeps came to .009, 53 to .035.
     """
     n_trees = len(problem.nodes.root) - 1
     box = search.timebox
@@ -340,11 +364,14 @@ def _prior(problem: NumericProblem) -> Prior:
     base, smooth = [], []
     for a, attribute in enumerate(problem.domain.attributes):
         share = np.ones(problem.states.n_states[a])
-        if attribute.kind == "numeric" and not attribute.missing:
-            inside = np.searchsorted(problem.states.cuts[a], problem.states.high[a], side="left")
-            share = 1 / np.bincount(inside)[inside]
-            if attribute.columns[0] in problem.told:
-                share = np.where(problem.states.low[a] == problem.states.high[a], 1.0, _NOT_TOLD)
+        if attribute.kind == "numeric":
+            low, high = problem.states.low[a], problem.states.high[a]
+            point = low == high
+            if attribute.columns[0] not in problem.told:
+                inside = np.searchsorted(problem.states.cuts[a], high, side="left")
+                share /= np.bincount(inside, point if point.any() else None, len(inside) + 1)[inside].clip(1)
+            if point.any():
+                share[~point & ~np.isnan(low)] = _NOT_TOLD
         base.append(share / share.sum())
         smooth.append(attribute.kind == "numeric" and not attribute.missing)
     return Prior(0.0, tuple(base), tuple(smooth))
@@ -363,12 +390,12 @@ def _start(problem: NumericProblem, prior: Prior, rng: np.random.Generator) -> D
         state[:, a] = rng.choice(len(base), n_rows, p=base)
     state = np.where(problem.state >= 0, problem.state, state)
     n_nodes, times = len(problem.nodes.left), problem.times
-    below, above, n_below, n_above, first = np.zeros((5, n_nodes), dtype=np.int32)
+    present, below, above, n_below, n_above, first = np.zeros((6, n_nodes), dtype=np.int32)
     leaf, after, before = np.zeros((3, *times.shape), dtype=np.int32)
     seed = rng.integers(2**63, size=1).astype(np.uint64)
     found = np.zeros_like(problem.nodes.count)
     label = problem.label.copy()
-    return Dataset(state, label, found, below, above, n_below, n_above, leaf, first, after, before, seed)
+    return Dataset(state, label, found, present, below, above, n_below, n_above, leaf, first, after, before, seed)
 
 
 def _units_of_a_sweep(problem: NumericProblem) -> float:
@@ -392,11 +419,12 @@ def _agreed(
 
     The error is measured after a matching, so that the median of what each row was is not the best guess: it draws
     rows together. Each round matches every sample to the guess, and takes the median of what was matched to each row.
-    Of very many rows, each is taken for itself; where nothing tells them apart, of the best chain only. Where several
+    Of very many rows, or such that the adversary knows something of, each is taken for itself; where nothing tells them
+    apart, of the best chain only. Where several
     rows are in one interval, they are spread over it: all in its middle would be farther away.
     """
     n = problem.n_unknown
-    together = n <= _MOST_ALIGNED
+    together = n <= _MOST_ALIGNED and not (problem.state[:n] >= 0).any()
     drawn = []
     for chain in chains:
         if chain is best or problem.ordered or together:
@@ -407,16 +435,23 @@ def _agreed(
         place = _scaled(problem, guess)
         partner = [linear_sum_assignment(cdist(place, _scaled(problem, one), "cityblock"))[1] for one in drawn]
         guess = _median(problem, [one[of_row] for one, of_row in zip(drawn, partner, strict=True)])
+    for a, attribute in enumerate(problem.domain.attributes):
+        if attribute.kind != "one-hot":
+            guess[:, a] = problem.states.rounded(a, guess[:, a])
     return _rows(problem, guess), len(drawn)
 
 
 def _median(problem: NumericProblem, drawn: Sequence[FloatArray]) -> FloatArray:
-    """Return the median of each attribute of each row; the commonest value where it has no order."""
+    """Return the median of each attribute of each row, missing where it mostly is; without an order the commonest."""
     middle = np.empty_like(drawn[0])
     for a, attribute in enumerate(problem.domain.attributes):
         of_attribute = np.stack([values[:, a] for values in drawn])
-        has_order = attribute.kind in ("numeric", "ordinal") and not attribute.missing
-        middle[:, a] = np.median(of_attribute, axis=0) if has_order else _commonest(of_attribute)
+        if attribute.kind not in ("numeric", "ordinal"):
+            middle[:, a] = _commonest(of_attribute)
+            continue
+        missing = np.isnan(of_attribute).mean(axis=0) > 0.5
+        middle[~missing, a] = np.nanmedian(of_attribute[:, ~missing], axis=0)
+        middle[missing, a] = np.nan
     return middle
 
 
@@ -457,13 +492,21 @@ def _spread(problem: NumericProblem, state: Int32, rng: np.random.Generator) -> 
     return values
 
 
-def _rows(problem: NumericProblem, middle: FloatArray) -> NDArray[np.float32]:
-    """Return encoded rows; values that are multiples of a step are rounded to it."""
-    rows = np.zeros((len(middle), problem.domain.n_columns), dtype=np.float32)
+def _guessed(problem: NumericProblem, state: Int32) -> FloatArray:
+    """Return a value that each state holds, shape (n_rows, n_attributes)."""
+    values = _middle(problem, state)
     for a, attribute in enumerate(problem.domain.attributes):
-        value = middle[:, a]
+        if attribute.kind == "numeric":
+            values[:, a] = problem.states.guess(a, state[:, a].astype(np.int64))
+    return values
+
+
+def _rows(problem: NumericProblem, values: FloatArray) -> NDArray[np.float32]:
+    """Return encoded rows; of a one-hot group, the value is the column's position."""
+    rows = np.zeros((len(values), problem.domain.n_columns), dtype=np.float32)
+    for a, attribute in enumerate(problem.domain.attributes):
         if attribute.kind == "one-hot":
-            rows[np.arange(len(rows)), np.array(attribute.columns)[value.astype(np.int64)]] = 1
-            continue
-        rows[:, attribute.columns[0]] = problem.states.rounded(a, value)
+            rows[np.arange(len(rows)), np.array(attribute.columns)[values[:, a].astype(np.int64)]] = 1
+        else:
+            rows[:, attribute.columns[0]] = values[:, a]
     return rows

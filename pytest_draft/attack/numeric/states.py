@@ -180,17 +180,12 @@ def _numeric_states(
     """Return the bounds of a numeric attribute's states."""
     least, most = float(np.float32(attribute.low)), float(np.float32(attribute.high))
     inside = thresholds[(thresholds >= least) & (thresholds < most)]
-    below = _float32_at_most(inside)
+    below = np.unique(_float32_at_most(inside))
     top = np.append(below, most)
     bottom = np.insert(np.nextafter(below.astype(np.float32), np.float32(np.inf)).astype(np.float64), 0, least)
     if not np.isnan(step) and (most - least) / step < MOST_POINTS:
         points = np.float32(np.arange(np.rint(least / step), np.rint(most / step) + 1) * step).astype(np.float64)
-        points = np.unique(np.clip(points, least, most))
-        held = np.searchsorted(bottom, points, side="right") - 1
-        empty = np.setdiff1d(np.arange(len(bottom)), held)
-        bottom, top = np.concatenate([points, bottom[empty]]), np.concatenate([points, top[empty]])
-        order = np.argsort(bottom)
-        bottom, top = bottom[order], top[order]
+        known = np.concatenate([known, np.clip(points, least, most)])
     known = np.unique(known[(known >= least) & (known <= most)])
     for value in known:
         place = int(np.searchsorted(bottom, value, side="right")) - 1
@@ -260,6 +255,7 @@ def nodes_of(
         position[list(attribute.columns)] = np.arange(len(attribute.columns))
     grouped = np.array([attribute.kind == "one-hot" for attribute in states.domain.attributes])
     best = thresholds_are_midpoints(forest)
+    told_apart = forest.bootstrap or forest.row_times is not None
     parts: dict[str, list[NDArray[np.generic]]] = {field: [] for field in Nodes._fields}
     offset = 0
     for t, tree in enumerate(forest.trees):
@@ -294,6 +290,7 @@ def nodes_of(
         parts["highest"].append(highest)
         parts["weight"].append(np.where(inner, INNER_WEIGHT, 1.0))
         parts["count"].append(forest.counts(t)[order])
+        parts["distinct"].append(tree.n_distinct[order] if told_apart else np.full(len(order), -1))
         offset += len(order)
     parts["root"].append(np.array([offset]))
     kinds = {"missing_left": np.bool_, "twice": np.float64, "weight": np.float64}

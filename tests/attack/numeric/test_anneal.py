@@ -67,7 +67,7 @@ def reaching(problem, state, times, t):
 
 
 def terms(problem, state, label, times):
-    """Return by node how far the counts are off, and how many things speak against its split."""
+    """Return by node how far counts and number of different rows are off, and how much speaks against its split."""
     nodes, attributes = problem.nodes, attributes_of(problem.states)
     off, against = np.zeros(len(nodes.left)), np.zeros(len(nodes.left))
     for t in range(len(nodes.root) - 1):
@@ -75,6 +75,8 @@ def terms(problem, state, label, times):
         for v, rows in enumerate(reach, nodes.root[t]):
             count = np.bincount(label[rows], weights=times[t, rows], minlength=problem.n_classes)
             off[v] = np.abs(count - nodes.count[v]).sum()
+            if nodes.distinct[v] >= 0:
+                off[v] += abs(rows.sum() - nodes.distinct[v])
             a = nodes.attribute[v]
             if nodes.left[v] < 0 or attributes.one_hot[a]:
                 continue
@@ -102,7 +104,7 @@ def energy(problem, state, label, times, penalty):
 def agrees(problem, data):
     """Return whether all that follows from a dataset's rows is as if they had just been put in."""
     fresh = filled(problem, data.state, data.label)
-    for field in ("found", "leaf"):
+    for field in ("found", "present", "leaf"):
         if (getattr(data, field) != getattr(fresh, field)).any():
             return False
     best = ~np.isnan(problem.nodes.twice)

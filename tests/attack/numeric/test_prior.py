@@ -12,14 +12,19 @@ from pytest_draft.attack.numeric.prior import SHRINKAGE, Prior
 SIZES = (8, 5, 3)  # two ordered attributes and a one-hot group
 
 
+def dataset(state, label):
+    """Return a dataset of which only the rows count."""
+    nothing = dict.fromkeys(Dataset._fields, np.zeros(1, np.int32))
+    return Dataset(**{**nothing, "state": np.asarray(state, np.int32), "label": np.asarray(label, np.int32)})
+
+
 def learnt(strength, state, label, smooth=(False, False, False), base=None):
     """Return attributes and copula that were learnt from states."""
     start = np.cumsum([0, *SIZES]).astype(np.int32)
     nothing = np.zeros(start[-1])
     one_hot, missing = np.array([False, False, True]), np.full(3, -1, np.int32)
     attributes = Attributes(start, nothing, nothing, nothing, one_hot, missing, nothing)
-    state = np.asarray(state, dtype=np.int32)
-    data = Dataset(state, np.asarray(label, np.int32), *[np.zeros(1, np.int32)] * 9, np.zeros(1, np.uint64))
+    data = dataset(state, label)
     base = tuple(np.full(size, 1 / size) for size in SIZES) if base is None else base
     return Prior(strength, base, smooth).learn(attributes, data, 2)
 
@@ -79,7 +84,7 @@ def test_where_neighbours_are_alike_what_is_common_makes_them_more_likely():
         start, nothing, nothing, nothing, np.array([False, False, True]), np.full(3, -1, np.int32), nothing
     )
     state[:, 0] = 40
-    data = Dataset(state.astype(np.int32), np.zeros(60, np.int32), *[np.zeros(1, np.int32)] * 9, np.zeros(1, np.uint64))
+    data = dataset(state, np.zeros(60))
 
     found = [Prior(1.0, base, (smooth, False, False)).learn(attributes, data, 2)[0] for smooth in (False, True)]
 

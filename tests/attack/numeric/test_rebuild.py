@@ -44,7 +44,7 @@ def forests(request, published):
         "bagging": RandomForestClassifier(12, random_state=0),
         "no bagging": RandomForestClassifier(12, bootstrap=False, random_state=0),
         "extra trees": ExtraTreesClassifier(12, random_state=0),
-        "shallow": RandomForestClassifier(5, max_depth=2, random_state=0),
+        "shallow": RandomForestClassifier(3, max_depth=2, random_state=0),
     }
     fitted = {name: published(model.fit(rows, labels), rows)[0] for name, model in models.items()}
     target = random.normal(size=len(rows))
@@ -71,7 +71,6 @@ def residual_of(problem, rows, labels):
 NAMES = ["bagging", "no bagging", "extra trees", "shallow", "regressor", "coarse regressor"]
 
 
-@pytest.mark.xfail(strict=False, reason="`consistent` is rounded to decimals out of its states, in rebuild._rows")
 @pytest.mark.parametrize("name", NAMES)
 def test_status_and_residual_are_those_of_the_rows_that_are_returned(forests, name):
     problem = posed(forests[name])
@@ -81,6 +80,7 @@ def test_status_and_residual_are_those_of_the_rows_that_are_returned(forests, na
     residual = residual_of(problem, found.consistent, found.labels)
     assert found.residual == residual
     assert found.status == ("consistent" if found.residual == 0 else "not converged")
+    assert found.cut_short or found.residual == 0
     assert found.ordered == (name not in ("no bagging", "extra trees"))
     assert found.rows.shape == people()[0].shape
     outside = people()[1].outside(found.rows.astype(float))

@@ -60,6 +60,20 @@ def test_each_float32_value_is_in_one_state_and_thresholds_part_no_state(publish
     assert ((states.low[0][held] <= between) & (between <= states.high[0][held])).all()
 
 
+def test_thresholds_that_float32_does_not_tell_apart_leave_no_empty_state_between_them(published):
+    values = 1e8 + np.append(np.random.default_rng(0).integers(0, 50, 40), [0, 50]) * 8
+    forest = forest_of(published, values, ExtraTreesClassifier(20, random_state=0))
+    low, high = values.min(), values.max()
+
+    states = states_of(forest, numeric(low, high), {})
+
+    cuts = thresholds_of(forest)[0]
+    assert states.n_states[0] < len(cuts)
+    assert (states.low[0] <= states.high[0]).all()
+    assert ((states.high[0] <= cuts[:, None]) | (states.low[0] > cuts[:, None])).all()
+    assert (states_holding(states, low + 8.0 * np.arange(51)) == 1).all()
+
+
 def test_told_values_are_states_of_their_own_and_the_others_stay_possible(published):
     values = np.float32(np.random.default_rng(0).normal(size=30)).astype(float)
     forest = forest_of(published, values, ExtraTreesClassifier(5, random_state=0))
@@ -93,6 +107,7 @@ def test_decimals_that_thresholds_show_are_states_each(published):
     own = states.holding(0, np.float32(values).astype(float))
     assert (own >= 0).all()
     assert (states.low[0][own] == states.high[0][own]).all()
+    assert (states_holding(states, values_between(0.0, 6.0)) == 1).all()
     assert np.allclose(states.rounded(0, np.array([0.31, 0.36])), [0.3, 0.4], rtol=1e-12)
     assert intervals.step[0] == states.step[0]
     assert len(intervals.low[0]) == len(thresholds_of(forest)[0]) + 1
@@ -201,7 +216,11 @@ def test_states_reach_the_leaves_and_counts_of_their_rows(published, name, gaps)
         place = np.argsort(order)
         reached = place[tree.leaves[leaf_positions(tree, np.ascontiguousarray(rows.T))]] + problem.nodes.root[t]
         assert (data.leaf[t] == np.where(times[t] > 0, reached, -1)).all()
-        assert (data.found[problem.nodes.root[t] : problem.nodes.root[t + 1]] == forest.counts(t)[order]).all()
+        here = slice(problem.nodes.root[t], problem.nodes.root[t + 1])
+        assert (data.found[here] == forest.counts(t)[order]).all()
+        assert (data.present[here] == tree.n_distinct[order]).all()
+        told = tree.n_distinct[order] if forest.bootstrap else -1
+        assert (problem.nodes.distinct[here] == told).all()
         assert (end[0], end[-1]) == (tree.n_nodes, tree.n_nodes)
 
 
