@@ -413,7 +413,7 @@ class _Steps:
         if numbered is None:
             reconstruction = self._kept(self._attack(forest, problem, search))
         else:
-            reconstruction = self._kept(numbered.decoded(reconstruct(problem, search)))
+            reconstruction = self._kept(numbered.decoded(reconstruct(problem, search), groups))
         if self.data is None:
             return
         identity = self._identified(forest, problem, self.data, reconstruction, is_numeric(domain))
@@ -508,7 +508,7 @@ class _Steps:
             )
         elif reconstruction.cut_short:
             self.reasons.append(
-                f"the attack was cut short after {limit}: not all of its chains have met every count and threshold, so "
+                f"the attack was cut short after {limit}: too few of its chains have met every count and threshold, so "
                 f"its error is only an upper bound; give it more with {remedy}"
             )
         self._evaluate(reconstruction, self.data, domain, identity)
@@ -616,7 +616,7 @@ class _Steps:
 
     def _limit(self) -> tuple[str, str]:
         """Say what the attack was limited by, and which option gives it more."""
-        if not self.attack_box.effort_left:
+        if self.case.effort is not None and not self.attack_box.clock_ended:
             return f"{self.case.effort:g} units of effort", "--draft-effort"
         share = f"{self.attack_box.seconds:g} s, its share of the time box of {self.case.seconds:g} s"
         return share, "--draft-budget"

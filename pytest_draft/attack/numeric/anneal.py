@@ -655,9 +655,10 @@ def _cost_of(nodes, attributes, data, times, k, penalty):  # type: ignore[no-unt
 
 
 @_compiled
-def _change_places(data, k, other):  # type: ignore[no-untyped-def]
+def _change_places(data, known, k, other):  # type: ignore[no-untyped-def]
     for a in range(data.state.shape[1]):
-        data.state[k, a], data.state[other, a] = data.state[other, a], data.state[k, a]
+        if not known[k, a] and not known[other, a]:
+            data.state[k, a], data.state[other, a] = data.state[other, a], data.state[k, a]
     data.label[k], data.label[other] = data.label[other], data.label[k]
 
 
@@ -669,8 +670,11 @@ def _cost_of_both(nodes, attributes, data, times, k, other, penalty):  # type: i
 
 
 @_compiled
-def exchange(nodes, attributes, data, times, pairs, temperature, penalty):  # type: ignore[no-untyped-def]
-    """Let two rows change places where that lowers the energy, or by chance (Metropolis); return how many did."""
+def exchange(nodes, attributes, data, times, known, pairs, temperature, penalty):  # type: ignore[no-untyped-def]
+    """Let two rows change places, but for known values, where that lowers the energy, or by chance (Metropolis).
+
+    Returns how many did.
+    """
     done = 0
     for i in range(len(pairs)):
         k, other = pairs[i, 0], pairs[i, 1]
@@ -680,11 +684,11 @@ def exchange(nodes, attributes, data, times, pairs, temperature, penalty):  # ty
         take(nodes, attributes, data, times, other)
         cost = -_cost_of_both(nodes, attributes, data, times, k, other, penalty)
         take(nodes, attributes, data, times, k)
-        _change_places(data, k, other)
+        _change_places(data, known, k, other)
         cost += _cost_of_both(nodes, attributes, data, times, k, other, penalty)
         if cost > 0 and _uniform(data.random) >= np.exp(-cost / temperature):
             take(nodes, attributes, data, times, k)
-            _change_places(data, k, other)
+            _change_places(data, known, k, other)
             put(nodes, attributes, data, times, k)
         else:
             done += 1

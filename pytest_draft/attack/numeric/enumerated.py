@@ -58,23 +58,32 @@ class Enumerated:
                 numbered[:, place] = self.states.holding(a, rows[:, place].astype(np.float64))
         return numbered
 
-    def decoded(self, reconstruction: Reconstruction) -> Reconstruction:
-        """Return a reconstruction with values for states, of which nothing is proved but the states."""
+    def decoded(self, reconstruction: Reconstruction, groups: Groups) -> Reconstruction:
+        """Return a reconstruction with values for states, of which nothing is proved but the states.
+
+        Parameters
+        ----------
+        reconstruction : Reconstruction
+        groups : Groups
+            In the original domain: what they know of each row stays as it is.
+        """
         status: Status = "consistent" if reconstruction.status == "unique" else reconstruction.status
         return replace(
             reconstruction,
             status=status,
-            rows=self._values(reconstruction.rows),
-            consistent=self._values(reconstruction.consistent),
+            rows=self._values(reconstruction.rows, groups),
+            consistent=self._values(reconstruction.consistent, groups),
             certificate=None,
         )
 
-    def _values(self, rows: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
+    def _values(self, rows: NDArray[np.float32] | None, groups: Groups) -> NDArray[np.float32] | None:
         if rows is None:
             return None
         values: NDArray[np.float32] = rows.copy()
         for a, column in self._numeric():
             values[:, column] = self.states.guess(a, rows[:, column].astype(np.int64))
+        if groups.values is not None:
+            values[:, list(groups.values.columns)] = groups.values.of_group[groups.of_row]
         return values
 
     def _numeric(self) -> list[tuple[int, int]]:

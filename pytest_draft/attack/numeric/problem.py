@@ -56,6 +56,8 @@ class NumericProblem:
         Whether `label` explains the root of each tree, so that it is not searched for.
     ordered : bool
         Whether the occurrences tell rows apart.
+    given : ndarray of float32, shape (n_unknown, n_columns)
+        The values of the unknown rows that the adversary knows; NaN elsewhere.
     told : mapping of int to ndarray of float64
         By column, values that the file proves to occur in the training data.
     replayed : Replay or None
@@ -76,6 +78,7 @@ class NumericProblem:
     label: Int32
     label_known: bool
     ordered: bool
+    given: NDArray[np.float32]
     told: Mapping[int, FloatArray]
     replayed: Replay | None
     extremes: Extremes | None
@@ -132,17 +135,18 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
     nodes = nodes_of(forest, states, None if extremes is None else (extremes.low, extremes.high))
     times = groups.weight[:, groups.of_row]
     state = np.full((groups.n_rows, len(domain.attributes)), -1, dtype=np.int64)
+    given = np.full((groups.n_rows, domain.n_columns), np.nan, dtype=np.float32)
     if groups.values is not None:
-        rows = np.zeros((groups.n_rows, domain.n_columns), dtype=np.float32)
-        rows[:, list(groups.values.columns)] = groups.values.of_group[groups.of_row]
+        given[:, list(groups.values.columns)] = groups.values.of_group[groups.of_row]
         told_of = list(groups.values.attributes)
-        state[:, told_of] = states.of_rows(rows)[:, told_of]
+        state[:, told_of] = states.of_rows(given)[:, told_of]
     label = np.full(groups.n_rows, -1, dtype=np.int64)
     if groups.known is not None:
         times = np.concatenate([times, groups.known.weight], axis=1)
         state = np.concatenate([state, states.of_rows(groups.known.rows)])
         label = np.concatenate([label, groups.known.labels])
     label, label_known = _labels(forest, times, label)
+    label_known &= groups.values is None or forest.n_classes == 1 or groups.ordered
     problem = NumericProblem(
         domain,
         states,
@@ -153,6 +157,7 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
         label.astype(np.int32),
         label_known,
         groups.ordered,
+        given,
         told,
         replayed,
         extremes,

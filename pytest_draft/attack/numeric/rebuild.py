@@ -44,6 +44,7 @@ _OF_MIDPOINTS, _OF_EXTREMES = 1.0, 2.0
 _EXCHANGES = 3  # tried for each row in a sweep
 _SAMPLES, _TOGETHER = 20, 40  # kept of a chain that misses nothing, and of all chains in all
 _MOST_ALIGNED, _ROUNDS = 1_000, 3
+_ENOUGH_MET = 4  # chains that miss nothing, for the result not to hang on a single one
 _SLICE = 0.2  # seconds between two looks at the clock
 _NOT_TOLD = 0.02  # how likely a state between decimals or decoded values is, where one of these is 1
 _SECONDS_A_WALK, _SECONDS_AN_EXCHANGE = 5e-8, 1.8e-7
@@ -137,9 +138,9 @@ class _Chain:
             temperature,
             penalty,
         )
-        if problem.ordered and not self.known.any():
+        if _told_apart(problem):
             pairs = self._pairs(np.tile(rows, _EXCHANGES))
-            exchange(self.nodes, self.attributes, self.data, problem.times, pairs, temperature, penalty)
+            exchange(self.nodes, self.attributes, self.data, problem.times, self.known, pairs, temperature, penalty)
 
     def _pairs(self, rows: IntArray) -> IntArray:
         """Return each row beside another drawn at random: of the same label, where labels are not searched for."""
@@ -236,7 +237,7 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
         free=free,
         ordered=problem.ordered,
         residual=residual,
-        cut_short=any(_best(chain)[0] > 0 for chain in chains),
+        cut_short=sum(_best(chain)[0] == 0 for chain in chains) < min(_ENOUGH_MET, len(chains)),
         seen=seen,
         certain=certain,
         told_values=problem.told or None,
@@ -398,12 +399,17 @@ def _start(problem: NumericProblem, prior: Prior, rng: np.random.Generator) -> D
     return Dataset(state, label, found, present, below, above, n_below, n_above, leaf, first, after, before, seed)
 
 
+def _told_apart(problem: NumericProblem) -> bool:
+    """Return whether occurrences or known values tell rows apart, so that it matters which is which."""
+    return problem.ordered or bool((problem.state[: problem.n_unknown] >= 0).any())
+
+
 def _units_of_a_sweep(problem: NumericProblem) -> float:
     """Return the units of work of one sweep: each tree is walked again from where an attribute is first tested."""
     seen = float((problem.times > 0).sum())
     n_nodes = np.diff(problem.nodes.root)
     depth = float(np.log2(np.maximum(n_nodes, 2)).mean()) + 1
-    return seen * depth * (_SECONDS_A_WALK * depth + _SECONDS_AN_EXCHANGE * _EXCHANGES * problem.ordered)
+    return seen * depth * (_SECONDS_A_WALK * depth + _SECONDS_AN_EXCHANGE * _EXCHANGES * _told_apart(problem))
 
 
 def _best(chain: _Chain) -> tuple[int, Int32, Int32]:
@@ -502,11 +508,11 @@ def _guessed(problem: NumericProblem, state: Int32) -> FloatArray:
 
 
 def _rows(problem: NumericProblem, values: FloatArray) -> NDArray[np.float32]:
-    """Return encoded rows; of a one-hot group, the value is the column's position."""
+    """Return encoded rows, known values as they are; of a one-hot group, the value is the column's position."""
     rows = np.zeros((len(values), problem.domain.n_columns), dtype=np.float32)
     for a, attribute in enumerate(problem.domain.attributes):
         if attribute.kind == "one-hot":
             rows[np.arange(len(rows)), np.array(attribute.columns)[values[:, a].astype(np.int64)]] = 1
         else:
             rows[:, attribute.columns[0]] = values[:, a]
-    return rows
+    return np.where(np.isnan(problem.given), rows, problem.given)

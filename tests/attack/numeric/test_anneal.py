@@ -144,7 +144,7 @@ def test_what_follows_from_the_rows_is_kept_by_all_that_changes_them(seed):
     assert agrees(problem, data)
     sweep(nodes, attributes, copula, data, times, False, known, random.permutation(n), 1.0, 1.0)
     assert agrees(problem, data)
-    exchange(nodes, attributes, data, times, pairs, 5.0, 1.0)
+    exchange(nodes, attributes, data, times, known, pairs, 5.0, 1.0)
     assert agrees(problem, data)
 
     assert (data.state != before).any()
@@ -248,6 +248,21 @@ def test_known_values_labels_and_other_rows_stay_as_they_are(seed):
     assert (data.label == label).all()
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rows_that_change_places_leave_their_known_values_behind(seed):
+    problem, attributes, _, data, random = begun(seed)
+    state = data.state.copy()
+    known = np.zeros(state.shape, bool)
+    known[:, 0] = True
+    pairs = random.integers(problem.n_unknown, size=(100, 2))
+
+    exchange(problem.nodes, attributes, data, problem.times, known, pairs, 50.0, 1.0)
+
+    assert (data.state[:, 0] == state[:, 0]).all()
+    assert (np.sort(data.state, axis=0) == np.sort(state, axis=0)).all()
+    assert agrees(problem, data)
+
+
 def test_the_seed_alone_decides_what_is_drawn():
     states = []
     for start in (1, 1, 2):
@@ -266,9 +281,8 @@ def test_only_better_exchanges_are_made_in_the_cold():
     before = energy(problem, data.state, data.label, problem.times, 1.0)
     kinds = np.unique(data.state, axis=0, return_counts=True)
 
-    done = exchange(
-        problem.nodes, attributes, data, problem.times, random.integers(problem.n_unknown, size=(200, 2)), 1e-9, 1.0
-    )
+    known, pairs = np.zeros(data.state.shape, bool), random.integers(problem.n_unknown, size=(200, 2))
+    done = exchange(problem.nodes, attributes, data, problem.times, known, pairs, 1e-9, 1.0)
 
     after = energy(problem, data.state, data.label, problem.times, 1.0)
     assert done > 0

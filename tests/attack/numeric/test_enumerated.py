@@ -13,7 +13,7 @@ from pytest_draft.attack.generate import build_any
 from pytest_draft.attack.numeric.enumerated import MOST_VECTORS, enumerate_states
 from pytest_draft.attack.numeric.states import states_of
 from pytest_draft.attack.problem import KnownRows, group_by_occurrences, split_by_values
-from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.reconstruct import Reconstruction, reconstruct
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.timebox import TimeBox
 
@@ -48,7 +48,7 @@ def test_values_lie_inside_the_states_that_were_solved_for_and_prove_nothing(by_
     numbered = enumerate_states(by_hand(2, *trees(0.37, 1.9)), NUMERIC)
     found = solved(numbered.forest, numbered.domain)
 
-    decoded = numbered.decoded(replace(found, status="unique"))
+    decoded = numbered.decoded(replace(found, status="unique"), TIMES)
 
     state = found.consistent[:, 0].astype(int)
     low, high = np.array([-1, 0.37, 1.9])[state], np.array([0.37, 1.9, 4])[state]
@@ -57,6 +57,20 @@ def test_values_lie_inside_the_states_that_were_solved_for_and_prove_nothing(by_
     assert (decoded.consistent[:, 1] == found.consistent[:, 1]).all()
     assert (decoded.status, decoded.certificate) == ("consistent", None)
     assert NUMERIC.outside(decoded.rows.astype(float)) == {}
+
+
+def test_values_that_the_adversary_knows_come_back_as_they_are(by_hand):
+    numbered = enumerate_states(by_hand(2, *trees(0.37, 1.9)), NUMERIC)
+    n_rows = TIMES.n_rows
+    known = np.linspace(-0.9, 3.9, n_rows, dtype=np.float32)
+    groups = split_by_values(TIMES, (0,), (0,), known[:, None])
+    rows = np.zeros((n_rows, 2), dtype=np.float32)
+    found = Reconstruction("consistent", rows, None, None, None, False, 0, consistent=rows)
+
+    decoded = numbered.decoded(found, groups)
+
+    assert (decoded.rows[:, 0] == known).all()
+    assert (decoded.consistent[:, 0] == known).all()
 
 
 @pytest.mark.parametrize("seed", range(5))

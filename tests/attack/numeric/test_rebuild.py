@@ -55,11 +55,11 @@ def forests(request, published):
 
 def posed(forest, groups=None, domain=None):
     groups = group_by_occurrences(occurrences(forest)) if groups is None else groups
-    return build_numeric(forest, people()[1] if domain is None else domain, groups, TimeBox(60, EFFORT))
+    return build_numeric(forest, people()[1] if domain is None else domain, groups, TimeBox(600, EFFORT))
 
 
 def rebuilt(problem, workers=1, effort=EFFORT, seed=0):
-    return rebuild_numeric(problem, Search(TimeBox(60, effort), seed, workers))
+    return rebuild_numeric(problem, Search(TimeBox(600, effort), seed, workers))
 
 
 def residual_of(problem, rows, labels):
@@ -135,6 +135,29 @@ def test_values_and_rows_that_the_adversary_knows_are_kept(forests):
     assert found.rows.shape == (30, 6)
     assert np.allclose(found.rows[:, [1, 3, 4, 5]], rows[unknown][:, [1, 3, 4, 5]], atol=1e-6)
     assert not found.free[:, [1, 3]].any()
+
+
+@pytest.mark.parametrize("name", ["bagging", "no bagging", "extra trees"])
+def test_a_known_number_is_returned_to_the_last_digit(forests, name):
+    rows = people()[0]
+    forest = forests[name]
+    groups = split_by_values(group_by_occurrences(occurrences(forest)), (0,), (0,), rows[:, [0]])
+
+    found = rebuilt(posed(forest, groups))
+
+    assert (found.rows[:, 0] == rows[:, 0]).all()
+    assert (found.consistent[:, 0] == rows[:, 0]).all()
+
+
+def test_who_knows_a_column_finds_out_what_belongs_to_it(published):
+    rows = np.random.default_rng(0).normal(size=(25, 3)).astype(np.float32)
+    labels = (rows[:, 0] + rows[:, 1] > 0).astype(int)
+    forest, _ = published(ExtraTreesClassifier(40, random_state=0).fit(rows, labels), rows)
+    groups = split_by_values(group_by_occurrences(occurrences(forest)), (0,), (0,), rows[:, [0]])
+
+    found = rebuilt(posed(forest, groups, infer(list("abc"), rows.astype(float))), effort=0.5)
+
+    assert (found.rows == rows).all(axis=1).mean() > 0.8
 
 
 def test_knowing_more_brings_the_rest_closer(forests):
