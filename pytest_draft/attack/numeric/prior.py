@@ -35,7 +35,7 @@ class Prior:
     Attributes
     ----------
     strength : float
-        The power that it is raised to; 0 for none.
+        The power that what is learnt is raised to; with 0 only `base` holds.
     base : tuple of ndarray of float64
         By attribute: the probability of each state before anything is learnt.
     smooth : tuple of bool
@@ -72,12 +72,13 @@ class Prior:
                 share = base * _smoothed(share, width) / _smoothed(base, width)
             share = share / share.sum()
             score[here] = norm.ppf(np.clip(np.cumsum(share) - share / 2, 1e-6, 1 - 1e-6))
-            log_prior[here] = np.log(np.maximum(share, 1e-12))
+            learnt = np.log(np.maximum(share, 1e-12) / base)
             if not attributes.one_hot[a]:
-                log_prior[here] += score[here] ** 2 / 2
+                learnt += score[here] ** 2 / 2
                 scores[:, a] = score[here][data.state[:, a]]
+            log_prior[here] = np.log(base) + self.strength * learnt
         copula = self._copula(scores, data.label, n_classes, attributes.one_hot)
-        return attributes._replace(log_prior=self.strength * log_prior, score=score), copula
+        return attributes._replace(log_prior=log_prior, score=score), copula
 
     def _copula(self, scores: Float64, label: NDArray[np.int32], n_classes: int, one_hot: NDArray[np.bool_]) -> Copula:
         n_rows, n_attributes = scores.shape

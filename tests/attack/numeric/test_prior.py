@@ -121,12 +121,13 @@ def test_a_one_hot_group_expects_nothing_and_tells_the_others_nothing():
     assert np.isinf(copula.deviation[2])
 
 
-def test_strength_is_a_power_and_none_leaves_nothing():
+def test_strength_is_a_power_of_what_is_learnt_and_none_leaves_the_base():
     state, label = rows()
     full, half, none = (learnt(strength, state, label) for strength in (1.0, 0.5, 0.0))
 
-    assert np.allclose(half[0].log_prior, full[0].log_prior / 2)
-    assert not none[0].log_prior.any()
+    assert np.allclose(none[0].log_prior, np.log(np.repeat(1 / np.array(SIZES), SIZES)))
+    assert np.abs(full[0].log_prior - none[0].log_prior).max() > 0.1
+    assert np.allclose(half[0].log_prior, (full[0].log_prior + none[0].log_prior) / 2)
     assert none[1].strength == 0
 
 
