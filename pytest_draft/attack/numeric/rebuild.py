@@ -42,7 +42,8 @@ _HOTTEST, _COLDEST = 3.0, 0.3
 _BY_COUNTS, _HALF, _COLD = 0.1, 0.5, 0.85  # shares of an annealing: splits count, the best is kept, samples are drawn
 _OF_MIDPOINTS, _OF_EXTREMES = 1.0, 2.0
 _EXCHANGES = 3  # tried for each row in a sweep
-_SAMPLES, _TOGETHER = 20, 40  # kept of a chain that misses nothing, and of all chains in all
+_SAMPLES = 20  # kept of a chain that misses nothing
+_TOGETHER, _CUBES = (24, 72), 2e9  # samples of all chains that are matched, and rows to the third power in all
 _MOST_ALIGNED, _ROUNDS = 1_000, 3
 _ENOUGH_MET = 4  # chains that miss nothing, for the result not to hang on a single one
 _SLICE = 0.2  # seconds between two looks at the clock
@@ -431,10 +432,11 @@ def _agreed(
     """
     n = problem.n_unknown
     together = n <= _MOST_ALIGNED and not (problem.state[:n] >= 0).any()
+    n_samples = int(np.clip(_CUBES / n**3, *_TOGETHER))
     drawn = []
     for chain in chains:
         if chain is best or problem.ordered or together:
-            kept = np.unique(np.linspace(0, len(chain.samples) - 1, max(1, _TOGETHER // len(chains))).round())
+            kept = np.unique(np.linspace(0, len(chain.samples) - 1, max(1, n_samples // len(chains))).round())
             drawn += [_spread(problem, chain.samples[int(i)], rng) for i in kept]
     guess = _median(problem, drawn) if problem.ordered or not together else _middle(problem, _best(best)[1][:n])
     for _ in range(_ROUNDS if together else 0):
