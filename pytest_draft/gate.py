@@ -454,16 +454,19 @@ class _Steps:
         case = self.case
         with self.clock("identify"):
             box = self._search_box(IDENTITY_SHARE)
-            everyone = KnownRows(data.rows, data.labels, told_occurrences(forest, case.adversary))
             if self.knowledge is None:
                 search = Search(box, case.seed, case.workers)
                 identity = identify(forest, problem, data, reconstruction, search)
             else:
-                identity = identify_granted(forest, everyone, problem.groups.noise)
+                identity = identify_granted(forest, self._everyone(forest, data), problem.groups.noise)
             if numeric and problem.groups.noise == "exact":
-                identity = identify_values(identity, forest, everyone)
+                identity = identify_values(identity, forest, self._everyone(forest, data))
             self._note_clock(box, "identity check")
         return identity
+
+    def _everyone(self, forest: Forest, data: TrainingData) -> KnownRows:
+        """Return all rows, with how often each tree saw them as far as the adversary knows."""
+        return KnownRows(data.rows, data.labels, told_occurrences(forest, self.case.adversary))
 
     def _run_numeric(self, forest: Forest, domain: Domain) -> None:
         """Attack a forest with columns whose values are not enumerated."""
@@ -487,7 +490,7 @@ class _Steps:
         if self.data is None:
             return
         with self.clock("identify"):
-            everyone = KnownRows(self.data.rows, self.data.labels, told_occurrences(forest, case.adversary))
+            everyone = self._everyone(forest, self.data)
             identity = identify_in_order(forest, everyone, told_by_row=self.knowledge is not None)
             identity = identify_values(identity, forest, everyone, problem.extremes)
         self._note_identity(identity)

@@ -24,6 +24,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import BoolArray, FloatArray, Forest, IntArray
+from pytest_draft.attack.numeric.states import thresholds_are_midpoints
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
@@ -204,7 +205,7 @@ def propagate(
         tested = np.flatnonzero(nodes.feature == f)
         splits = _bare_splits(nodes, tested, bound[f], bool(is_number[f]))
         if not may_miss[f]:
-            if _is_best(forest):
+            if thresholds_are_midpoints(forest):
                 # Where present values all go left, the threshold is infinite.
                 threshold = np.where(np.isinf(nodes.threshold[tested]), np.nan, nodes.threshold[tested])
                 splits = splits._replace(
@@ -238,12 +239,6 @@ def _forget_contradictions(bound: FloatArray, state: IntArray, untouched: FloatA
     is_empty = narrowed[:, 0] < -narrowed[:, 1]
     bound[may_miss] = np.where(is_empty[:, None], untouched, narrowed)
     state[may_miss] = _SETTLED
-
-
-def _is_best(forest: Forest) -> bool:
-    """Return whether every threshold is known to be a best split's: a midpoint."""
-    splitter = forest.parameters.get("splitter", forest.parameters.get("estimator__splitter"))
-    return forest.kind.startswith("RandomForest") or splitter == "best"
 
 
 def _kinds(domain: Domain) -> tuple[BoolArray, BoolArray]:

@@ -427,8 +427,8 @@ def _agreed(
     The error is measured after a matching, so that the median of what each row was is not the best guess: it draws
     rows together. Each round matches every sample to the guess, and takes the median of what was matched to each row.
     Of very many rows, or such that the adversary knows something of, each is taken for itself; where nothing tells them
-    apart, of the best chain only. Where several
-    rows are in one interval, they are spread over it: all in its middle would be farther away.
+    apart, of the best chain only. Where several rows are in one interval, they are spread over it: all in its middle
+    would be farther away.
     """
     n = problem.n_unknown
     together = n <= _MOST_ALIGNED and not (problem.state[:n] >= 0).any()

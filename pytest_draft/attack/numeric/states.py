@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +57,7 @@ class States:
     def __repr__(self) -> str:
         return f"States({sum(map(len, self.low)):,} states of {len(self.low)} attributes)"
 
-    @property
+    @cached_property
     def n_states(self) -> IntArray:
         """Number of states of each attribute, shape (n_attributes,)."""
         return np.array([len(low) for low in self.low])
@@ -80,7 +81,7 @@ class States:
         multiple: FloatArray = np.clip(np.rint(value / step) * step, attribute.low, attribute.high)
         return multiple
 
-    @property
+    @cached_property
     def middle(self) -> tuple[FloatArray, ...]:
         """A value in the middle of each state, by attribute."""
         return tuple((low + high) / 2 for low, high in zip(self.low, self.high, strict=True))
@@ -148,9 +149,9 @@ def states_of(forest: Forest, domain: Domain, told: Mapping[int, FloatArray], *,
 
 
 def thresholds_are_midpoints(forest: Forest) -> bool:
-    """Whether thresholds are midpoints of neighbouring values, rather than drawn."""
+    """Whether every threshold is known to be a best split's, the midpoint of neighbouring values, rather than drawn."""
     splitter = forest.parameters.get("splitter", forest.parameters.get("estimator__splitter"))
-    return not forest.kind.startswith("Extra") and splitter in (None, "best")
+    return forest.kind.startswith("RandomForest") or splitter == "best"
 
 
 def decimal_step(attribute: Attribute, values: FloatArray) -> float:

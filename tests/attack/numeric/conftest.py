@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 
 import joblib
+import numpy as np
 import pytest
 
 from pytest_draft.artifact import read
+from pytest_draft.artifact.occurrences import occurrences
+from pytest_draft.attack.numeric.midpoints import ABSENT
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +35,22 @@ def published(tmp_path_factory, splitter):
         return read(path).forest, splitter.grown(model, rows)
 
     return written
+
+
+@pytest.fixture(scope="session")
+def fitted(tmp_path_factory):
+    """Return a function that fits a model and returns its forest as a file tells it, the draws and the rows' leaves."""
+    path = tmp_path_factory.mktemp("fitted") / "model.joblib"
+
+    def fit(model, rows, target):
+        joblib.dump(model.fit(rows, target), path)
+        forest = read(path).forest
+        trees = getattr(model, "estimators_", [model])
+        columns = getattr(model, "estimators_features_", [slice(None)] * len(trees))
+        leaves = np.stack(
+            [tree.apply(rows[:, own].astype(np.float32)) for tree, own in zip(trees, columns, strict=True)]
+        )
+        draws = occurrences(forest)
+        return forest, draws, np.where(draws > 0, leaves, ABSENT).astype(np.int64)
+
+    return fit

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-import joblib
 import numpy as np
 import pytest
 from sklearn.ensemble import BaggingRegressor, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from pytest_draft.artifact import occurrences, read
-from pytest_draft.attack.numeric.midpoints import ABSENT, UNKNOWN, propagate
+from pytest_draft.attack.numeric.midpoints import UNKNOWN, propagate
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.timebox import TimeBox
 
@@ -23,24 +21,6 @@ class Known:
 
     low: tuple
     high: tuple
-
-
-@pytest.fixture(scope="session")
-def fitted(tmp_path_factory):
-    """Return a function that fits a model and returns its forest, as read from a file, and the rows' leaves."""
-    path = tmp_path_factory.mktemp("fitted") / "model.joblib"
-
-    def fit(model, rows, target):
-        joblib.dump(model.fit(rows, target), path)
-        forest = read(path).forest
-        trees = getattr(model, "estimators_", [model])
-        columns = getattr(model, "estimators_features_", [slice(None)] * len(trees))
-        leaves = np.stack(
-            [tree.apply(rows[:, own].astype(np.float32)) for tree, own in zip(trees, columns, strict=True)]
-        )
-        return forest, np.where(occurrences(forest) > 0, leaves, ABSENT).astype(np.int64)
-
-    return fit
 
 
 def domain_of(rows):
@@ -104,7 +84,7 @@ def test_no_certain_value_is_wrong_and_the_truth_is_inside_all_bounds(fitted, pa
         n_rows = int(random.integers(2, 40))
         rows = np.column_stack([awkward_column(random, n_rows) for _ in range(random.integers(1, 5))])
         rows[random.integers(n_rows, size=n_rows // 4)] = rows[0]
-        forest, leaves = fitted(awkward_model(random, seed), rows, random.normal(size=n_rows))
+        forest, _, leaves = fitted(awkward_model(random, seed), rows, random.normal(size=n_rows))
         extremes = true_extremes(forest, leaves, rows) if "Extra" in forest.kind else None
         some = np.where((leaves >= 0) & (random.random(leaves.shape) < 0.3), UNKNOWN, leaves)
         for known in (leaves, some):
@@ -120,7 +100,7 @@ def test_no_certain_value_is_wrong_and_the_truth_is_inside_all_bounds(fitted, pa
 def test_bounds_hold_every_data_set_that_fits_and_certain_values_have_no_other(fitted, seed):
     random = np.random.default_rng(seed)
     rows = random.permutation(7)[:5, None].astype(float)
-    forest, leaves = fitted(RandomForestRegressor(4, random_state=seed), rows, random.normal(size=5))
+    forest, _, leaves = fitted(RandomForestRegressor(4, random_state=seed), rows, random.normal(size=5))
     domain = Domain(("c0",), (Attribute("c0", "ordinal", (0,), 0.0, 6.0),), "declared")
 
     bounds = propagate(forest, domain, leaves, TimeBox(60))
@@ -149,7 +129,7 @@ def explains(forest, leaves, values):
 
 def test_three_sums_in_a_cycle_give_the_values(fitted):
     rows = np.array([[0.5], [1.0], [3.5], [10.0]])
-    forest, leaves = fitted(RandomForestRegressor(40, random_state=0), rows, np.array([0.0, 5.0, 11.0, 30.0]))
+    forest, _, leaves = fitted(RandomForestRegressor(40, random_state=0), rows, np.array([0.0, 5.0, 11.0, 30.0]))
     domain = Domain(("c0",), (Attribute("c0", "numeric", (0,), -100.0, 100.0),), "declared")
 
     bounds = propagate(forest, domain, leaves, TimeBox(60))
@@ -161,7 +141,7 @@ def test_three_sums_in_a_cycle_give_the_values(fitted):
 def test_leaves_of_other_rows_make_nothing_certain(fitted):
     random = np.random.default_rng(0)
     rows = random.normal(size=(30, 3))
-    forest, leaves = fitted(RandomForestRegressor(30, random_state=0), rows, random.normal(size=30))
+    forest, _, leaves = fitted(RandomForestRegressor(30, random_state=0), rows, random.normal(size=30))
 
     bounds = propagate(forest, domain_of(rows), random.permuted(leaves, axis=1), TimeBox(60))
 
@@ -172,7 +152,7 @@ def test_leaves_of_other_rows_make_nothing_certain(fitted):
 def test_bounds_hold_when_the_time_is_over_before_they_are_narrow(fitted):
     random = np.random.default_rng(0)
     rows = random.normal(size=(30, 3))
-    forest, leaves = fitted(RandomForestRegressor(30, random_state=0), rows, random.normal(size=30))
+    forest, _, leaves = fitted(RandomForestRegressor(30, random_state=0), rows, random.normal(size=30))
     over = TimeBox(60, effort=1e-9)
     over.spend(1)
 
@@ -187,7 +167,7 @@ def test_bounds_hold_when_the_time_is_over_before_they_are_narrow(fitted):
 def test_known_extremes_of_random_splits_fix_values_that_thresholds_alone_leave_open(fitted):
     random = np.random.default_rng(0)
     rows = random.normal(size=(30, 3))
-    forest, leaves = fitted(ExtraTreesRegressor(30, random_state=0), rows, random.normal(size=30))
+    forest, _, leaves = fitted(ExtraTreesRegressor(30, random_state=0), rows, random.normal(size=30))
 
     without = propagate(forest, domain_of(rows), leaves, TimeBox(60))
     bounds = propagate(forest, domain_of(rows), leaves, TimeBox(60), extremes=true_extremes(forest, leaves, rows))
@@ -200,7 +180,7 @@ def test_known_extremes_of_random_splits_fix_values_that_thresholds_alone_leave_
 def test_what_is_known_of_cells_narrows_the_others(fitted):
     random = np.random.default_rng(0)
     rows = random.normal(size=(20, 2))
-    forest, leaves = fitted(DecisionTreeRegressor(), rows, random.normal(size=20))
+    forest, _, leaves = fitted(DecisionTreeRegressor(), rows, random.normal(size=20))
     low = np.where(np.arange(20)[:, None] % 2, rows, -np.inf)
     high = np.where(np.arange(20)[:, None] % 2, rows, np.inf)
 
@@ -215,7 +195,7 @@ def test_what_is_known_of_cells_narrows_the_others(fitted):
 def test_one_column_of_a_one_hot_group_is_one(fitted):
     random = np.random.default_rng(0)
     rows = np.eye(3)[random.integers(3, size=40)]
-    forest, leaves = fitted(DecisionTreeRegressor(), rows, rows @ (1.0, 2.0, 5.0))
+    forest, _, leaves = fitted(DecisionTreeRegressor(), rows, rows @ (1.0, 2.0, 5.0))
     domain = Domain(("a", "b", "c"), (Attribute("x", "one-hot", (0, 1, 2)),), "declared")
 
     bounds = propagate(forest, domain, leaves, TimeBox(60))
@@ -228,7 +208,7 @@ def test_values_of_a_column_that_may_miss_some_are_never_certain(fitted):
     random = np.random.default_rng(0)
     rows = random.normal(size=(30, 2))
     rows[::5, 0] = np.nan
-    forest, leaves = fitted(RandomForestRegressor(30, random_state=0), rows, random.normal(size=30))
+    forest, _, leaves = fitted(RandomForestRegressor(30, random_state=0), rows, random.normal(size=30))
     low, high = np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
     attributes = tuple(Attribute(f"c{f}", "numeric", (f,), low[f], high[f], missing=f == 0) for f in range(2))
     domain = Domain(("c0", "c1"), attributes, "declared")
@@ -247,7 +227,7 @@ def test_values_of_a_column_that_may_miss_some_are_never_certain(fitted):
 def test_the_leaves_of_a_classifier_serve_as_well(fitted):
     random = np.random.default_rng(0)
     rows = random.normal(size=(40, 4))
-    forest, leaves = fitted(RandomForestClassifier(100, random_state=0), rows, random.integers(2, size=40))
+    forest, _, leaves = fitted(RandomForestClassifier(100, random_state=0), rows, random.integers(2, size=40))
 
     bounds = propagate(forest, domain_of(rows), leaves, TimeBox(60))
 
@@ -257,6 +237,6 @@ def test_the_leaves_of_a_classifier_serve_as_well(fitted):
 
 def test_no_value_is_shown(fitted):
     rows = np.array([[0.25], [1.75], [7.5]])
-    forest, leaves = fitted(DecisionTreeRegressor(), rows, np.arange(3.0))
+    forest, _, leaves = fitted(DecisionTreeRegressor(), rows, np.arange(3.0))
 
     assert repr(propagate(forest, domain_of(rows), leaves, TimeBox(60))) == "Bounds(3 rows, 1 columns, 3 certain cells)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import joblib
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, make_regression
@@ -14,30 +13,10 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeRegressor
 
-from pytest_draft.artifact import occurrences, read
 from pytest_draft.attack.numeric.midpoints import ABSENT, UNKNOWN, propagate
 from pytest_draft.attack.numeric.targets import identify_rows
 from pytest_draft.domain import infer
 from pytest_draft.timebox import TimeBox
-
-
-@pytest.fixture(scope="session")
-def fitted(tmp_path_factory):
-    """Return a function that fits a model and returns its forest, the draws and the rows' leaves."""
-    path = tmp_path_factory.mktemp("fitted") / "model.joblib"
-
-    def fit(model, rows, target):
-        joblib.dump(model.fit(rows, target), path)
-        forest = read(path).forest
-        trees = getattr(model, "estimators_", [model])
-        columns = getattr(model, "estimators_features_", [slice(None)] * len(trees))
-        leaves = np.stack(
-            [tree.apply(rows[:, own].astype(np.float32)) for tree, own in zip(trees, columns, strict=True)]
-        )
-        draws = occurrences(forest)
-        return forest, draws, np.where(draws > 0, leaves, ABSENT)
-
-    return fit
 
 
 def narrowed_by(forest, rows):
