@@ -511,8 +511,8 @@ class _Steps:
             )
         elif reconstruction.cut_short:
             self.reasons.append(
-                f"the attack was cut short after {limit}: too few of its chains have met every count and threshold, so "
-                f"its error is only an upper bound; give it more with {remedy}"
+                f"the attack was cut short after {limit}: there was more to find out, so its error is only an upper "
+                f"bound; give it more with {remedy}"
             )
         self._evaluate(reconstruction, self.data, domain, identity)
 

@@ -267,6 +267,7 @@ def _from_bounds(problem: NumericProblem, bounds: Bounds, seen: BoolArray, figur
         free=_by_attribute(problem, whole) & (problem.states.n_states > 1),
         ordered=problem.ordered,
         residual=residual,
+        cut_short=not bounds.complete,
         seen=seen,
         certain=_by_attribute(problem, bounds.certain),
         told_values=problem.told or None,

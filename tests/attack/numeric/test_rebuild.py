@@ -211,6 +211,14 @@ def test_a_regressor_of_one_row_to_a_leaf_needs_no_search_and_is_certain_where_i
     assert ((problem.bounds.lower <= found.rows) & (found.rows <= problem.bounds.upper)).all()
 
 
+def test_bounds_that_the_time_did_not_suffice_for_are_said_to_be_cut_short(forests):
+    problem = posed(forests["regressor"])
+    unfinished = replace(problem, bounds=replace(problem.bounds, complete=False))
+
+    assert not rebuilt(problem).cut_short
+    assert rebuilt(unfinished).cut_short
+
+
 def test_a_coarse_regressor_is_searched_within_the_bounds_of_its_targets(forests):
     problem = posed(forests["coarse regressor"])
 
