@@ -10,10 +10,12 @@ import math
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pytest_draft.adversary import (
     Adversary,
@@ -26,13 +28,14 @@ from pytest_draft.adversary import (
 from pytest_draft.artifact import Artifact, read
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.privacy import Privacy
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.exact import Search
 from pytest_draft.attack.generate import build_any
 from pytest_draft.attack.informed import exact_likelihood, rebuild_alone
 from pytest_draft.attack.numeric.enumerated import Enumerated, enumerate_states
 from pytest_draft.attack.numeric.problem import build_numeric, is_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
-from pytest_draft.attack.problem import InfeasibleError, KnownRows, OutOfTimeError, Problem
+from pytest_draft.attack.problem import InfeasibleError, KnownRows, OutOfTimeError, Problem, build
 from pytest_draft.attack.prove import Certificate
 from pytest_draft.attack.reconstruct import Reconstruction, reconstruct, seen_rows
 from pytest_draft.attack.refit import evidence_by_refitting
@@ -51,6 +54,7 @@ from pytest_draft.data import (
 )
 from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import ArtifactError, DataError, DraftError, NotCoveredError, one_line
+from pytest_draft.evaluate.entropy import Entropy, audit_forest, audit_rules, together
 from pytest_draft.evaluate.findings import Findings, contradiction, evaluate
 from pytest_draft.evaluate.identity import (
     OR_IN_ANOTHER_ORDER,
@@ -62,6 +66,7 @@ from pytest_draft.evaluate.identity import (
     identify_values,
     truth_is_likelier,
 )
+from pytest_draft.evaluate.individuals import inliers
 from pytest_draft.evaluate.numeric import few_valued
 from pytest_draft.evaluate.significance import caveats, rows_drawn
 from pytest_draft.progress import StageClock, Tell
@@ -73,6 +78,9 @@ ATTACK_SHARE = 0.6
 
 NUMERIC_SHARE = 0.8
 """The same for numeric columns and at most `SMALL` rows, which are evaluated in no time."""
+
+AUDIT_SHARE = 0.1
+"""Share of the time box that the entropy audit may take where an attack follows it."""
 
 SMALL = 1_000
 
@@ -113,6 +121,8 @@ class Case:
     memory : int or None
         The most resident memory, in MB, where the examination runs in a process of its own; None for that process's
         default.
+    attack : bool
+        Whether to attack; else the file is read and its entropy told, and nothing is rebuilt.
     """
 
     artifact: str
@@ -127,6 +137,7 @@ class Case:
     effort: float | None = None
     engine: str = "cells"
     memory: int | None = None
+    attack: bool = True
 
 
 @dataclass(frozen=True)
@@ -146,7 +157,7 @@ class ArtifactFacts:
     @property
     def was_read(self) -> bool:
         """Whether the file was read, so that what is said of it stands."""
-        return self.n_trees is not None
+        return self.holds is not None or self.n_trees is not None
 
     @property
     def claim(self) -> str | None:
@@ -199,8 +210,8 @@ class Examination:
     data : DataFacts
     domain : DomainFacts or None
     solver_status : str
-        The reconstruction's status; or ``refused``, ``not covered``, ``no data``, ``out of memory``, ``error``; or,
-        of a process of its own, ``killed``, ``overran``, ``no answer``.
+        The reconstruction's status; or ``not asked`` for one, ``refused``, ``not covered``, ``no data``,
+        ``out of memory``, ``error``; or, of a process of its own, ``killed``, ``overran``, ``no answer``.
     residual, reproduced_trees : int or None
         As in `Reconstruction`.
     statistics : dict of str to float
@@ -217,6 +228,9 @@ class Examination:
         As in `Reconstruction`.
     holdout : DataFacts or None
         None where no holdout was read.
+    entropy : Entropy or None
+        How much of the uncertainty about the training rows the model takes away; None where `not_audited` says why.
+    not_audited : str or None
     """
 
     case: Case
@@ -234,6 +248,8 @@ class Examination:
     versions: dict[str, str]
     certificate: Certificate | None = None
     holdout: DataFacts | None = None
+    entropy: Entropy | None = None
+    not_audited: str | None = None
 
 
 def examine(
@@ -263,10 +279,19 @@ def examine(
     """
     steps = _Steps(case, data, tell)
     try:
-        forest, domain = steps.read()
+        model, domain = steps.read()
         if keep is not None:
             keep(steps.result())
-        steps.run(forest, domain)
+        steps.audit(model, domain)
+        if not case.attack:
+            steps.status = "not asked"
+        elif isinstance(model, RuleList):
+            raise NotCoveredError(
+                "a rule list is not attacked: judge it by the rule entropy-reduction alone, as "
+                "--draft-policy interpretable does"
+            )
+        else:
+            steps.run(model, domain)
     except (ArtifactError, DataError) as error:
         steps.stop("refused", str(error))
         if isinstance(error, ArtifactError):
@@ -309,6 +334,8 @@ class _Steps:
         self.granted: tuple[str, ...] = ()
         self.reconstruction: Reconstruction | None = None
         self.findings: Findings | None = None
+        self.entropy: Entropy | None = None
+        self.not_audited: str | None = None
         self.status = "no data"
         self.reasons: list[str] = []
         self.notes: list[str] = []
@@ -318,30 +345,86 @@ class _Steps:
         self.status = status
         self.reasons.append(reason)
 
-    def read(self) -> tuple[Forest, Domain]:
+    def read(self) -> tuple[Forest | RuleList, Domain]:
         """Read the model file, the training data, the domain and the side knowledge; each may raise."""
         case = self.case
         with self.clock("read"):
             self.artifact = read(case.artifact)
             self.artifact_sha256 = self.artifact.sha256
-            forest = self.artifact.forest
+            model = self.artifact.model
             self._note_privacy()
             given = read_table(case.data) if self.given is None and case.data is not None else self.given
             if given is not None:
-                self.data = training_data(given, forest, case.target, self.artifact.encoder)
+                self.data = training_data(given, model, case.target, self.artifact.encoder)
             if case.domain is not None:
-                columns = self.data.columns if self.data is not None else forest.feature_names
-                self.domain = read_domain(case.domain, columns or tuple(map(str, range(forest.n_features))))
+                self.domain = read_domain(case.domain, self._columns(model))
             elif self.data is not None:
                 self.domain = self._inferred(self.data)
             else:
                 raise DataError("neither training data nor a domain is given: add --draft-data")
             self._note_outside()
-            self.knowledge = self._granted(forest, self.domain)
+            self.knowledge = self._granted(model, self.domain)
             if case.holdout is not None and self.data is not None:
                 self.holdout = holdout_of(read_table(case.holdout), self.data, case.target, self.artifact.encoder)
                 self._require_holdout(self.data, self.holdout)
-        return forest, self.domain
+        if isinstance(model, RuleList):
+            model = model.resolved(self.domain.columns)
+        return model, self.domain
+
+    def _columns(self, model: Forest | RuleList) -> tuple[str, ...]:
+        """Return the names of the model's input columns, or their numbers where nothing names them."""
+        if self.data is not None:
+            return self.data.columns
+        names = model.columns if isinstance(model, RuleList) else model.feature_names
+        if names is not None and model.n_features is not None:
+            return names
+        if model.n_features is None:
+            raise DataError("the rule list does not tell all columns: add --draft-data")
+        return tuple(map(str, range(model.n_features)))
+
+    def audit(self, model: Forest | RuleList, domain: Domain) -> None:
+        """Say how much of the uncertainty about the training rows the model takes away; whatever is wrong is kept."""
+        box = self._search_box(AUDIT_SHARE) if self.case.attack else self.timebox
+        if Adversary.parse(self.case.adversary).has_side_knowledge:
+            self.not_audited = "what a model tells besides an adversary's side knowledge is not covered yet"
+            return
+        try:
+            with self.clock("entropy"):
+                inside = None if self.data is None else self.inside
+                if isinstance(model, RuleList):
+                    self.entropy = audit_rules(model, domain, self.data, box, inside)
+                else:
+                    self.entropy = audit_forest(model, domain, self.data, box, inside)
+                if not self.case.attack and isinstance(model, Forest):
+                    self._told_together(model, domain, box)
+        except DraftError as error:
+            self.not_audited = str(error)
+        self._note_clock(box, "entropy audit")
+
+    @cached_property
+    def inside(self) -> NDArray[np.bool_] | None:
+        """Which training rows are inliers; None where the time is out."""
+        return None if self.data is None else inliers(self.data.rows, self.timebox)
+
+    def _told_together(self, forest: Forest, domain: Domain, box: TimeBox) -> None:
+        """Narrow what all trees together leave, where no attack will do so."""
+        if forest.n_trees == 1 or is_numeric(domain):
+            return
+        try:
+            groups = exchangeable_groups(forest, self.case.adversary)
+            if groups.noise == "exact":
+                self._narrow(build(forest, domain, groups, box))
+        except (NotCoveredError, OutOfTimeError, InfeasibleError):
+            return  # the bounds by single trees stand
+
+    def _narrow(
+        self, problem: Problem, reconstruction: Reconstruction | None = None, numbered: Enumerated | None = None
+    ) -> None:
+        """Narrow what all trees together leave, where the problem says all that they tell."""
+        entropy = self.entropy
+        told = problem.complete and problem.groups.noise == "exact" and numbered is None
+        if entropy is not None and entropy.examined > 1 and not entropy.reasons and told and self.knowledge is None:
+            self.entropy = together(entropy, problem, reconstruction)
 
     def _inferred(self, data: TrainingData) -> Domain:
         """Return what the training data and, of a pipeline, its transformers tell of what a row can be."""
@@ -418,6 +501,7 @@ class _Steps:
             return
         identity = self._identified(forest, problem, self.data, reconstruction, is_numeric(domain))
         self._note_identity(identity)
+        self._narrow(problem, reconstruction, numbered)
         if forest.unused is not None:
             self.reasons.append(forest.unused)
         if reconstruction.rows is None:
@@ -544,6 +628,7 @@ class _Steps:
                 knowledge=self.knowledge,
                 holdout=None if self.holdout is None else self.holdout.rows,
                 raw=self._raw_columns(data, domain),
+                inside=self.inside,
             )
             self._note_clock(self.timebox, "evaluation")
         if self.holdout is not None:
@@ -582,11 +667,13 @@ class _Steps:
             forest, problem, self.data.rows[unknown], self.data.labels[unknown], self.reconstruction
         )
 
-    def _granted(self, forest: Forest, domain: Domain) -> Knowledge | None:
+    def _granted(self, model: Forest | RuleList, domain: Domain) -> Knowledge | None:
         """Return the adversary's side knowledge: the one way by which training data enter the attack."""
         adversary = Adversary.parse(self.case.adversary)
+        if isinstance(model, RuleList):
+            return None
         if self.data is not None:
-            return grant(adversary, self.data, domain, forest, self.case.seed)
+            return grant(adversary, self.data, domain, model, self.case.seed)
         if adversary.has_side_knowledge:
             raise DataError("no training data are given to take the adversary's side knowledge from: add --draft-data")
         return None
@@ -701,6 +788,8 @@ class _Steps:
             versions=_versions(),
             certificate=rebuilt.certificate if rebuilt else None,
             holdout=self._holdout_facts(),
+            entropy=self.entropy,
+            not_audited=self.not_audited,
         )
 
     def _statistics(self) -> dict[str, float]:
@@ -713,7 +802,11 @@ class _Steps:
         artifact = self.artifact
         if artifact is None:
             return ArtifactFacts(self.case.artifact, self.artifact_sha256)
-        forest = artifact.forest
+        if isinstance(artifact.model, RuleList):
+            return ArtifactFacts(
+                self.case.artifact, artifact.sha256, artifact.size, artifact.holds, not_read=artifact.not_read
+            )
+        forest = artifact.model
         return ArtifactFacts(
             self.case.artifact,
             artifact.sha256,

@@ -44,7 +44,7 @@ class CheckItem(pytest.Item):
     def runtest(self) -> None:
         """Examine the forest, once for all its items, and check the rule."""
         session = GateSession.of(self.config)
-        examination = session.aggregates(session.case(self.path, self.adversary))
+        examination = session.aggregates(session.case(self.path, self.adversary, attack=session.policy.needs_attack))
         check = check_rule(examination, session.policy, self.rule)
         record = session.record(examination, (check,), session.policy, self.nodeid)
         planned = Planned(session.shown(self.path), self.rule, self.adversary)

@@ -18,6 +18,8 @@ def reconstruction_budget(
     max_error: float | None = None,
     max_perfect_rows: int | None = None,
     max_singled_out_rows: int | None = None,
+    max_entropy_reduction: float | None = None,
+    max_row_entropy_reduction: float | None = None,
 ) -> None:
     """Fail the test when the attack crosses a budget: an error of at most max_error, or more rows than allowed."""
 

@@ -19,7 +19,7 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
     # name, type of the ini value, help
     ("target", "string", "name of the label column in the training data"),
     ("domain", "paths", "TOML file that declares each column's domain (default: inferred from the data)"),
-    ("policy", "paths", "TOML file with the rules and thresholds (default: the shipped rules/default.toml)"),
+    ("policy", "paths", "TOML file with the rules and thresholds, or the name of a shipped one (default: default)"),
     ("budget", "float", "time box in seconds for each judgement, for everything (default: 60)"),
     ("seed", "int", "seed of every random choice (default: 0)"),
     ("workers", "int", "solver threads (default: 1)"),
@@ -61,6 +61,8 @@ class Settings:
         In MB.
     reports : tuple of (str, Path)
         Type and path.
+    report_rows : bool
+        Whether reports may name single rows, by index.
     """
 
     active: bool
@@ -80,6 +82,7 @@ class Settings:
     engine: str
     memory: int | None
     reports: tuple[tuple[str, Path], ...]
+    report_rows: bool
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -123,6 +126,12 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="TYPE[:PATH]",
         help="write a report; TYPE is json; repeatable",
     )
+    group.addoption(
+        "--draft-report-rows",
+        action="store_true",
+        default=None,
+        help="let reports name the most exposed rows, by index (never their values)",
+    )
     group.addoption("--draft-only", action="store_true", default=None, help="run nothing but the judgements")
     group.addoption(
         "--draft-strict",
@@ -140,6 +149,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("draft_holdout", "rows that were not trained on: once for all, or once for each", "paths", default=[])
     parser.addini("draft_adversary", "what the attacker knows", type="args", default=[])
     parser.addini("draft_report", "reports to write: TYPE[:PATH]", type="args", default=[])
+    parser.addini("draft_report_rows", "let reports name single rows, by index", type="bool", default=False)
     parser.addini("draft_only", "with --draft: run nothing but the judgements", type="bool", default=False)
     parser.addini("draft_strict", "fail the run when a check is not run", type="bool", default=False)
 
@@ -183,7 +193,7 @@ def resolve(config: pytest.Config) -> Settings:
     if memory is not None and memory < 1:
         raise pytest.UsageError(f"--draft-memory: at least 1 MB, not {memory}")
     option = config.option
-    policy, domain, reports = _path(config, "policy"), _path(config, "domain"), _reports(config)
+    policy, domain, reports = _policy(config), _path(config, "domain"), _reports(config)
     _refuse_overwriting(reports, [*forests, *filter(None, (*data, *holdout, policy, domain))])
     return Settings(
         active=is_active(config),
@@ -203,6 +213,7 @@ def resolve(config: pytest.Config) -> Settings:
         engine=engine,
         memory=memory,
         reports=reports,
+        report_rows=bool(config.option.draft_report_rows or config.getini("draft_report_rows")),
     )
 
 
@@ -268,6 +279,18 @@ def _path(config: pytest.Config, name: str) -> Path | None:
     if paths and not paths[0].is_file():
         raise pytest.UsageError(f"{origin}: there is no file {str(paths[0])!r}")
     return _absolute(paths[0]) if paths else None
+
+
+def _policy(config: pytest.Config) -> Path | None:
+    """Return the policy's file: one that is named by its path, or a shipped one by its bare name."""
+    _, paths = _given(config, "policy")
+    if len(paths) == 1 and not paths[0].exists() and not paths[0].suffix:
+        from pytest_draft.documents import rules_folder
+
+        shipped = {path.stem: path for path in sorted(rules_folder().glob("*.toml"))}
+        if paths[0].name in shipped:
+            return shipped[paths[0].name]
+    return _path(config, "policy")
 
 
 def _reports(config: pytest.Config) -> tuple[tuple[str, Path], ...]:

@@ -111,7 +111,7 @@ class GateSession:
                 return path.relative_to(folder).as_posix()
         return str(path)
 
-    def case(self, forest: Path, adversary: str) -> Case:
+    def case(self, forest: Path, adversary: str, *, attack: bool = True) -> Case:
         """Return the case of a forest, with the data that are configured for it."""
         settings = self.settings
         index = settings.forests.index(forest) if forest in settings.forests else 0
@@ -129,6 +129,7 @@ class GateSession:
             effort=settings.effort,
             engine=settings.engine,
             memory=settings.memory,
+            attack=attack,
         )
 
     def examine(self, case: Case, data: object = None) -> tuple[Examination, Reconstruction | None]:
@@ -146,7 +147,7 @@ class GateSession:
 
     def record(self, examination: Examination, checks: tuple[Check, ...], policy: Policy, item: str) -> dict[str, Any]:
         """Return what a test report carries to the controller: plain values, aggregates only."""
-        result = result_of(examination, checks, policy)
+        result = result_of(examination, checks, policy, rows=self.settings.report_rows)
         result["artifact"]["path"] = self.shown(Path(result["artifact"]["path"]))
         for table in (result["data"], result["holdout"]):
             if table is not None and table["path"]:

@@ -18,6 +18,7 @@ from filelock import FileLock
 from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.evaluate.baselines import Baseline
+from pytest_draft.evaluate.entropy import Between, Entropy, RowGroup
 from pytest_draft.evaluate.findings import Findings, Part, Raw, Told, Values
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.evaluate.individuals import Individuals
@@ -99,6 +100,11 @@ def _examination(content: dict[str, Any]) -> Examination:
     if (proved := content["certificate"]) is not None:
         bounds = {name: Bounds(**value) for name, value in proved.items() if name != "n_rows"}
         content["certificate"] = Certificate(n_rows=proved["n_rows"], **bounds)
+    if (entropy := content["entropy"]) is not None:
+        for name in ("ratio", "lowest_row"):
+            entropy[name] = Between(**entropy[name])
+        entropy["groups"] = tuple(RowGroup(**group) for group in entropy["groups"])
+        content["entropy"] = Entropy(**_tupled(entropy))
     return Examination(**_tupled(content))
 
 

@@ -95,6 +95,7 @@ class Summary:
                 *_of_values(result),
                 *_of_sizes(result),
                 *_of_holdout(result),
+                *_of_entropy(result),
                 *_sentences(result),
             ):
                 terminal.line(line)
@@ -239,6 +240,20 @@ def _of_holdout(result: dict[str, Any]) -> list[str]:
     return [
         f"{name}: leak p-value {normal}; {found['as_close']:,} of {found['draws']:,} datasets drawn from the holdout "
         f"are as close to the reconstruction as the training data (rank {rank:.2g})"
+    ]
+
+
+def _of_entropy(result: dict[str, Any]) -> list[str]:
+    """Return one line of how much uncertainty is left row by row, where a rule is about that."""
+    found = result["entropy"]
+    if "entropy-reduction" not in result["policy"]["rules"] or "ratio_bounds" not in found:
+        return []
+    quantiles = found["row_ratio_quantiles"]
+    left = f"{quantiles[0]:.1%} for the most exposed row, {quantiles[50]:.1%} for the median one, {quantiles[100]:.1%}"
+    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
+    return [
+        f"{name}: of {found['bits']:.1f} bits of uncertainty about each row, {one_line(found['rows_told_by'])} leaves "
+        f"{left} for the least exposed one"
     ]
 
 

@@ -433,7 +433,7 @@ def test_a_feature_that_trees_cannot_see_is_refused_by_its_name(values, said):
 def test_text_in_a_csv_file_is_refused_by_its_name_and_file(write):
     table = read_table(write(f"age,female,y\n{TEXT},0,1\n{NUMBER},1,0\n"))
     message = refusal(training_data, table, forest())
-    assert message.endswith("column 'age' holds text; give the data encoded as the forest was trained")
+    assert message.endswith("column 'age' holds text; give the data encoded as the model was trained")
     assert "train.csv: " in message
 
 

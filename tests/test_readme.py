@@ -13,7 +13,9 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
+from pytest_draft.artifact import read
 from pytest_draft.data import read_domain
 from pytest_draft.policy.policy import read_policy, rules_folder
 
@@ -40,9 +42,33 @@ def released(pytester):
 
 
 def test_the_command_to_judge_a_model_works_as_it_stands(released):
-    (command,) = [block for block in blocks("") if block.startswith("pytest --draft-forest")]
+    command = next(block for block in blocks("") if block.startswith("pytest --draft-forest"))
     result = released.runpytest_inprocess(*command.split()[1:])
     result.assert_outcomes(passed=2)
+
+
+def test_the_command_to_judge_a_tree_works_as_it_stands(released):
+    table = pd.read_csv(released.path / "train.csv")
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(table.drop(columns="income"), table["income"])
+    joblib.dump(tree, released.path / "tree.joblib")
+    (command,) = [block for block in blocks("") if block.startswith("pytest --draft-forest tree.joblib")]
+    released.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=1)
+
+
+def test_the_rule_list_is_judged_as_it_stands(released):
+    (text,) = [block for block in blocks("toml") if "[[rules]]" in block]
+    released.makefile(".toml", list=text)
+    rules = read(released.path / "list.toml").model
+    assert rules.counts.tolist() == [[31, 112], [90, 104], [402, 61]]
+    (released.path / "domain.toml").write_text(
+        '[attributes.age]\nkind = "ordinal"\nlow = 18\nhigh = 90\n'
+        '[attributes."sex:male"]\nkind = "binary"\n[attributes.priors]\nkind = "ordinal"\nlow = 0\nhigh = 40\n'
+    )
+    result = released.runpytest_inprocess(
+        "--draft-forest=list.toml", "--draft-domain=domain.toml", "--draft-policy=interpretable"
+    )
+    result.stdout.fnmatch_lines(["*the rule list leaves *"])
+    result.assert_outcomes(failed=1)
 
 
 def test_the_command_to_judge_a_pipeline_works_as_it_stands(pytester):
@@ -93,7 +119,7 @@ def test_the_ini_example_is_understood(released):
 
 
 def test_the_policy_and_the_domain_are_valid(tmp_path):
-    _, policy, domain = blocks("toml")
+    policy, domain = (next(block for block in blocks("toml") if key in block) for key in ("[rules.", "[attributes."))
     (tmp_path / "policy.toml").write_text(policy, encoding="utf-8")
     assert len(read_policy(tmp_path / "policy.toml").rules) == 3
     (tmp_path / "domain.toml").write_text(domain, encoding="utf-8")

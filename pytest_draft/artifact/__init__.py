@@ -8,5 +8,16 @@ from pytest_draft.artifact.missing import require_missing_covered
 from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.artifact.pickles import read
 from pytest_draft.artifact.pipeline import Encoder
+from pytest_draft.artifact.rule_list import RuleList
 
-__all__ = ["Artifact", "Encoder", "Forest", "Limits", "Tree", "occurrences", "read", "require_missing_covered"]
+__all__ = [
+    "Artifact",
+    "Encoder",
+    "Forest",
+    "Limits",
+    "RuleList",
+    "Tree",
+    "occurrences",
+    "read",
+    "require_missing_covered",
+]

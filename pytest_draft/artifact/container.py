@@ -42,6 +42,8 @@ class Limits:
         Length of one integer (a generator's state has integers of 128 bits).
     line_bytes : int
         Length of one text argument (a module's or a class's name).
+    text_bytes : int
+        Size of a rule list that is a text.
     """
 
     file_bytes: int = 2 * _GiB
@@ -52,6 +54,7 @@ class Limits:
     opcodes: int = 4_000_000
     integer_bits: int = 1024
     line_bytes: int = 4096
+    text_bytes: int = _MiB
 
     def unpacked(self, packed: int) -> int:
         """Return how many bytes a compressed file of `packed` bytes may unpack to."""
@@ -312,7 +315,9 @@ def unpack(packed: bytes, limits: Limits) -> Stream:
 
 def _checked_pickle(data: bytes) -> bytes:
     if data[:1] != b"\x80":
-        raise UnsupportedArtifactError("it does not begin like a model saved by joblib or pickle (protocol 2 to 5)")
+        raise UnsupportedArtifactError(
+            "it does not begin like a model saved by joblib or pickle (protocol 2 to 5), nor is it a rule list as text"
+        )
     return data
 
 

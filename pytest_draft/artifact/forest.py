@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.artifact.pipeline import Encoder
 from pytest_draft.artifact.privacy import Privacy
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.artifact.weights import (
     WHOLE,
     balanced_weights,
@@ -20,7 +22,7 @@ from pytest_draft.artifact.weights import (
     repeated_rows,
     subsample_weights,
 )
-from pytest_draft.errors import CorruptArtifactError, NotCoveredError
+from pytest_draft.errors import CorruptArtifactError, NotCoveredError, one_line
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -350,7 +352,7 @@ class Artifact:
         Bytes.
     holds : str
         One line: what the file holds, e.g. ``RandomForestClassifier, 100 trees, 19 columns, 2 classes``.
-    forest : Forest
+    model : Forest or RuleList
     not_read : tuple of str
         Attribute paths in the file that were left opaque.
     encoder : Encoder or None
@@ -361,6 +363,22 @@ class Artifact:
     sha256: str
     size: int
     holds: str
-    forest: Forest
+    model: Forest | RuleList
     not_read: tuple[str, ...]
     encoder: Encoder | None = None
+
+    @property
+    def forest(self) -> Forest:
+        """The model, where it is a forest.
+
+        Raises
+        ------
+        NotCoveredError
+            Where it is a rule list.
+        """
+        if isinstance(self.model, RuleList):
+            raise NotCoveredError(
+                f"{one_line(Path(self.path).name or self.path, 120)} holds a rule list ({self.model.kind}), no forest: "
+                "it is judged by the rule entropy-reduction"
+            )
+        return self.model

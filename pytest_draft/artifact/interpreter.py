@@ -407,7 +407,11 @@ def _allowed_calls() -> dict[tuple[str, str], _Call]:
         "sklearn.tree._tree": ("Tree",),
         "numpy.random._pickle": ("__randomstate_ctor", "__bit_generator_ctor", "__generator_ctor"),
         "numpy.random.bit_generator": ("__pyx_unpickle_SeedSequence",),
+        # Column names: text arrays of pandas 3, without and with pyarrow.
         "pandas.core.indexes.base": ("_new_Index",),
+        "pandas._libs.arrays": ("__pyx_unpickle_NDArrayBacked",),
+        "pandas": ("StringDtype",),
+        "pyarrow.lib": ("_restore_array", "type_for_alias", "py_buffer", "chunked_array"),
         # The masked arrays in a search's `cv_results_`.
         "numpy.ma.core": ("_mareconstruct",),
         "collections": ("OrderedDict",),

@@ -175,3 +175,26 @@ def numbers_of(stored: object, kinds: str, what: str) -> AnyArray:
     if data.ndim != 1 or data.dtype.kind not in kinds or data.dtype.itemsize > 8:
         raise CorruptArtifactError(f"{what} is not a list of numbers")
     return data.astype(data.dtype.newbyteorder("="))
+
+
+def plain_classes(stored: object) -> tuple[object, ...]:
+    """Return a classifier's ``classes_``, an array of numbers or texts, as plain Python values."""
+    if isinstance(stored, list):
+        raise UnsupportedArtifactError("it holds a classifier with several outputs, which is not covered yet")
+    if not isinstance(stored, Array) or len(stored.shape) != 1:
+        raise CorruptArtifactError("classes_ is not a list of classes")
+    if stored.data is not None and stored.data.dtype.kind not in "biufU":
+        raise UnsupportedArtifactError("its classes are neither numbers nor texts, which is not covered yet")
+    classes = stored.data.tolist() if stored.data is not None else stored.items
+    if not classes or any(type(value) not in (bool, int, float, str) for value in classes):
+        raise UnsupportedArtifactError("its classes are neither numbers nor texts, which is not covered yet")
+    if len(set(classes)) != len(classes):
+        raise CorruptArtifactError("classes_ has a class twice")
+    return tuple(classes)
+
+
+def attributes_of(mapping: Mapping, path: str) -> Object:
+    """Return a dictionary as an object whose attributes are its items."""
+    record = Record(Global("builtins", "dict"), ())
+    record.state = mapping
+    return Object(record, path)

@@ -15,25 +15,27 @@ import numpy as np
 from pytest_draft.artifact.container import DEFAULT_LIMITS, Budget, Limits, load, unpack
 from pytest_draft.artifact.forest import Artifact
 from pytest_draft.artifact.interpreter import interpret
-from pytest_draft.artifact.view import view
+from pytest_draft.artifact.texts import rule_list_in, text_of
+from pytest_draft.artifact.view import view, view_of_rules
 from pytest_draft.errors import ArtifactError, ArtifactTooBigError, CorruptArtifactError, one_line
 
 
 def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Artifact:
-    """Read a tree ensemble that joblib or pickle saved, without unpickling it.
+    """Read a tree ensemble or a rule list: what joblib or pickle saved without unpickling it, rule lists as text too.
 
     Parameters
     ----------
     path : path-like
-        A ``.joblib`` or ``.pkl`` file: plain, or packed with zlib, gzip, bz2, xz or lzma. The format is
-        recognised by the file's first bytes.
+        A ``.joblib`` or ``.pkl`` file, plain or packed with zlib, gzip, bz2, xz or lzma; or a rule list as text: TOML,
+        JSON (``rules/rule-list.schema.json``), or what CORELS prints or writes. The format is recognised by the
+        content.
     limits : Limits
         What reading may cost.
 
     Returns
     -------
     Artifact
-        With a forest whose structure and sums have been checked.
+        With a model whose structure and sums have been checked.
 
     Raises
     ------
@@ -53,11 +55,15 @@ def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Ar
         packed = load(given, limits)
         source.sha256 = hashlib.sha256(packed).hexdigest()
         size = len(packed)
-        stream = unpack(packed, limits)
-        del packed
-        budget = Budget(limits, stream.size)
-        found = view(interpret(stream, budget), budget)
-        return Artifact(given, source.sha256, size, found.holds, found.forest, found.not_read, found.encoder)
+        text = text_of(packed, limits)
+        if text is not None:
+            found = view_of_rules(*rule_list_in(text))
+        else:
+            stream = unpack(packed, limits)
+            del packed
+            budget = Budget(limits, stream.size)
+            found = view(interpret(stream, budget), budget)
+        return Artifact(given, source.sha256, size, found.holds, found.model, found.not_read, found.encoder)
 
 
 @dataclass

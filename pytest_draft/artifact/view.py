@@ -1,11 +1,12 @@
-"""The forest view: in goes the inert record of a whole file, out comes its `Forest`.
+"""The view of a model: in goes the inert record of a whole file, out comes its `Forest` or `RuleList`.
 
-Only the attributes that a forest needs are looked at, one by one and by name; everything else stays
+Only the attributes that a model needs are looked at, one by one and by name; everything else stays
 opaque and is listed as not read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,19 +14,23 @@ import numpy as np
 from numpy.random import RandomState
 
 from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.corels import is_corels, stored_corels
 from pytest_draft.artifact.forest import FloatArray, Forest, IntArray, Tree
-from pytest_draft.artifact.objects import Object, data_of, described, kind_of, numbers_of, with_article
+from pytest_draft.artifact.greedy import GREEDY, greedy_rule_list
+from pytest_draft.artifact.objects import Object, data_of, described, kind_of, numbers_of, plain_classes, with_article
 from pytest_draft.artifact.pipeline import Encoder, EncoderReader, steps_of
 from pytest_draft.artifact.privacy import Mechanism, Privacy
 from pytest_draft.artifact.private import REPLAYED, WARM_START, of_labels, of_noisy_counts, with_counts
-from pytest_draft.artifact.records import AnyArray, Array, Record
+from pytest_draft.artifact.records import AnyArray, Record
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.artifact.validate import RawTree, Values, checked_tree
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
 _SUPPORTED = (
     "supported are RandomForest, ExtraTrees, DecisionTree, ExtraTree and Bagging of trees, "
     "alone or as the last step of a Pipeline or in a fitted search, "
-    "and the private forests of pytest_draft.dp and diffprivlib"
+    "the private forests of pytest_draft.dp and diffprivlib, "
+    "and, alone, imodels' GreedyRuleListClassifier and CORELS' rule lists"
 )
 _NODE_ARRAYS = {
     "left_child": "children_left_",
@@ -75,13 +80,13 @@ class View:
     """What was read of a file, and what was not; as in `Artifact`."""
 
     holds: str
-    forest: Forest
+    model: Forest | RuleList
     not_read: tuple[str, ...]
-    encoder: Encoder | None
+    encoder: Encoder | None = None
 
 
 def view(root: object, budget: Budget) -> View:
-    """Find the forest in a file and check it.
+    """Find the forest or the rule list in a file and check it.
 
     Parameters
     ----------
@@ -98,8 +103,12 @@ def view(root: object, budget: Budget) -> View:
     UnsupportedArtifactError
         If the file holds something else, or a forest of a kind that is not covered.
     CorruptArtifactError
-        If the forest contradicts itself.
+        If the model contradicts itself.
     """
+    if isinstance(root, Record) and root.cls.key in GREEDY:
+        return view_of_rules(*greedy_rule_list(Object(root)))
+    if is_corels(root):
+        return view_of_rules(*stored_corels(root))
     transformers = EncoderReader(budget)
     estimator, wrappers = _unwrapped(root, transformers)
     key = estimator.record.cls.key
@@ -121,6 +130,22 @@ def view(root: object, budget: Budget) -> View:
     inside = "".join(f", in {with_article(wrapper.kind)}" for wrapper in reversed(wrappers))
     not_read = tuple(sorted(one_line(path) for path in paths))
     return View(_holds(forest) + before + inside, forest, not_read, encoder)
+
+
+def view_of_rules(rules: RuleList, not_read: Sequence[str]) -> View:
+    """Return the view of a rule list.
+
+    Parameters
+    ----------
+    rules : RuleList
+    not_read : sequence of str
+        What else is in the file.
+    """
+    columns = _count(len(rules.tested), "tested column")
+    if rules.n_features is not None:
+        columns = _count(rules.n_features, "column")
+    holds = ", ".join((rules.kind, _count(rules.n_rules, "rule"), columns, f"{rules.n_classes} classes"))
+    return View(holds, rules, tuple(sorted({one_line(path) for path in not_read})))
 
 
 def _holds(forest: Forest) -> str:
@@ -258,7 +283,7 @@ class _ForestReader:
         estimator = self._estimator
         estimator.is_fitted("counts_")
         self._n_features = estimator.integer("n_features_in_", minimum=1)
-        self._classes = _plain_classes(estimator.get("classes_"))
+        self._classes = plain_classes(estimator.get("classes_"))
         trees = self._trees_of_arrays()
         rounding = estimator.get("rounding_")
         if rounding not in ("sum", "noise"):
@@ -410,7 +435,7 @@ class _ForestReader:
                 f"it holds {with_article(estimator.kind)} with several outputs, which is not covered yet"
             )
         if self._classifier:
-            self._classes = _plain_classes(estimator.get("classes_"))
+            self._classes = plain_classes(estimator.get("classes_"))
             if estimator.integer("n_classes_", minimum=1) != len(self._classes):
                 raise CorruptArtifactError("n_classes_ is not the number of classes_")
 
@@ -586,18 +611,3 @@ def _checked_seed(seed: int) -> int:
     if not 0 <= seed < 2**32:
         raise CorruptArtifactError("a tree's seed is out of range")
     return seed
-
-
-def _plain_classes(stored: object) -> tuple[object, ...]:
-    if isinstance(stored, list):
-        raise UnsupportedArtifactError("it holds a classifier with several outputs, which is not covered yet")
-    if not isinstance(stored, Array) or len(stored.shape) != 1:
-        raise CorruptArtifactError("classes_ is not a list of classes")
-    if stored.data is not None and stored.data.dtype.kind not in "biufU":
-        raise UnsupportedArtifactError("its classes are neither numbers nor texts, which is not covered yet")
-    classes = stored.data.tolist() if stored.data is not None else stored.items
-    if not classes or any(type(value) not in (bool, int, float, str) for value in classes):
-        raise UnsupportedArtifactError("its classes are neither numbers nor texts, which is not covered yet")
-    if len(set(classes)) != len(classes):
-        raise CorruptArtifactError("classes_ has a class twice")
-    return tuple(classes)

@@ -1,7 +1,8 @@
-"""Training data: in go a table and a forest, out comes a frozen `TrainingData` with a redacting repr."""
+"""Training data: in go a table and a model, out comes a frozen `TrainingData` with a redacting repr."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.missing import require_missing_covered
 from pytest_draft.artifact.pipeline import Encoder
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.data.decoding import encoded_names
 from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import IN_MEMORY, parsed, place_of
@@ -25,19 +27,21 @@ __tracebackhide__ = True  # in a module's globals it covers all its frames, a da
 _NUMBERS = (bool, int, float, Decimal, np.bool_, np.integer, np.floating)
 _MAX_CLASSES_SHOWN = 10
 
+Model = Forest | RuleList
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrainingData:
-    """The rows and labels that a forest was trained on, as its trees see them.
+    """The rows and labels that a model was trained on, as trees see them.
 
     Attributes
     ----------
     rows : ndarray of float32, shape (n_rows, n_columns)
-        Encoded features in the forest's column order. Missing values are NaN; none is infinite.
+        Encoded features in the model's column order. Missing values are NaN; none is infinite.
     labels : ndarray of int64, shape (n_rows,)
-        Indices into the forest's classes; all 0 for a regressor's.
+        Indices into the model's classes; all 0 for a regressor's.
     columns : tuple of str, length n_columns
-        Names in the forest's order.
+        Names in the model's order.
     sha256 : str or None
         Of exactly the bytes of the file that were read; None for in-memory data.
     source : str
@@ -74,9 +78,9 @@ class TrainingData:
         if self.rows.shape[1] != len(self.columns):
             raise DataError(f"{where}: {self.rows.shape[1]} columns of rows but {len(self.columns)} column names")
         if not len(self.rows):
-            raise DataError(f"{where}: no rows; give the rows that the forest was trained on")
+            raise DataError(f"{where}: no rows; give the rows that the model was trained on")
         if (self.labels < 0).any():
-            raise DataError(f"{where}: labels must be indices into the forest's classes, from 0")
+            raise DataError(f"{where}: labels must be indices into the model's classes, from 0")
         if np.isinf(self.rows).any():
             raise DataError(f"{where}: rows must not hold infinite values")
 
@@ -99,14 +103,17 @@ class TrainingData:
 
 
 def training_data(
-    table: object, forest: Forest, target: str | None = None, encoder: Encoder | None = None
+    table: object, model: Model, target: str | None = None, encoder: Encoder | None = None
 ) -> TrainingData:
-    """Return a table's rows and labels as a forest's trees see them.
+    """Return a table's rows and labels as a model sees them.
 
     The label column is `target`. Without it: array ``y`` of an ``.npz`` file, or the only column that is
-    not among the forest's feature names. Features are matched by name where the forest and the table both
-    have names, else by position. Labels are matched to the forest's classes by value, whatever their type:
+    not among the model's feature names. Features are matched by name where the model and the table both
+    have names, else by position. Labels are matched to the model's classes by value, whatever their type:
     0, 0.0, False and "0" are the same label. A regressor's targets are not looked at, and may be missing.
+
+    Where a rule list's file does not tell all columns, they are all of the table's but the label's, which `target`
+    must name then.
 
     Where transformers stand before the forest, the table is raw when it has the columns that they take, by name or else
     by number, and is encoded as they do; else it must be encoded already.
@@ -115,8 +122,8 @@ def training_data(
     ----------
     table : Table, pandas.DataFrame, tuple (X, y) or TrainingData
         X is a data frame or an array-like of shape (n_rows, n_columns), y an array-like of shape (n_rows,).
-        `TrainingData` that fit the forest are returned as they are.
-    forest : Forest
+        `TrainingData` that fit the model are returned as they are.
+    model : Forest or RuleList
     target : str or None
         Name of the label column, or of an ``.npz`` file's label array. Not used for a tuple.
     encoder : Encoder or None
@@ -130,37 +137,41 @@ def training_data(
     ------
     DataError
         Where the label column or a feature is not found, a feature holds text or infinite values, or missing ones
-        (in a CSV also empty cells, NA, None, null and NaN) that the forest cannot have been trained on, or rows have
-        no label or one that the forest does not know. The message never shows a value of a row.
+        (in a CSV also empty cells, NA, None, null and NaN) that the model cannot have been trained on, or rows have
+        no label or one that the model does not know, or a rule list tests values otherwise than the rows hold them.
+        The message never shows a value of a row.
     NotCoveredError
         Where missing values are not counted as they are split: see `require_missing_covered`.
     """
     if isinstance(table, TrainingData):
-        _require_fit(table, forest)
+        _require_fit(table, model)
         return table
     if isinstance(table, tuple) and len(table) == 2:
         target = None
     table = _as_table(table)
     where = place_of(table.source)
     if not len(table.frame):
-        raise DataError(f"{where}: no rows; give the rows that the forest was trained on")
+        raise DataError(f"{where}: no rows; give the rows that the model was trained on")
     require_distinct(table.frame, where)
-    raw = None if encoder is None else _raw_selected(table, forest, target, encoder)
+    raw = None if encoder is None else _raw_selected(table, model, target, encoder)
     if encoder is not None and raw is not None:
         at, label_position = raw
-        positions, names = [at[source] for source in encoder.sources], forest.feature_names or encoded_names(encoder)
+        positions, names = [at[source] for source in encoder.sources], model.feature_names or encoded_names(encoder)
         rows = encode(encoder, {source: table.frame.iloc[:, position] for source, position in at.items()}, where)
     else:
-        positions, label_position, names = _selected(table, forest, target)
+        positions, label_position, names = _selected(table, model, target)
         rows = np.empty((len(table.frame), len(positions)), dtype=np.float32)
         for index, (position, name) in enumerate(zip(positions, names, strict=True)):
             rows[:, index] = encoded_column(table.frame.iloc[:, position], f"{where}: column {one_line(name)!r}")
-    _require_missing_covered(rows, names, forest, where)
+    _require_missing_covered(rows, names, model, where)
+    if isinstance(model, RuleList):
+        tests = model.resolved(names)
+        _require_seen_alike(tests, rows, [table.frame.iloc[:, positions[column]] for column in tests.tested], where)
     indices = np.zeros(len(rows), dtype=np.int64)
-    if forest.classes is not None:
+    if model.classes is not None:
         labels: pd.Series[Any] | NDArray[Any]
         labels = _label_array(table, target) if label_position is None else table.frame.iloc[:, label_position]
-        indices = _class_indices(labels, forest.classes, len(rows), where)
+        indices = _class_indices(labels, model, len(rows), where)
     rows.flags.writeable = indices.flags.writeable = False
     used = {label_position, *positions}
     unused = tuple(str(column) for position, column in enumerate(table.frame.columns) if position not in used)
@@ -192,27 +203,80 @@ def _as_table(table: object) -> Table:
     return Table(features, None, IN_MEMORY, {"y": labels})
 
 
-def _require_fit(data: TrainingData, forest: Forest) -> None:
-    """Refuse training data that were made for another forest."""
+def _word(model: Model) -> str:
+    return "rule list" if isinstance(model, RuleList) else "forest"
+
+
+def _require_fit(data: TrainingData, model: Model) -> None:
+    """Refuse training data that were made for another model."""
     where = place_of(data.source)
-    if data.n_columns != forest.n_features:
-        raise DataError(f"{where}: {data.n_columns} columns, but the forest takes {forest.n_features}")
-    if int(data.labels.max()) >= forest.n_classes:
-        raise DataError(f"{where}: a label is not an index into the forest's {forest.n_classes} classes")
-    _require_missing_covered(data.rows, data.columns, forest, where)
+    if model.n_features not in (None, data.n_columns):
+        raise DataError(f"{where}: {data.n_columns} columns, but the {_word(model)} takes {model.n_features}")
+    if int(data.labels.max()) >= model.n_classes:
+        raise DataError(f"{where}: a label is not an index into the {_word(model)}'s {model.n_classes} classes")
+    _require_missing_covered(data.rows, data.columns, model, where)
+    if isinstance(model, RuleList):
+        _require_tested(model, data.columns, where)
 
 
-def _require_missing_covered(rows: NDArray[np.float32], names: tuple[str, ...], forest: Forest, where: str) -> None:
-    """Refuse missing values that the forest cannot have seen, or whose counts say nothing, by the first column."""
+def _require_missing_covered(rows: NDArray[np.float32], names: tuple[str, ...], model: Model, where: str) -> None:
+    """Refuse missing values that the model cannot have seen, or whose counts say nothing, by the first column."""
     missing = np.isnan(rows).sum(axis=0)
     if missing.any():
         first = int(np.argmax(missing > 0))
         found = f"{where}: column {one_line(names[first])!r} has {int(missing[first])} missing values"
-        require_missing_covered(forest, found)
+        if isinstance(model, RuleList):
+            raise DataError(f"{found}, which rule lists do not take; give the data as it was trained on")
+        require_missing_covered(model, found)
 
 
-def _selected(table: Table, forest: Forest, target: str | None) -> tuple[list[int], int | None, tuple[str, ...]]:
-    """Return the features' positions in the forest's order, the label column's, and the features' names.
+def _require_tested(rules: RuleList, names: Sequence[str], where: str) -> None:
+    """Refuse a table without a column that a rule tests."""
+    try:
+        rules.resolved(names)
+    except DataError as error:
+        problem = str(error)
+    else:
+        return
+    raise DataError(f"{where}: {problem}; give the data encoded as the rule list was trained")
+
+
+def _require_seen_alike(
+    tests: RuleList, rows: NDArray[np.float32], columns: Sequence[pd.Series[Any]], where: str
+) -> None:
+    """Refuse rows that a rule list has not seen as they are here, by the first column that it tests.
+
+    Parameters
+    ----------
+    tests : RuleList
+        Of the rows' columns.
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    columns : sequence of pandas.Series
+        Those that are tested, as they are in the table.
+    where : str
+    """
+    for position, column in zip(tests.tested, columns, strict=True):
+        values = rows[:, position]
+        found = f"{where}: column {one_line((tests.columns or ())[position])!r}"
+        if tests.inputs == "binary":
+            others = int(((values != 0) & (values != 1)).sum())
+            if others:
+                raise DataError(f"{found} has {others} values that are neither 0 nor 1, which alone CORELS takes")
+        if tests.inputs == "double":
+            exact = column.astype(object).to_numpy(dtype=np.float64)
+            literals = {one for rule in tests.rules for one in rule.literals if one.column == position}
+            moved = np.zeros(len(rows), dtype=np.bool_)
+            for literal in literals:
+                moved |= literal.holds(values.astype(np.float64)) != literal.holds(exact)
+            if moved.any():
+                raise DataError(
+                    f"{found} has {int(moved.sum())} values so close to where a rule splits that single precision, in "
+                    "which rows are held, puts them on its other side; round them, and train again"
+                )
+
+
+def _selected(table: Table, model: Model, target: str | None) -> tuple[list[int], int | None, tuple[str, ...]]:
+    """Return the features' positions in the model's order, the label column's, and the features' names.
 
     The label's position is None where the labels are an array of their own, or not needed.
     """
@@ -220,36 +284,35 @@ def _selected(table: Table, forest: Forest, target: str | None) -> tuple[list[in
     columns = [str(column) for column in table.frame.columns]
     label = None
     if table.targets is None or (target or "y") not in table.targets:
-        label = _label_position(table, columns, forest, target, (forest.feature_names, forest.n_features))
+        label = _label_position(table, columns, model, target, (model.feature_names, model.n_features))
     others = [position for position in range(len(columns)) if position != label]
     named = any(isinstance(table.frame.columns[position], str) for position in others)
-    if named and forest.feature_names is not None:
+    if named and model.feature_names is not None:
         position_of = {columns[position]: position for position in others}
-        missing = [name for name in forest.feature_names if name not in position_of]
+        missing = [name for name in model.feature_names if name not in position_of]
         if missing:
             first = ", ".join(repr(one_line(name, 60)) for name in missing[:3])
             raise DataError(
-                f"{where}: {len(missing)} of the forest's {forest.n_features} columns are missing: {first}"
+                f"{where}: {len(missing)} of the {_word(model)}'s {model.n_features} columns are missing: {first}"
                 + (", ..." if len(missing) > 3 else "")
-                + "; give the data encoded as the forest was trained"
+                + f"; give the data encoded as the {_word(model)} was trained"
             )
-        return [position_of[name] for name in forest.feature_names], label, forest.feature_names
-    if len(others) != forest.n_features:
+        return [position_of[name] for name in model.feature_names], label, model.feature_names
+    if model.n_features not in (None, len(others)):
         raise DataError(
-            f"{where}: {len(others)} feature columns, but the forest takes {forest.n_features}; "
-            "give the data encoded as the forest was trained"
+            f"{where}: {len(others)} feature columns, but the {_word(model)} takes {model.n_features}; "
+            f"give the data encoded as the {_word(model)} was trained"
         )
-    if forest.feature_names is not None:
-        return others, label, forest.feature_names
-    return (
-        others,
-        label,
-        tuple(columns[position] if named else f"x{index}" for index, position in enumerate(others)),
-    )
+    if model.feature_names is not None:
+        return others, label, model.feature_names
+    names = tuple(columns[position] if named else f"x{index}" for index, position in enumerate(others))
+    if isinstance(model, RuleList):
+        _require_tested(model, names, where)
+    return others, label, names
 
 
 def _raw_selected(
-    table: Table, forest: Forest, target: str | None, encoder: Encoder
+    table: Table, model: Model, target: str | None, encoder: Encoder
 ) -> tuple[dict[int, int], int | None] | None:
     """Return the positions of the columns that transformers take, by theirs, and the label column's.
 
@@ -257,21 +320,21 @@ def _raw_selected(
     """
     columns = [str(column) for column in table.frame.columns]
     apart = table.targets is not None and (target or "y") in table.targets
-    label_is_column = not apart and (target is not None or forest.classes is not None)
+    label_is_column = not apart and (target is not None or model.classes is not None)
     given = len(columns) - label_is_column
     needed = {encoder.name(source) for source in encoder.sources}
     by_name = encoder.names is not None and any(isinstance(column, str) for column in table.frame.columns)
     missing = sorted(needed.difference(columns)) if by_name else []
     if missing or not (by_name or given == encoder.n_inputs):
-        if given == forest.n_features or (forest.feature_names and not set(forest.feature_names).difference(columns)):
+        if given == model.n_features or (model.feature_names and not set(model.feature_names).difference(columns)):
             return None
         lacks = f": {one_line(missing[0], 60)!r} is missing" if missing else ""
         raise DataError(
             f"{place_of(table.source)}: {given} feature columns are not the {len(needed)} that the file's transformers "
-            f"take{lacks}; give the raw table, or the {forest.n_features} columns that they make of it"
+            f"take{lacks}; give the raw table, or the {model.n_features} columns that they make of it"
         )
     features = encoder.names and tuple(name for name in encoder.names if name in needed or name != target)
-    label = None if apart else _label_position(table, columns, forest, target, (features, encoder.n_inputs))
+    label = None if apart else _label_position(table, columns, model, target, (features, encoder.n_inputs))
     if not by_name:
         return dict(enumerate(position for position in range(len(columns)) if position != label)), label
     position_of = {name: position for position, name in enumerate(columns) if position != label}
@@ -282,9 +345,9 @@ def _raw_selected(
 def _label_position(
     table: Table,
     columns: list[str],
-    forest: Forest,
+    model: Model,
     target: str | None,
-    inputs: tuple[tuple[str, ...] | None, int],
+    inputs: tuple[tuple[str, ...] | None, int | None],
 ) -> int | None:
     """Return the position of the label column; None where a regressor's features are told without it.
 
@@ -298,18 +361,19 @@ def _label_position(
             raise DataError(f"{where}: no {what} {one_line(target)!r}; give the labels' with --draft-target")
         if features is not None and target in features:
             raise DataError(
-                f"{where}: column {one_line(target)!r} is one of the forest's features; "
+                f"{where}: column {one_line(target)!r} is one of the {_word(model)}'s features; "
                 "give the labels' column with --draft-target"
             )
         return columns.index(target)
     others = [position for position, name in enumerate(columns) if name not in (features or ())]
     if features is not None and len(others) == 1:
         return others[0]
-    if forest.classes is None and (features is not None or len(columns) == n_features):
+    if model.classes is None and (features is not None or len(columns) == n_features):
         return None
     if table.targets is not None:
         raise DataError(f"{where}: no array 'y'; give the label array's name with --draft-target")
-    reason = "the forest has no feature names" if features is None else f"{len(others)} columns are no features"
+    lacks = "does not name them all" if isinstance(model, RuleList) else "has no feature names"
+    reason = f"the {_word(model)} {lacks}" if features is None else f"{len(others)} columns are no features"
     raise DataError(f"{where}: cannot tell the label column, {reason}; give its name with --draft-target")
 
 
@@ -337,13 +401,13 @@ def encoded_column(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
         numeric = bool(pd.api.types.is_numeric_dtype(column.dtype)) and kind != "c"
     if not numeric:
         holds = {"M": "dates", "m": "times", "c": "complex numbers"}.get(kind, "text")
-        raise DataError(f"{where} holds {holds}; give the data encoded as the forest was trained")
+        raise DataError(f"{where} holds {holds}; give the data encoded as the model was trained")
     present = column.notna().to_numpy(dtype=np.bool_)
     values = np.full(len(column), np.nan)
     values[present] = parsed(
         lambda: column[present].to_numpy(dtype=np.float64),
         where,
-        lambda _: "values are too large for float32, which the trees compute in",
+        lambda _: "values are too large for float32, in which rows are held",
     )
     with np.errstate(over="ignore"):
         result = values.astype(np.float32)
@@ -351,15 +415,13 @@ def encoded_column(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
     if infinite:
         raise DataError(
             f"{where} has {infinite} values that are infinite or too large for float32, "
-            "which the trees compute in; give finite values"
+            "in which rows are held; give finite values"
         )
     return result
 
 
-def _class_indices(
-    labels: pd.Series[Any] | NDArray[Any], classes: tuple[object, ...], n_rows: int, where: str
-) -> NDArray[np.int64]:
-    """Return each row's index into the forest's classes, shape (n_rows,)."""
+def _class_indices(labels: pd.Series[Any] | NDArray[Any], model: Model, n_rows: int, where: str) -> NDArray[np.int64]:
+    """Return each row's index into the model's classes, shape (n_rows,)."""
     shape = labels.shape
     if shape not in ((n_rows,), (n_rows, 1)):
         raise DataError(f"{where}: the labels have shape {shape}; there must be one for each of the {n_rows} rows")
@@ -370,6 +432,7 @@ def _class_indices(
         where,
         lambda _: "the labels are neither numbers nor text",
     )
+    classes = model.classes or ()
     class_of = finder(classes)
     # The last entry is where factorize's code for a missing value, -1, points to.
     found = np.array([*(class_of(value) for value in distinct), -1], dtype=np.int64)
@@ -378,14 +441,14 @@ def _class_indices(
     if missing:
         raise DataError(
             f"{where}: {missing} of {n_rows} rows have no label (in a CSV also NA, None, null and NaN are "
-            "none); give the rows that the forest was trained on"
+            f"none); give the rows that the {_word(model)} was trained on"
         )
     unknown = int((indices == -1).sum())
     if unknown:
         known = ", ".join(one_line(repr(value), 40) for value in classes[:_MAX_CLASSES_SHOWN])
         more = len(classes) - _MAX_CLASSES_SHOWN
         raise DataError(
-            f"{where}: {unknown} of {n_rows} rows have a label that the forest does not know; "
+            f"{where}: {unknown} of {n_rows} rows have a label that the {_word(model)} does not know; "
             f"its classes are {known}" + (f" and {more} more" if more > 0 else "")
         )
     return indices

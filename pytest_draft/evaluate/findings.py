@@ -282,6 +282,7 @@ def evaluate(
     knowledge: Knowledge | None = None,
     holdout: Rows | None = None,
     raw: RawColumns | None = None,
+    inside: BoolArray | None = None,
 ) -> Findings:
     """Measure a reconstruction against the training data.
 
@@ -306,6 +307,8 @@ def evaluate(
         attacked by itself.
     raw : RawColumns or None
         Of training data that the file's transformers have encoded.
+    inside : ndarray of bool, shape (n_rows,), or None
+        Which training rows are inliers, where that was found out already (`inliers`).
 
     Returns
     -------
@@ -367,7 +370,8 @@ def evaluate(
         if part is not None:
             parts[name] = replace(parts[name], random_error=part.random().error)
     determined, open_values = whole.values(~free), whole.values(free)
-    inside, outside = whole.individuals(perfect.rows)
+    inside = inliers(data.rows, timebox) if inside is None else inside
+    inner, outer = (None, None) if inside is None else whole.individuals(perfect.rows, inside)
     significance = None
     if holdout is not None and not comparison.alone:
         significance = leak_significance(data.rows, unknown, rebuilt, holdout, whole.weights, seed, timebox)
@@ -391,8 +395,8 @@ def evaluate(
         mostly_determined=parts.get("determined"),
         known_attributes=len(known),
         known_rows=0 if knowledge is None else len(knowledge.known) - knowledge.informed,
-        inliers=inside,
-        outliers=outside,
+        inliers=inner,
+        outliers=outer,
         significance=significance,
         rebuilt_rows=n_rebuilt if n_rebuilt != len(truth) else None,
         most_perfect_rows=_bound(perfect),
@@ -623,11 +627,8 @@ class _Compared:
             return Values(number, None)
         return Values(number, float(distance[which].sum()) / number)
 
-    def individuals(self, perfect: IntArray) -> tuple[Individuals, Individuals] | tuple[None, None]:
+    def individuals(self, perfect: IntArray, inside: BoolArray) -> tuple[Individuals, Individuals]:
         """Return the figures on inliers and on outliers, of which those at the given places are perfect."""
-        inside = inliers(self.rows, self.timebox)
-        if inside is None:
-            return None, None
         inside = inside[self.unknown]
         distance = None if self.distances is None else self.distances.mean(axis=1)
 

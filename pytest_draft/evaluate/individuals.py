@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import IsolationForest
 
-from pytest_draft.matching import Rows
+from pytest_draft.matching import Rows, row_identities
 from pytest_draft.timebox import TimeBox
 
 _SECONDS = 0.2  # measured: to fit
@@ -56,8 +56,10 @@ def inliers(rows: Rows, timebox: TimeBox) -> NDArray[np.bool_] | None:
         return None
     timebox.spend(cost)
     seen = _without_missing(rows)
-    score: NDArray[np.float64] = IsolationForest(random_state=0).fit(seen).decision_function(seen)
-    return score > 0
+    (identity,) = row_identities(seen)
+    _, first, of_row = np.unique(identity, return_index=True, return_inverse=True)
+    score: NDArray[np.float64] = IsolationForest(random_state=0).fit(seen).decision_function(seen[first])
+    return (score > 0)[of_row]
 
 
 def _without_missing(rows: Rows) -> Rows:

@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import math
-import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 
-from jsonschema import Draft202012Validator, TypeChecker
-from jsonschema.validators import extend
-
 from pytest_draft.adversary import check_adversary
+from pytest_draft.documents import located, rules_folder, toml, violations
 from pytest_draft.errors import PolicyError, UsageError, one_line
+from pytest_draft.evaluate.findings import Findings
 from pytest_draft.policy.rules import RULES
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 Budgets = Mapping[str, Mapping[str, float]]
-
-
-def _is_finite_number(checker: TypeChecker, value: object) -> bool:
-    """Return whether a value is a number that others can be compared with: a NaN would never be crossed."""
-    known = Draft202012Validator.TYPE_CHECKER.is_type(value, "number")
-    return known and math.isfinite(value)  # type: ignore[arg-type]
-
-
-_Validator = extend(  # type: ignore[no-untyped-call]
-    Draft202012Validator,
-    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("number", _is_finite_number),
-)
 
 
 @dataclass(frozen=True)
@@ -68,6 +45,11 @@ class Policy:
         complete = {rule: RULES[rule].in_force(thresholds) for rule, thresholds in self.rules.items()}
         object.__setattr__(self, "rules", complete)
 
+    @property
+    def needs_attack(self) -> bool:
+        """Whether some rule judges what an attack finds."""
+        return any(RULES[rule].needs is Findings for rule in self.rules)
+
     def stops(self, result: str) -> bool:
         """Return whether a check with this result fails the suite: failed always, inconclusive unless allowed."""
         return result != "passed" and not (result == "inconclusive" and self.allow_inconclusive)
@@ -87,16 +69,9 @@ class Policy:
         return replace(self, rules=merged)
 
 
-def rules_folder() -> Path:
-    """Return the folder of the shipped policies and their schema."""
-    packaged = Path(str(resources.files("pytest_draft"))) / "rules"
-    return packaged if packaged.is_dir() else Path(__file__).parents[2] / "rules"
-
-
 def default_policy() -> Policy:
     """Return the shipped default policy."""
-    policy = read_policy(rules_folder() / "default.toml")
-    return replace(policy, source="rules/default.toml", explicit=False)
+    return replace(read_policy(rules_folder() / "default.toml"), explicit=False)
 
 
 def read_policy(path: Path) -> Policy:
@@ -121,19 +96,17 @@ def read_policy(path: Path) -> Policy:
     except (OSError, UnicodeDecodeError) as error:
         raise PolicyError(f"{shown}: the policy cannot be read ({type(error).__name__})") from None
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise PolicyError(f"{shown}: not valid TOML: {one_line(error)}") from None
-    schema = json.loads((rules_folder() / "policy.schema.json").read_text(encoding="utf-8"))
-    errors = sorted(_Validator(schema).iter_errors(content), key=lambda error: list(map(str, error.path)))
-    listed = [_shown(error.message, [str(key) for key in error.absolute_path], text) for error in errors]
+        content = toml(text)
+    except ValueError as error:
+        raise PolicyError(f"{shown}: {error}") from None
+    listed = violations(content, "policy.schema.json", text)
     adversaries = content.get("adversaries", ["artifact"])
-    listed += [] if errors else _wrong_adversaries(adversaries, text)
+    listed += [] if listed else _wrong_adversaries(adversaries, text)
     if listed:
         raise PolicyError(f"{shown}: " + "; ".join(listed))
     return Policy(
         content["name"],
-        str(path),
+        f"rules/{path.name}" if path.parent == rules_folder() else str(path),
         content["rules"],
         tuple(adversaries),
         content.get("allow_inconclusive", False),
@@ -147,24 +120,16 @@ def _wrong_adversaries(adversaries: list[str], text: str) -> list[str]:
         try:
             check_adversary(adversary)
         except UsageError as error:
-            problems.append(_shown(str(error), ["adversaries", str(index)], text))
+            problems.append(located(str(error), ["adversaries", index], text))
     return problems
-
-
-def _shown(message: str, keys: list[str], text: str) -> str:
-    """Return an error of the schema with the line of its innermost key that the text shows."""
-    quoted = re.findall(r"'([^']+)'", message)
-    for key in [*quoted[:1], *reversed(keys)]:
-        for number, line in enumerate(text.splitlines(), start=1):
-            if re.search(rf"(^|[\[.\s\"]){re.escape(key)}([\].\s=\"]|$)", line.split("#")[0]):
-                return f"line {number}: {'.'.join(keys) or 'top level'}: {one_line(message)}"
-    return f"{'.'.join(keys) or 'top level'}: {one_line(message)}"
 
 
 _ARGUMENTS = {
     "max_error": "reconstruction-error",
     "max_perfect_rows": "perfect-rows",
     "max_singled_out_rows": "singled-out-rows",
+    "max_entropy_reduction": "entropy-reduction",
+    "max_row_entropy_reduction": "entropy-reduction",
 }
 """The arguments of the marker, and the rules that they are thresholds of."""
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from pytest_draft.evaluate.entropy import Entropy
 from pytest_draft.evaluate.findings import Findings
 from pytest_draft.gate import ArtifactFacts
 
-Evidence = TypeVar("Evidence", Findings, ArtifactFacts)
+Evidence = TypeVar("Evidence", Findings, ArtifactFacts, Entropy)
 Result = Literal["passed", "failed", "inconclusive"]
 Thresholds = Mapping[str, float]
 
@@ -63,8 +64,8 @@ class Rule(Generic[Evidence]):
     id : str
         Stable: part of the address of its test items.
     needs : type
-        `Findings`, which an attack must have brought about, so that its doubts count; or `ArtifactFacts`, which
-        stand once the file was read, whatever becomes of the attack.
+        `Findings`, which an attack must have brought about, so that its doubts count; `ArtifactFacts`, which stand
+        once the file was read, whatever becomes of the attack; or `Entropy`, which has doubts of its own.
     keys : mapping of str to Key
         Its thresholds: any that is crossed fails. Empty where naming the rule says it all.
     check : callable

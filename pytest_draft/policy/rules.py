@@ -7,6 +7,7 @@ from typing import Any
 from pytest_draft.policy import (
     declared_epsilon_but_exact_counts,
     dp_required,
+    entropy_reduction,
     epsilon_cap,
     perfect_rows,
     reconstruction_error,
@@ -18,6 +19,7 @@ _ALL: tuple[Rule[Any], ...] = (
     reconstruction_error.RULE,
     perfect_rows.RULE,
     singled_out_rows.RULE,
+    entropy_reduction.RULE,
     dp_required.RULE,
     epsilon_cap.RULE,
     declared_epsilon_but_exact_counts.RULE,

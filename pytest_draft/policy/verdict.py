@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pytest_draft.adversary import Adversary
+from pytest_draft.evaluate.entropy import Entropy
 from pytest_draft.evaluate.findings import Findings
 from pytest_draft.gate import ArtifactFacts, Examination
 from pytest_draft.policy.policy import Policy
@@ -75,6 +76,10 @@ def check_rule(examination: Examination, policy: Policy, rule: str) -> Check:
         outcome = judged.check(examination.findings, policy.rules[rule])
     elif judged.needs is ArtifactFacts and artifact.was_read:
         outcome, doubts = judged.check(artifact, policy.rules[rule]), ()
+    elif judged.needs is Entropy and examination.entropy is not None:
+        outcome, doubts = judged.check(examination.entropy, policy.rules[rule]), examination.entropy.reasons
+    elif judged.needs is Entropy and examination.not_audited is not None:
+        doubts = (examination.not_audited,)
     if outcome.result == "failed":
         remedy = judged.remedy or remedy_for(artifact)
         return Check(rule, adversary, "failed", outcome.sentence, cause_in_file(examination), remedy)
@@ -95,8 +100,10 @@ def overall(results: Iterable[Result]) -> Result:
 def cause_in_file(examination: Examination) -> str | None:
     """Say what in the file lets the attack succeed."""
     artifact = examination.artifact
-    if artifact.n_trees is None:
+    if not artifact.was_read:
         return None
+    if artifact.n_trees is None:
+        return "the file tells which values each rule asks for, and so what each captured row can be"
     trees = f"{artifact.n_trees:,} tree{'s' * (artifact.n_trees != 1)}"
     if (privacy := artifact.privacy) is not None and not privacy.exact:
         what = "noisy class counts" if privacy.counts else "a label"

@@ -72,6 +72,11 @@ METRICS = (
     "guaranteed_overlap",
     "guaranteed_overlap_exact",
     "unique",
+    "entropy_reduction",
+    "entropy_reduction_exact",
+    "row_entropy_reduction",
+    "row_entropy_reduction_exact",
+    "dist",
     "residual",
     "reproduced_trees",
 )
@@ -80,7 +85,7 @@ METRICS = (
 Result = dict[str, Any]
 
 
-def result_of(examination: Examination, checks: Iterable[Check], policy: Policy) -> Result:
+def result_of(examination: Examination, checks: Iterable[Check], policy: Policy, *, rows: bool = False) -> Result:
     """Return one entry of a report's ``results``.
 
     Parameters
@@ -88,6 +93,8 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy)
     examination : Examination
     checks : iterable of Check
     policy : Policy
+    rows : bool
+        Whether single rows may be named, by index.
 
     Returns
     -------
@@ -132,6 +139,7 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy)
         "workers": case.workers,
         "versions": dict(examination.versions),
         "baselines": _baselines(examination),
+        "entropy": _entropy(examination, rows),
         "statistics": {name: round(value, 3) for name, value in examination.statistics.items()},
         "metrics": metrics_of(examination),
     }
@@ -150,6 +158,15 @@ def metrics_of(examination: Examination) -> dict[str, float | int | None]:
             guaranteed_overlap=proved.guaranteed_vectors.lower,
             guaranteed_overlap_exact=proved.guaranteed_vectors.exact,
             unique=proved.unique,
+        )
+    if (entropy := examination.entropy) is not None:
+        gone, of_a_row = entropy.ratio.rest, entropy.lowest_row.rest
+        metrics.update(
+            entropy_reduction=gone.lower,
+            entropy_reduction_exact=gone.exact is not None,
+            row_entropy_reduction=of_a_row.lower,
+            row_entropy_reduction_exact=of_a_row.exact is not None,
+            dist=entropy.dist,
         )
     findings = examination.findings
     if findings is None:
@@ -216,6 +233,28 @@ def _of_values(findings: Findings) -> dict[str, float | int | None]:
             "exact_rows": attack.exact_rows,
         }
     return metrics
+
+
+def _entropy(examination: Examination, rows: bool) -> dict[str, Any]:
+    """Return the entropy audit; its most exposed rows only where rows may be named."""
+    entropy = examination.entropy
+    if entropy is None:
+        return {"not_audited": examination.not_audited}
+    told: dict[str, Any] = {
+        "bits": entropy.bits,
+        "ratio_bounds": [entropy.ratio.lower, entropy.ratio.upper],
+        "lowest_row_ratio_bounds": [entropy.lowest_row.lower, entropy.lowest_row.upper],
+        "rows_told_by": entropy.told_by,
+        "row_ratio_quantiles": list(entropy.quantiles),
+        "groups": [asdict(group) for group in entropy.groups],
+        "reasons": list(entropy.reasons),
+    }
+    if entropy.trees is not None:
+        lowest, mean, highest = entropy.trees
+        told["trees"] = {"lowest": lowest, "mean": mean, "highest": highest, "examined": entropy.examined}
+    if rows:
+        told["most_exposed_rows"] = list(entropy.most_exposed)
+    return told
 
 
 def _baselines(examination: Examination) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.evaluate.baselines import Baseline
+from pytest_draft.evaluate.entropy import Between, Entropy
 from pytest_draft.evaluate.findings import Findings, Part
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.evaluate.numeric import Closeness, Numeric
@@ -277,8 +278,33 @@ def test_a_rule_says_why_it_exists_and_what_its_keys_mean(rule):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_on_the_artifact_says_what_to_do_and_one_on_findings_leaves_that_to_the_forest(rule):
-    assert RULES[rule].needs in (Findings, ArtifactFacts)
-    assert bool(RULES[rule].remedy) == (RULES[rule].needs is ArtifactFacts)
+    assert RULES[rule].needs in (Findings, ArtifactFacts, Entropy)
+    assert bool(RULES[rule].remedy) == (RULES[rule].needs is not Findings)
+
+
+def entropy(ratio: Between, row: Between) -> Entropy:
+    return Entropy(20.0, ratio, row, 0.8, "the tree", (0.8, 0.8, 0.8), 1, (0.5,) * 101)
+
+
+@pytest.mark.parametrize(
+    ("most", "result"),
+    [(0.19, "failed"), (0.2, "inconclusive"), (0.29, "inconclusive"), (0.3, "passed"), (1, "passed")],
+)
+def test_an_entropy_reduction_fails_where_more_is_surely_gone_and_passes_where_surely_no_more_is(most, result):
+    found = RULES["entropy-reduction"].check(
+        entropy(Between(0.7, 0.8), Between(0.1, 0.1)), {"max_entropy_reduction": most}
+    )
+    assert found.result == result
+    assert "0.2000" in found.sentence or result == "passed"
+
+
+@pytest.mark.parametrize(("most", "result"), [(0.5, "failed"), (0.6, "passed")])
+def test_the_most_exposed_row_has_a_threshold_of_its_own(most, result):
+    found = RULES["entropy-reduction"].check(
+        entropy(Between(1.0, 1.0), Between(0.4, 0.4)), {"max_entropy_reduction": 0.0, "max_row_entropy_reduction": most}
+    )
+    assert found.result == result
+    assert "most exposed row" in found.sentence
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,196 @@
+"""Frozen descriptions of a rule list as its file tells it: rules in order, the first that holds decides."""
+
+from __future__ import annotations
+
+import math
+import typing
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.errors import CorruptArtifactError, DataError, one_line
+
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A test of one column: whether ``low < value <= high``, or, negated, whether not.
+
+    Attributes
+    ----------
+    column : int
+        Position in `RuleList.columns`.
+    low, high : float
+        May be infinite; `low` is below `high`.
+    negated : bool
+    """
+
+    column: int
+    low: float
+    high: float
+    negated: bool = False
+
+    def __post_init__(self) -> None:
+        if self.column < 0 or not self.low < self.high:
+            raise CorruptArtifactError(f"a test of column {self.column} for values from {self.low} to {self.high}")
+
+    def holds(self, values: NDArray[np.floating]) -> BoolArray:
+        """Return whether it holds for values of its column, shape (n,)."""
+        exact = values.astype(np.float64)  # NumPy would round the bounds to the precision of the values
+        inside: BoolArray = (self.low < exact) & (exact <= self.high)
+        return ~inside if self.negated else inside
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A conjunction of tests and what follows; without a test, the default.
+
+    Attributes
+    ----------
+    literals : tuple of Literal
+    prediction : object
+        A class, as a plain Python value.
+    counts : tuple of int or None
+        Training rows of each class that it captured; None where the file does not tell.
+    """
+
+    literals: tuple[Literal, ...]
+    prediction: object
+    counts: tuple[int, ...] | None = None
+
+    def holds(self, rows: NDArray[np.floating]) -> BoolArray:
+        """Return for which rows all its tests hold, shape (n_rows,)."""
+        result = np.ones(len(rows), dtype=bool)
+        for literal in self.literals:
+            result &= literal.holds(rows[:, literal.column])
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class RuleList:
+    """An ordered list of rules, closed by a default (Rivest, Learning decision lists, 1987).
+
+    Attributes
+    ----------
+    kind : str
+        Where it is from, e.g. ``GreedyRuleListClassifier`` or ``CORELS rule list``.
+    rules : tuple of Rule
+        The last one, and no other, is the default.
+    columns : tuple of str or None
+        Names of the columns that the tests' positions are about; None where the file has no names.
+    n_features : int or None
+        Number of input columns; None where the file names only those that it tests.
+    classes : tuple of object
+        As plain Python values, in the order of `Rule.counts`.
+    inputs : {"single", "double", "binary"}
+        How it sees a row: its values rounded to single precision, as trees do; in double precision; or as zeros and
+        ones, and nothing else.
+    """
+
+    kind: str
+    rules: tuple[Rule, ...]
+    columns: tuple[str, ...] | None
+    n_features: int | None
+    classes: tuple[object, ...]
+    inputs: typing.Literal["single", "double", "binary"] = "single"
+
+    def __post_init__(self) -> None:
+        if not self.rules or self.rules[-1].literals:
+            raise CorruptArtifactError("the list has no default at its end")
+        for number, rule in enumerate(self.rules, start=1):
+            where = f"rule {number} of {len(self.rules)}"
+            if not rule.literals and number < len(self.rules):
+                raise CorruptArtifactError(f"{where} tests nothing, so that no later one can ever hold")
+            if (rule.counts is None) != (self.rules[0].counts is None):
+                raise CorruptArtifactError(f"{where}: either all rules tell how many rows they captured, or none")
+            if rule.counts is not None and (len(rule.counts) != len(self.classes) or min(rule.counts) < 0):
+                raise CorruptArtifactError(f"{where}: its counts are not one number of rows for each class")
+            most = self.n_features if self.columns is None else len(self.columns)
+            if most is not None and any(literal.column >= most for literal in rule.literals):
+                raise CorruptArtifactError(f"{where} tests a column that there is not")
+
+    @property
+    def n_rules(self) -> int:
+        """Number of rules, the default among them."""
+        return len(self.rules)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of all input columns; None where the file does not tell all of them."""
+        return None if self.n_features is None else self.columns
+
+    @property
+    def tested(self) -> tuple[int, ...]:
+        """Positions of the columns that a rule tests, ascending."""
+        return tuple(sorted({literal.column for rule in self.rules for literal in rule.literals}))
+
+    @property
+    def counts(self) -> IntArray | None:
+        """Training rows of each class that each rule captured, shape (n_rules, n_classes); None where not told."""
+        told = [rule.counts for rule in self.rules if rule.counts is not None]
+        return np.array(told, dtype=np.int64) if told else None
+
+    def resolved(self, columns: Sequence[str]) -> RuleList:
+        """Return the list with tests that are about the positions of all input columns.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names of all input columns, in the order of the rows.
+
+        Raises
+        ------
+        DataError
+            Where the list tests a column that is not among them.
+        """
+        if self.columns is None:
+            if self.n_features is not None and self.n_features != len(columns):
+                raise DataError(f"{len(columns)} columns are given, but the rule list takes {self.n_features}")
+            if self.tested and self.tested[-1] >= len(columns):
+                raise DataError(f"{len(columns)} columns are given, but the rule list tests column {self.tested[-1]}")
+            return replace(self, columns=tuple(columns), n_features=len(columns))
+        position = {name: index for index, name in enumerate(columns)}
+        missing = [self.columns[column] for column in self.tested if self.columns[column] not in position]
+        if missing:
+            raise DataError(f"the rule list tests column {one_line(missing[0])!r}, which is not among those given")
+        rules = tuple(
+            replace(
+                rule,
+                literals=tuple(
+                    replace(literal, column=position[self.columns[literal.column]]) for literal in rule.literals
+                ),
+            )
+            for rule in self.rules
+        )
+        return replace(self, rules=rules, columns=tuple(columns), n_features=len(columns))
+
+    def captured(self, rows: NDArray[np.floating]) -> IntArray:
+        """Return which rule captures each row: the first that holds.
+
+        Parameters
+        ----------
+        rows : ndarray of float, shape (n_rows, n_features)
+            None of the values that are tested may be missing.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+        """
+        result = np.full(len(rows), -1, dtype=np.int64)
+        for index, rule in enumerate(self.rules):
+            result[(result < 0) & rule.holds(rows)] = index
+        return result
+
+
+def between(low: float, high: float) -> tuple[float, float]:
+    """Return bounds of a test for values from `low` to `high`, both included."""
+    return math.nextafter(low, -math.inf), high

@@ -1,0 +1,128 @@
+"""Documents that people write by hand: in go a TOML text and a shipped schema's name, out comes all that is wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator, TypeChecker
+from jsonschema.validators import extend
+
+from pytest_draft.errors import one_line
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+Problem = tuple[str, Sequence[str | int]]
+
+_MOST_SHOWN = 20
+
+
+def _is_finite_number(checker: TypeChecker, value: object) -> bool:
+    """Return whether a value is a number that others can be compared with: a NaN would never be crossed."""
+    if not Draft202012Validator.TYPE_CHECKER.is_type(value, "number"):
+        return False
+    try:
+        return math.isfinite(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return False
+
+
+_Validator = extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("number", _is_finite_number),
+)
+
+
+def rules_folder() -> Path:
+    """Return the folder of the shipped policies and of the schemas."""
+    packaged = Path(str(resources.files("pytest_draft"))) / "rules"
+    return packaged if packaged.is_dir() else Path(__file__).parents[1] / "rules"
+
+
+def toml(text: str) -> dict[str, Any]:
+    """Return the content of a TOML text.
+
+    Raises
+    ------
+    ValueError
+        In one line, with the position, where it is not valid TOML.
+    """
+    try:
+        content: dict[str, Any] = tomllib.loads(text)
+    except ValueError as error:
+        raise ValueError(f"not valid TOML: {one_line(error)}") from None
+    return content
+
+
+def violations(content: object, schema: str, text: str) -> list[str]:
+    """Return all that is wrong with a document by a schema, each with its key and line.
+
+    Parameters
+    ----------
+    content : object
+        The document as parsed.
+    schema : str
+        Name of the schema's file among the shipped.
+    text : str
+        The TOML that it was parsed from; empty for no lines.
+    """
+    rules = json.loads((rules_folder() / schema).read_text(encoding="utf-8"))
+    errors = sorted(_Validator(rules).iter_errors(content), key=lambda error: list(map(str, error.path)))
+    return all_located([(error.message, list(error.absolute_path)) for error in errors], text)
+
+
+def all_located(problems: Sequence[Problem], text: str) -> list[str]:
+    """Return what is wrong, each as `located`, and where it is very much the number of what is left out.
+
+    Parameters
+    ----------
+    problems : sequence of (str, sequence of str or int)
+        Messages, and the keys of the values that they are about.
+    text : str
+    """
+    shown = [located(message, keys, text) for message, keys in problems[:_MOST_SHOWN]]
+    return shown + ([f"and {len(problems) - _MOST_SHOWN} more"] if len(problems) > _MOST_SHOWN else [])
+
+
+def located(message: str, keys: Sequence[str | int], text: str) -> str:
+    """Return what is wrong with a value, with its key and the line of its innermost key that a TOML text shows.
+
+    Parameters
+    ----------
+    message : str
+        Where it quotes something, that is looked for first.
+    keys : sequence of str or int
+        From the top level to the value; list positions count from 0.
+    text : str
+    """
+    shown = f"{'.'.join(map(one_line, keys)) or 'top level'}: {one_line(message)}"
+    lines = [line.split("#")[0] for line in text.splitlines()]
+    lines_of_table = _table(keys, lines)
+    names = [key for key in reversed(keys) if isinstance(key, str)]
+    for name in [*re.findall(r"'([^']+)'", message)[:1], *names]:
+        pattern = re.compile(rf"(^|[\[.\s\"]){re.escape(name)}([\].\s=\"]|$)")
+        for number in lines_of_table:
+            if pattern.search(lines[number]):
+                return f"line {number + 1}: {shown}"
+    return shown
+
+
+def _table(keys: Sequence[str | int], lines: Sequence[str]) -> range:
+    """Return the lines of the element of an array of tables that a key leads to; all lines where it leads to none."""
+    if len(keys) < 2 or not isinstance(keys[1], int):
+        return range(len(lines))
+    header = re.compile(rf"\s*\[\[\s*\"?{re.escape(str(keys[0]))}\"?\s*\]\]")
+    starts = [number for number, line in enumerate(lines) if header.match(line)]
+    if len(starts) <= keys[1]:
+        return range(len(lines))
+    return range(starts[keys[1]], [*starts, len(lines)][keys[1] + 1])

@@ -1,0 +1,58 @@
+"""Rule ``entropy-reduction``: how much of the uncertainty about its training rows a model may take away."""
+
+from __future__ import annotations
+
+from pytest_draft.evaluate.entropy import Between, Entropy
+from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
+
+_ROUNDING = 1e-12
+
+
+def check(entropy: Entropy, thresholds: Thresholds) -> Outcome:
+    """Fail when more of the uncertainty is surely gone than allowed; pass when surely no more than that is."""
+    outcomes = []
+    for key, what, ratio in (
+        ("max_entropy_reduction", "the uncertainty about the training rows", entropy.ratio),
+        ("max_row_entropy_reduction", "the uncertainty about the most exposed row", entropy.lowest_row),
+    ):
+        if key in thresholds:
+            outcomes.append(_against(ratio.rest, thresholds[key], what, f"{key} allows at most {thresholds[key]:.4g}"))
+    return combined(outcomes)
+
+
+def _against(gone: Between, most: float, what: str, allowed: str) -> Outcome:
+    if gone.lower > most + _ROUNDING:
+        shown = f"{gone.lower:.4f}" if gone.exact is not None else f"at least {gone.lower:.4f}"
+        crossed = f"crossed by {gone.lower - most:.4f}"
+        return Outcome("failed", f"the model takes away {shown} of {what}; {allowed}, {crossed}")
+    if gone.upper <= most + _ROUNDING:
+        shown = f"{gone.upper:.4f}" if gone.exact is not None else f"at most {gone.upper:.4f}"
+        return Outcome("passed", f"the model takes away {shown} of {what}; {allowed}")
+    return Outcome(
+        "inconclusive",
+        f"the model is only known to take away between {gone.lower:.4f} and {gone.upper:.4f} of {what}; {allowed}",
+    )
+
+
+RULE = Rule(
+    id="entropy-reduction",
+    needs=Entropy,
+    keys={
+        "max_entropy_reduction": Key(
+            False, 1.0, min, "fail when the model takes away more than this share of the uncertainty about all rows"
+        ),
+        "max_row_entropy_reduction": Key(
+            False, 1.0, min, "fail when it takes away more than this share of the uncertainty about some row"
+        ),
+    },
+    check=check,
+    rationale=(
+        "A single tree or a rule list tells of each training row in which leaf it was, or which rule captured it, and "
+        "so what its values can be. The share of the uncertainty that is gone with that (Ferry et al., SaTML 2024, "
+        "definition 4) needs no search and differs much from row to row."
+    ),
+    remedy=(
+        "retrain with fewer splits or rules (max_depth, max_leaf_nodes, fewer and shorter rules), which is what leaves "
+        "more open, and judge the new file"
+    ),
+)
