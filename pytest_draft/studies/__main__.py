@@ -10,6 +10,7 @@ from typing import TypeAlias
 from pytest_draft.errors import DraftError
 from pytest_draft.studies import (
     agreement,
+    entropy,
     gate,
     grid,
     informed,
@@ -69,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--threads", type=int, default=2, help="of each attack")
     _add_private(studies)
     _add_numeric(studies)
+    _add_entropy(studies)
     return parser
 
 
@@ -113,6 +115,21 @@ def _add_numeric(studies: _Subparsers) -> None:
     command.add_argument(
         "--draft-model", type=float, metavar="SECONDS", help="DRAFT's own row-based model beside it, for so long"
     )
+
+
+def _add_entropy(studies: _Subparsers) -> None:
+    """Add the study of greedy and optimal models."""
+    command = studies.add_parser("entropy", help="what greedy and optimal trees and rule lists give away")
+    command.add_argument("--datasets", type=Path, required=True, help="folder of compas.csv, adult.csv, ...: binarized")
+    command.add_argument("--names", nargs="+", default=["compas", "adult"])
+    command.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    command.add_argument("--depths", type=int, nargs="+", default=list(range(1, 11)))
+    command.add_argument("--supports", type=float, nargs="+", default=[0.01, 0.02, 0.03, 0.04, 0.05])
+    command.add_argument("--learners", nargs="+", default=list(entropy.LEARNERS[:-1]), choices=list(entropy.LEARNERS))
+    command.add_argument("--budget", type=float, default=600.0, help="seconds of each search for an optimal model")
+    command.add_argument("--output", type=Path, required=True, help="folder for tables and figures")
+    command.add_argument("--published", type=Path, help="folder of the authors' results, to be compared with")
+    command.add_argument("--jobs", type=int, default=1, help="searches at a time")
 
 
 def main() -> None:
@@ -176,6 +193,22 @@ def main() -> None:
         )
         try:
             numeric.run(arguments.data, arguments.seeds, setting)
+        except DraftError as error:
+            sys.exit(str(error))
+    elif arguments.study == "entropy":
+        try:
+            entropy.run(
+                arguments.datasets,
+                arguments.names,
+                arguments.seeds,
+                arguments.depths,
+                arguments.supports,
+                arguments.budget,
+                arguments.output,
+                learners=arguments.learners,
+                published=arguments.published,
+                jobs=arguments.jobs,
+            )
         except DraftError as error:
             sys.exit(str(error))
     elif arguments.study == "agreement":

@@ -34,7 +34,7 @@ from pytest_draft.evaluate.findings import contradiction
 from pytest_draft.gate import Case, Examination, examine
 from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.policy.policy import default_policy
-from pytest_draft.policy.verdict import judge, overall
+from pytest_draft.policy.verdict import judge, verdict_of
 from pytest_draft.report.result import metrics_of
 from pytest_draft.timebox import TimeBox
 
@@ -241,7 +241,7 @@ def examined(features: pd.DataFrame, target: pd.Series[Any], seed: int, setting:
     if setting.papers_seconds is not None:
         box = TimeBox(setting.papers_seconds, clock=_SolverClock())
         papers_status, figures["DRAFT"] = papers_error(artifact.forest, domain, data, box, seed, setting.workers)
-    verdict = overall(check.result for check in judge(examination, default_policy()))
+    verdict = verdict_of((check.result, check.counts) for check in judge(examination, default_policy()))
     return Run(data.n_rows, examination.solver_status, verdict, papers_status, figures)
 
 
