@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator, TypeChecker
+from jsonschema import Draft202012Validator, FormatChecker, TypeChecker
 from jsonschema.validators import extend
 
 from pytest_draft.errors import one_line
@@ -77,7 +77,8 @@ def violations(content: object, schema: str, text: str) -> list[str]:
         The TOML that it was parsed from; empty for no lines.
     """
     rules = json.loads((rules_folder() / schema).read_text(encoding="utf-8"))
-    errors = sorted(_Validator(rules).iter_errors(content), key=lambda error: list(map(str, error.path)))
+    validator = _Validator(rules, format_checker=FormatChecker(["date"]))
+    errors = sorted(validator.iter_errors(content), key=lambda error: list(map(str, error.path)))
     return all_located([(error.message, list(error.absolute_path)) for error in errors], text)
 
 

@@ -97,7 +97,7 @@ def draft_result(
 ) -> DraftResult:
     """What the gate found out, judged by the test's marker and ``--draft-policy``, else by the default policy."""
     from pytest_draft.marks import policy_of
-    from pytest_draft.policy.verdict import judge, overall
+    from pytest_draft.policy.verdict import judge, verdict_of
     from pytest_draft.report.result import metrics_of
     from pytest_draft.session import GateSession
 
@@ -105,7 +105,8 @@ def draft_result(
     examination, _ = _examined(session, draft_forest, draft_adversary, draft_training_data)
     policy = policy_of(request.node, session.explicit_policy) or session.policy
     checks = judge(examination, policy)
-    return DraftResult(examination, policy, checks, overall(check.result for check in checks), metrics_of(examination))
+    verdict = verdict_of((check.result, check.counts) for check in checks)
+    return DraftResult(examination, policy, checks, verdict, metrics_of(examination))
 
 
 def _examined(

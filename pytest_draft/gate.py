@@ -153,6 +153,7 @@ class ArtifactFacts:
     bootstrap: bool | None = None
     not_read: tuple[str, ...] = ()
     privacy: Privacy | None = None
+    kind: str | None = None
 
     @property
     def was_read(self) -> bool:
@@ -804,7 +805,12 @@ class _Steps:
             return ArtifactFacts(self.case.artifact, self.artifact_sha256)
         if isinstance(artifact.model, RuleList):
             return ArtifactFacts(
-                self.case.artifact, artifact.sha256, artifact.size, artifact.holds, not_read=artifact.not_read
+                self.case.artifact,
+                artifact.sha256,
+                artifact.size,
+                artifact.holds,
+                not_read=artifact.not_read,
+                kind=artifact.model.kind,
             )
         forest = artifact.model
         return ArtifactFacts(
@@ -817,6 +823,7 @@ class _Steps:
             forest.bootstrap,
             artifact.not_read,
             forest.privacy,
+            forest.kind,
         )
 
     def _domain_facts(self) -> DomainFacts | None:

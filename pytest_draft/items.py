@@ -52,7 +52,11 @@ class CheckItem(pytest.Item):
             "result": record,
             "planned": [planned.artifact, planned.rule, planned.adversary],
         }
-        if session.policy.stops(check.result):
+        self.user_properties += properties(record, check)
+        if check.waiver is not None:
+            pytest.xfail(check.waiver.text)  # with --runxfail it does nothing
+            raise CheckFailed(check)
+        if check.stops(session.policy):
             raise CheckFailed(check)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
@@ -69,6 +73,31 @@ class CheckItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the headline of a failure; pytest wants a line, and rewrites a headline that ends the address."""
         return self.path, 0, f"{self.path.name}: {self.name}"
+
+
+def properties(record: dict[str, Any], check: Check) -> list[tuple[str, object]]:
+    """Return what a JUnit file says of a check besides its outcome; metrics that are not known are left out.
+
+    Parameters
+    ----------
+    record : dict
+        As `GateSession.record` returns it.
+    check : Check
+    """
+    told = {
+        "artifact": record["artifact"]["path"],
+        "artifact_sha256": record["artifact"]["sha256"],
+        "adversary": check.adversary,
+        "rule": check.rule,
+        "result": check.result,
+        "severity": check.severity,
+        "sentence": check.sentence,
+        "waived": None if check.waiver is None else check.waiver.text,
+        "solver_status": record["solver_status"],
+        "seed": record["seeds"]["draft_seed"],
+        **record["metrics"],
+    }
+    return [(f"draft_{name}", value) for name, value in told.items() if value is not None]
 
 
 def explained(check: Check) -> str:

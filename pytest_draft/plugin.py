@@ -122,7 +122,7 @@ def _judge_marked(item: pytest.Item, report: pytest.TestReport, result: DraftRes
 
     record = GateSession.of(item.config).record(result.examination, result.checks, result.policy, item.nodeid)
     report.draft = {"result": record, "planned": None}  # type: ignore[attr-defined]
-    crossed = [check for check in result.checks if result.policy.stops(check.result)]
+    crossed = [check for check in result.checks if check.stops(result.policy)]
     if crossed and report.outcome != "failed":  # also where the test expects to fail, or skips itself
         _fail(report, "\n\n".join(f"{check.rule}[{check.adversary}]\n{explained(check)}" for check in crossed))
 

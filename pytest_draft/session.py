@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import dataclass
@@ -72,8 +73,27 @@ class GateSession:
             self.explicit_policy = read_policy(self.settings.policy) if self.settings.policy else None
             for name in self.settings.adversaries:
                 check_adversary(name)
+            self._require_matched_waivers()
         except (PolicyError, UsageError) as error:
             raise pytest.UsageError(str(error)) from None
+
+    def _require_matched_waivers(self) -> None:
+        """Refuse a waiver for a file that is not judged: it hides that somebody decided about another one.
+
+        Raises
+        ------
+        PolicyError
+        """
+        policy = self.explicit_policy
+        if policy is None or not policy.waivers or not self.settings.active:
+            return
+        judged = {hashlib.sha256(path.read_bytes()).hexdigest() for path in self.settings.forests}
+        unmatched = [waiver for waiver in policy.waivers if waiver.artifact_sha256 not in judged]
+        if unmatched:
+            raise PolicyError(
+                f"{one_line(policy.source)}: waiver of {unmatched[0].rule!r}: no model file with the SHA-256 "
+                f"{unmatched[0].artifact_sha256[:12]}... is judged: remove it, or judge that file"
+            )
 
     @classmethod
     def of(cls, config: pytest.Config) -> GateSession:

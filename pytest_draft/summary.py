@@ -262,7 +262,12 @@ def _sentences(result: dict[str, Any]) -> list[str]:
     name = one_line(result["artifact"]["path"])
     lines = []
     for check in result["checks"]:
-        text = f"{name}: {check['rule']}[{result['adversary']}] {check['result']}: {check['sentence']}"
+        warning = "warning: " if check["severity"] == "warning" else ""
+        waived = ""
+        if (waiver := check["waiver"]) is not None:
+            waived = f" (waived until {waiver['expires']} by {one_line(waiver['owner'])}: {one_line(waiver['reason'])})"
+        outcome = f"{check['rule']}[{result['adversary']}] {check['result']}{waived}"
+        text = f"{name}: {warning}{outcome}: {check['sentence']}"
         if check["result"] == "failed" or (
             check["result"] == "inconclusive" and check["sentence"] != "; ".join(result["reasons"])
         ):

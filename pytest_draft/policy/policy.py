@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 from pytest_draft.adversary import check_adversary
-from pytest_draft.documents import located, rules_folder, toml, violations
+from pytest_draft.documents import Problem, all_located, rules_folder, toml, violations
 from pytest_draft.errors import PolicyError, UsageError, one_line
-from pytest_draft.evaluate.findings import Findings
+from pytest_draft.policy.rule import Severity
 from pytest_draft.policy.rules import RULES
+from pytest_draft.policy.waiver import Waiver
 
-Budgets = Mapping[str, Mapping[str, float]]
+Budgets = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,9 @@ class Policy:
         Whether an inconclusive check lets the suite pass. Never lifts a failure.
     explicit : bool
         Whether a user named it; False for the shipped default.
+    severities : mapping of str to {"error", "warning"}
+        By rule id; those that are not given are the rules' own.
+    waivers : tuple of Waiver
     """
 
     name: str
@@ -40,19 +46,26 @@ class Policy:
     adversaries: tuple[str, ...] = ("artifact",)
     allow_inconclusive: bool = False
     explicit: bool = True
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+    waivers: tuple[Waiver, ...] = ()
 
     def __post_init__(self) -> None:
         complete = {rule: RULES[rule].in_force(thresholds) for rule, thresholds in self.rules.items()}
         object.__setattr__(self, "rules", complete)
+        severities = {rule: self.severities.get(rule, RULES[rule].severity) for rule in self.rules}
+        object.__setattr__(self, "severities", severities)
 
     @property
     def needs_attack(self) -> bool:
         """Whether some rule judges what an attack finds."""
-        return any(RULES[rule].needs is Findings for rule in self.rules)
+        return any(RULES[rule].attack for rule in self.rules)
 
-    def stops(self, result: str) -> bool:
-        """Return whether a check with this result fails the suite: failed always, inconclusive unless allowed."""
-        return result != "passed" and not (result == "inconclusive" and self.allow_inconclusive)
+    def waiver(self, rule: str, artifact_sha256: str | None) -> Waiver | None:
+        """Return the waiver of a rule for a model file, if there is one."""
+        for waiver in self.waivers:
+            if (waiver.rule, waiver.artifact_sha256) == (rule, artifact_sha256):
+                return waiver
+        return None
 
     def tightened(self, budgets: Budgets) -> Policy:
         """Return the policy with further budgets; where two meet, the strictest wins.
@@ -74,12 +87,14 @@ def default_policy() -> Policy:
     return replace(read_policy(rules_folder() / "default.toml"), explicit=False)
 
 
-def read_policy(path: Path) -> Policy:
+def read_policy(path: Path, today: date | None = None) -> Policy:
     """Read a policy from a TOML file.
 
     Parameters
     ----------
     path : pathlib.Path
+    today : datetime.date or None
+        By which waivers expire; None for today's date.
 
     Returns
     -------
@@ -99,28 +114,73 @@ def read_policy(path: Path) -> Policy:
         content = toml(text)
     except ValueError as error:
         raise PolicyError(f"{shown}: {error}") from None
+    content = _with_dates_as_text(content)
     listed = violations(content, "policy.schema.json", text)
-    adversaries = content.get("adversaries", ["artifact"])
-    listed += [] if listed else _wrong_adversaries(adversaries, text)
+    if not listed:
+        problems = [*_wrong_adversaries(content.get("adversaries", ())), *_wrong_severities(content)]
+        listed = all_located([*problems, *_wrong_waivers(content, today or date.today())], text)
     if listed:
         raise PolicyError(f"{shown}: " + "; ".join(listed))
     return Policy(
         content["name"],
         f"rules/{path.name}" if path.parent == rules_folder() else str(path),
         content["rules"],
-        tuple(adversaries),
+        tuple(content.get("adversaries", ("artifact",))),
         content.get("allow_inconclusive", False),
+        severities=content.get("severity", {}),
+        waivers=tuple(
+            Waiver(**{**waiver, "expires": date.fromisoformat(waiver["expires"])})
+            for waiver in content.get("waiver", ())
+        ),
     )
 
 
-def _wrong_adversaries(adversaries: list[str], text: str) -> list[str]:
+def _with_dates_as_text(content: Any) -> Any:
+    """Return a document in which TOML's own dates are text, as the schema has them."""
+    if isinstance(content, dict):
+        return {key: _with_dates_as_text(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_with_dates_as_text(value) for value in content]
+    return content.isoformat() if isinstance(content, (date, datetime)) else content
+
+
+def _wrong_adversaries(adversaries: Sequence[str]) -> list[Problem]:
     """Return what is wrong with adversaries that have the schema's form."""
-    problems = []
+    problems: list[Problem] = []
     for index, adversary in enumerate(adversaries):
         try:
             check_adversary(adversary)
         except UsageError as error:
-            problems.append(located(str(error), ["adversaries", index], text))
+            problems.append((str(error), ["adversaries", index]))
+    return problems
+
+
+def _wrong_severities(content: Mapping[str, Any]) -> list[Problem]:
+    """Return which severities are of rules that the policy does not have."""
+    return [
+        (f"the policy has no rule {rule!r}: name it under [rules], too", ["severity", rule])
+        for rule in content.get("severity", {})
+        if rule not in content["rules"]
+    ]
+
+
+def _wrong_waivers(content: Mapping[str, Any], today: date) -> list[Problem]:
+    """Return what is wrong with waivers that have the schema's form."""
+    problems: list[Problem] = []
+    seen: set[tuple[str, str]] = set()
+    for index, waiver in enumerate(content.get("waiver", ())):
+        rule, expires = waiver["rule"], waiver["expires"]
+        if rule not in content["rules"]:
+            problems.append(
+                (f"it waives {rule!r}, which is no rule of this policy: remove it", ["waiver", index, "rule"])
+            )
+        if date.fromisoformat(expires) < today:
+            problems.append((f"it has expired on {expires}: decide anew, or remove it", ["waiver", index, "expires"]))
+        if (rule, waiver["artifact_sha256"]) in seen:
+            problems.append(
+                (f"{rule!r} is waived for this file already: remove one", ["waiver", index, "artifact_sha256"])
+            )
+        seen.add((rule, waiver["artifact_sha256"]))
     return problems
 
 

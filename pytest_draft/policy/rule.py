@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pytest_draft.evaluate.entropy import Entropy
 from pytest_draft.evaluate.findings import Findings
-from pytest_draft.gate import ArtifactFacts
+from pytest_draft.gate import ArtifactFacts, Examination
 
-Evidence = TypeVar("Evidence", Findings, ArtifactFacts, Entropy)
+Evidence = TypeVar("Evidence", Findings, ArtifactFacts, Entropy, Examination)
 Result = Literal["passed", "failed", "inconclusive"]
-Thresholds = Mapping[str, float]
+Severity = Literal["error", "warning"]
+Thresholds = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,16 @@ class Key:
         One sentence.
     default : float or None
         In force where the rule is named without it; None for no such threshold.
+    listed : bool
+        Whether it is a list of texts, not a number.
     """
 
     whole: bool
     largest: float | None
-    strictest: Callable[[float, float], float]
+    strictest: Callable[[Any, Any], Any]
     help: str
     default: float | None = None
+    listed: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,8 @@ class Rule(Generic[Evidence]):
         Stable: part of the address of its test items.
     needs : type
         `Findings`, which an attack must have brought about, so that its doubts count; `ArtifactFacts`, which stand
-        once the file was read, whatever becomes of the attack; or `Entropy`, which has doubts of its own.
+        once the file was read, whatever becomes of the attack; `Entropy`, which has doubts of its own; or all of the
+        `Examination`, whose doubts the rule itself heeds.
     keys : mapping of str to Key
         Its thresholds: any that is crossed fails. Empty where naming the rule says it all.
     check : callable
@@ -74,6 +79,10 @@ class Rule(Generic[Evidence]):
         Why the rule exists.
     remedy : str or None
         What to do where it fails; None where that depends on the forest (`pytest_draft.policy.verdict.remedy_for`).
+    severity : {"error", "warning"}
+        What a failure means where the policy does not say; a warning is told, and stops nothing.
+    attack : bool
+        Whether it judges what an attack finds; always, where it needs `Findings`.
     """
 
     id: str
@@ -82,11 +91,21 @@ class Rule(Generic[Evidence]):
     check: Callable[[Evidence, Thresholds], Outcome]
     rationale: str
     remedy: str | None = None
+    severity: Severity = "error"
+    attack: bool = False
 
-    def in_force(self, thresholds: Thresholds) -> dict[str, float]:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attack", self.attack or self.needs is Findings)
+
+    def in_force(self, thresholds: Thresholds) -> dict[str, Any]:
         """Return the thresholds that are given, and the defaults of the others."""
         others = {name: key.default for name, key in self.keys.items() if name not in thresholds}
         return {**thresholds, **{name: value for name, value in others.items() if value is not None}}
+
+
+def common(one: list[str], other: list[str]) -> list[str]:
+    """Return the stricter of two lists of what is allowed: what both allow."""
+    return [text for text in one if text in other]
 
 
 def combined(outcomes: list[Outcome]) -> Outcome:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_draft.adversary import Adversary
 from pytest_draft.evaluate.entropy import Entropy
 from pytest_draft.evaluate.findings import Findings
 from pytest_draft.gate import ArtifactFacts, Examination
 from pytest_draft.policy.policy import Policy
-from pytest_draft.policy.rule import Outcome, Result
+from pytest_draft.policy.rule import Outcome, Result, Severity
 from pytest_draft.policy.rules import RULES
+from pytest_draft.policy.waiver import Waiver
 
 _FOR_EXACT = (
     "retrain with fewer and shallower trees (n_estimators, max_depth, min_samples_leaf) and judge the new file; "
@@ -38,6 +39,10 @@ class Check:
     cause : str or None
         What in the file makes it fail.
     remedy : str or None
+    severity : {"error", "warning"}
+        A warning is told, and stops nothing.
+    waiver : Waiver or None
+        Who answers for it where it did not pass: then it stops nothing, either.
     """
 
     rule: str
@@ -46,6 +51,18 @@ class Check:
     sentence: str
     cause: str | None = None
     remedy: str | None = None
+    severity: Severity = "error"
+    waiver: Waiver | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether the verdict depends on it."""
+        return self.severity == "error" and self.waiver is None
+
+    def stops(self, policy: Policy) -> bool:
+        """Return whether it fails the suite: where it counts, failed always, inconclusive unless allowed."""
+        allowed = self.result == "passed" or (self.result == "inconclusive" and policy.allow_inconclusive)
+        return self.counts and not allowed
 
 
 def judge(examination: Examination, policy: Policy) -> tuple[Check, ...]:
@@ -70,12 +87,20 @@ def check_rule(examination: Examination, policy: Policy, rule: str) -> Check:
     A budget that is crossed stays crossed, whatever else is in doubt; what is in doubt is never a pass. What stands
     in the file stands there whatever the attack has come to, once the file was read.
     """
+    check = _checked(examination, policy, rule)
+    waiver = None if check.result == "passed" else policy.waiver(rule, examination.artifact.sha256)
+    return replace(check, severity=policy.severities[rule], waiver=waiver)
+
+
+def _checked(examination: Examination, policy: Policy, rule: str) -> Check:
     adversary, artifact, judged = examination.case.adversary, examination.artifact, RULES[rule]
     outcome, doubts = Outcome("inconclusive", "there is nothing that this rule could judge"), examination.reasons
     if judged.needs is Findings and examination.findings is not None:
         outcome = judged.check(examination.findings, policy.rules[rule])
     elif judged.needs is ArtifactFacts and artifact.was_read:
         outcome, doubts = judged.check(artifact, policy.rules[rule]), ()
+    elif judged.needs is Examination:
+        outcome, doubts = judged.check(examination, policy.rules[rule]), ()
     elif judged.needs is Entropy and examination.entropy is not None:
         outcome, doubts = judged.check(examination.entropy, policy.rules[rule]), examination.entropy.reasons
     elif judged.needs is Entropy and examination.not_audited is not None:
@@ -86,6 +111,21 @@ def check_rule(examination: Examination, policy: Policy, rule: str) -> Check:
     if doubts:
         return Check(rule, adversary, "inconclusive", "; ".join(doubts))
     return Check(rule, adversary, outcome.result, outcome.sentence)
+
+
+def verdict_of(checks: Iterable[tuple[Result, bool]]) -> Result:
+    """Return the verdict of some checks: the gravest result that counts.
+
+    Where there are checks and none of them counts, nothing stands in the way.
+
+    Parameters
+    ----------
+    checks : iterable of (str, bool)
+        Each check's result, and whether it counts (`Check.counts`).
+    """
+    listed = list(checks)
+    counting = [result for result, counts in listed if counts]
+    return overall(counting) if counting or not listed else "passed"
 
 
 def overall(results: Iterable[Result]) -> Result:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pytest_draft.policy.verdict import overall
+from pytest_draft.policy.verdict import overall, verdict_of
 from pytest_draft.report.result import SCHEMA_VERSION, Result
 
 
@@ -29,7 +29,9 @@ def merged(results: Iterable[Result]) -> list[Result]:
                 check["item"],
             )
         )
-        result["verdict"] = overall(check["result"] for check in result["checks"])
+        result["verdict"] = verdict_of(
+            (check["result"], check["severity"] == "error" and check["waiver"] is None) for check in result["checks"]
+        )
     return [joined[key] for key in sorted(joined, key=lambda key: (key[0], key[1], key[2] or ""))]
 
 

@@ -13,7 +13,7 @@ from pytest_draft.evaluate.findings import Findings
 from pytest_draft.gate import Examination
 from pytest_draft.matching import TOLERANCE
 from pytest_draft.policy.policy import Policy
-from pytest_draft.policy.verdict import Check, overall
+from pytest_draft.policy.verdict import Check, verdict_of
 
 SCHEMA_VERSION = 1
 
@@ -116,7 +116,7 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
             "source": policy.source,
             "rules": {rule: dict(thresholds) for rule, thresholds in policy.rules.items()},
         },
-        "verdict": overall(check.result for check in checks),
+        "verdict": verdict_of((check.result, check.counts) for check in checks),
         "checks": [
             {
                 "rule": check.rule,
@@ -124,6 +124,10 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
                 "sentence": check.sentence,
                 "cause": check.cause,
                 "remedy": check.remedy,
+                "severity": check.severity,
+                "waiver": None
+                if check.waiver is None
+                else {**asdict(check.waiver), "expires": str(check.waiver.expires)},
             }
             for check in checks
         ],

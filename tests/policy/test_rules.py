@@ -12,9 +12,9 @@ from pytest_draft.evaluate.entropy import Between, Entropy
 from pytest_draft.evaluate.findings import Findings, Part
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.evaluate.numeric import Closeness, Numeric
-from pytest_draft.gate import ArtifactFacts
+from pytest_draft.gate import ArtifactFacts, Examination
 from pytest_draft.matching import Distance
-from pytest_draft.policy.rule import Outcome, combined
+from pytest_draft.policy.rule import Outcome, combined, common
 from pytest_draft.policy.rules import RULES
 
 MISSING = Baseline(None, None, 0, 20)
@@ -273,13 +273,15 @@ def test_passes_are_told_together():
 def test_a_rule_says_why_it_exists_and_what_its_keys_mean(rule):
     assert RULES[rule].id == rule
     assert RULES[rule].rationale
-    assert all(key.help and key.strictest in (min, max) for key in RULES[rule].keys.values())
+    assert all(key.help for key in RULES[rule].keys.values())
+    assert all(key.strictest in ((common,) if key.listed else (min, max)) for key in RULES[rule].keys.values())
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_on_the_artifact_says_what_to_do_and_one_on_findings_leaves_that_to_the_forest(rule):
-    assert RULES[rule].needs in (Findings, ArtifactFacts, Entropy)
-    assert bool(RULES[rule].remedy) == (RULES[rule].needs is not Findings)
+    assert RULES[rule].needs in (Findings, ArtifactFacts, Entropy, Examination)
+    assert RULES[rule].remedy or RULES[rule].needs is Findings
+    assert RULES[rule].attack == (RULES[rule].needs is Findings or rule == "certain-rows")
 
 
 def entropy(ratio: Between, row: Between) -> Entropy:

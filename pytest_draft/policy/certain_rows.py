@@ -1,0 +1,45 @@
+"""Rule ``certain-rows``: how many training rows the file alone may prove."""
+
+from __future__ import annotations
+
+from pytest_draft.gate import Examination
+from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
+
+
+def check(examination: Examination, thresholds: Thresholds) -> Outcome:
+    """Fail when more rows are proved than allowed; pass where no more can be, and nothing else is in doubt."""
+    most, findings = thresholds["max_certain_rows"], examination.findings
+    allowed = f"at most {most:,} are allowed"
+    if examination.certificate is not None:
+        proved, at_most = examination.certificate.certain_vectors.lower, examination.certificate.certain_vectors.upper
+    elif findings is not None and findings.certain_rows is not None:
+        proved, at_most = findings.certain_rows, findings.n_rows
+    else:
+        why = "; ".join(examination.reasons) or "the attack proves nothing of single rows here"
+        return Outcome("inconclusive", f"it is not known how many rows the file proves: {why}")
+    shown = f"{proved:,} training rows are in every dataset that explains the file, and so known for certain"
+    if proved > most:
+        return Outcome("failed", f"{shown}; {allowed}, crossed by {proved - most:,}")
+    if examination.reasons:
+        return Outcome("inconclusive", "; ".join(examination.reasons))
+    if at_most > most:
+        return Outcome("inconclusive", f"at least {shown}, and at most {at_most:,}; {allowed}")
+    return Outcome("passed", f"{shown}; {allowed}")
+
+
+RULE = Rule(
+    id="certain-rows",
+    needs=Examination,
+    keys={"max_certain_rows": Key(True, None, min, "fail when more rows than this are proved by the file alone")},
+    check=check,
+    rationale=(
+        "A guess can be denied, a proof cannot. A row that is in every dataset which explains the file is known to "
+        "whoever has the file, with certainty and without any training data (Article 29 Working Party, Opinion "
+        "05/2014: inference; DRAFT, ICML 2024, section 3)."
+    ),
+    remedy=(
+        "retrain with fewer and shallower trees (n_estimators, max_depth, min_samples_leaf), so that other datasets "
+        "explain the file too, and judge the new file"
+    ),
+    attack=True,
+)

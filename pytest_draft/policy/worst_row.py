@@ -1,0 +1,36 @@
+"""Rule ``worst-row``: how well even the row may be rebuilt that the attack rebuilds worst."""
+
+from __future__ import annotations
+
+from pytest_draft.evaluate.findings import Findings
+from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
+
+_ROUNDING = 1e-12
+
+
+def check(findings: Findings, thresholds: Thresholds) -> Outcome:
+    """Fail when no row is farther from its reconstruction than allowed."""
+    bar = thresholds["max_error_of_worst_row"]
+    fails_at = f"the check fails at an error of at most {bar:.4f}"
+    if (worst := findings.error.worst) is None:
+        return Outcome("inconclusive", f"the rows were not matched exactly, so the worst one is not known; {fails_at}")
+    shown = f"even the row that is rebuilt worst has an error of {worst:.4f}"
+    if worst <= bar + _ROUNDING:
+        return Outcome("failed", f"{shown}; {fails_at}, crossed by {max(0.0, bar - worst):.4f}")
+    return Outcome("passed", f"the row that is rebuilt worst has an error of {worst:.4f}; {fails_at}")
+
+
+RULE = Rule(
+    id="worst-row",
+    needs=Findings,
+    keys={
+        "max_error_of_worst_row": Key(
+            False, 1.0, max, "fail when even the worst rebuilt row has an error of at most this"
+        )
+    },
+    check=check,
+    rationale=(
+        "A mean hides whom the attack spares. Where even the row that is rebuilt worst is close, nobody in the "
+        "training data is protected (DRAFT-DP, SaTML 2026, section IV-B, result 5: outliers are rebuilt worst)."
+    ),
+)

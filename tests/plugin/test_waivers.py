@@ -1,0 +1,76 @@
+"""Waivers, severities and what a JUnit file says, from the command line."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import date, timedelta
+from xml.etree import ElementTree
+
+import pytest
+
+WAIVER = """
+[[waiver]]
+rule = "{rule}"
+artifact_sha256 = "{sha256}"
+reason = "only for the owner's own use"
+owner = "A. Person"
+expires = {expires}
+"""
+
+
+@pytest.fixture
+def judge(project, policy):
+    """Return a function that judges the leaking forest by an absolute error, waived until some day."""
+
+    def judged(*arguments: str, rule="reconstruction-error", days=1, model="leaking.joblib", forest="leaking.joblib"):
+        sha256 = hashlib.sha256((project.path / model).read_bytes()).hexdigest()
+        text = WAIVER.format(rule=rule, sha256=sha256, expires=date.today() + timedelta(days=days))
+        project.write("policy.toml", policy(max_error=0.5) + text)
+        return project.judge(forest, "--draft-policy=policy.toml", *arguments)
+
+    return judged
+
+
+@pytest.mark.parametrize("processes", ["-n0", "-n2"])
+def test_a_waived_check_is_expected_to_fail_and_stays_in_the_report(project, judge, processes):
+    run = judge("-rx", processes)
+    run.assert_outcomes(xfailed=1)
+    assert run.ret == 0
+    run.stdout.fnmatch_lines(["*waived until * by A. Person: only for the owner's own use*"])
+    (check,) = project.result()["checks"]
+    assert (check["result"], check["waiver"]["owner"]) == ("failed", "A. Person")
+    assert project.result()["verdict"] == "passed"
+
+
+def test_with_runxfail_a_waived_check_fails(judge):
+    judge("--runxfail").assert_outcomes(failed=1)
+
+
+def test_a_waiver_ends_and_is_for_one_file(judge, one_line_error):
+    line = one_line_error(judge(days=-1))
+    assert "policy.toml" in line
+    assert "it has expired on" in line
+    assert "no model file with the SHA-256" in one_line_error(judge(model="shallow.joblib"))
+    assert "no rule of this policy" in one_line_error(judge(rule="perfect-rows"))
+
+
+def test_a_warning_is_told_and_fails_nothing(project, policy):
+    project.write("policy.toml", policy(max_error=0.5) + '[severity]\nreconstruction-error = "warning"\n')
+    run = project.judge("leaking.joblib", "--draft-policy=policy.toml", "-W", "error")
+    run.assert_outcomes(passed=1)
+    assert run.ret == 0
+    run.stdout.fnmatch_lines(["leaking.joblib: warning: reconstruction-error?artifact? failed: the attack rebuilds *"])
+    assert project.result()["verdict"] == "passed"
+
+
+def test_a_junit_file_has_what_was_found_out(project):
+    project.judge("leaking.joblib", "--junitxml=junit.xml")
+    cases = list(ElementTree.parse(project.path / "junit.xml").iter("testcase"))
+    assert len(cases) == 2
+    for case in cases:
+        told = {entry.get("name"): entry.get("value") for entry in case.iter("property")}
+        assert told["draft_rule"] in case.get("name")
+        assert told["draft_result"] == "failed"
+        assert float(told["draft_reconstruction_error"]) == 0
+        assert len(told["draft_artifact_sha256"]) == 64
+        assert not {"None", ""} & set(told.values())
