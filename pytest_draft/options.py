@@ -10,7 +10,14 @@ import pytest
 
 from pytest_draft.errors import one_line
 
-REPORT_TYPES = ("json",)
+REPORT_TYPES = {
+    "json": "draft-report.json",
+    "markdown": "draft-report.md",
+    "html": "draft-report.html",
+    "sarif": "draft-report.sarif",
+    "intoto": "draft-report.intoto.json",
+}
+"""Types of reports, and the names of their files where none is given."""
 
 ENGINES = ("cells", "cp", "milp")
 """Attacks: this package's own, and the papers' models for study."""
@@ -124,7 +131,7 @@ def add_options(parser: pytest.Parser) -> None:
         action="append",
         default=None,
         metavar="TYPE[:PATH]",
-        help="write a report; TYPE is json; repeatable",
+        help=f"write a report; TYPE is {', '.join(REPORT_TYPES)}; repeatable",
     )
     group.addoption(
         "--draft-report-rows",
@@ -303,7 +310,7 @@ def _reports(config: pytest.Config) -> tuple[tuple[str, Path], ...]:
         kind, _, path = text.partition(":")
         if kind not in REPORT_TYPES:
             raise pytest.UsageError(f"{origin}: unknown type {kind!r}; known are: {', '.join(REPORT_TYPES)}")
-        target = _absolute(folder / (path or f"draft-report.{kind}"))
+        target = _absolute(folder / (path or REPORT_TYPES[kind]))
         if target.is_dir() or not target.parent.is_dir():
             raise pytest.UsageError(f"{origin}: {str(target)!r} cannot be written: its folder is missing, or it is one")
         reports.append((kind, target))

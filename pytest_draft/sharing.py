@@ -123,7 +123,7 @@ def _findings(content: dict[str, Any]) -> Findings:
             content[name] = Part(**part)
     if (raw := content["raw"]) is not None:
         content["raw"] = Raw(raw["columns"], Distance(**raw["error"]))
-    return Findings(**content)
+    return Findings(**_tupled(content))
 
 
 _FIGURES: dict[str, type[Any]] = {

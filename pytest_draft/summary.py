@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,10 @@ from typing import Any
 import pytest
 
 from pytest_draft.errors import one_line
-from pytest_draft.report import json_report
+from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.document import document, merged
 from pytest_draft.session import GateSession, write_atomically
 
-_RENDERED_BY = {"json": json_report.render}
 _HEADINGS = (
     "forest",
     "adversary",
@@ -63,13 +63,13 @@ class Summary:
 
             explanation = demo.EXPLANATION
         results = merged(record["result"] for record in records)
-        return cls(session, document(results, not_run, _version()), explanation)
+        return cls(session, with_hash(document(results, not_run, _version())), explanation)
 
     def finish(self, exitstatus: int) -> int:
         """Write the reports and return the exit status of the run."""
         for kind, path in self.session.settings.reports:
             try:
-                write_atomically(path, _RENDERED_BY[kind](self.report))
+                write_atomically(path, _rendered(kind, self.report))
             except (OSError, ValueError) as error:  # whatever it says could quote what was to be written
                 self.not_written[path] = type(error).__name__
         passed = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -111,6 +111,13 @@ class Summary:
         if self.explanation:
             terminal.line("")
             terminal.line(self.explanation)
+
+
+def _rendered(kind: str, report: dict[str, Any]) -> str:
+    """Return a report's text; what renders it is imported when it is asked for."""
+    render = import_module(f"pytest_draft.report.{'json_report' if kind == 'json' else kind}").render
+    text: str = render(report)
+    return text
 
 
 def _row(result: dict[str, Any]) -> tuple[str, ...]:

@@ -214,6 +214,9 @@ class Findings:
         None where no unknown attribute is numeric.
     raw : Raw or None
         None where the training data were not given raw, to be encoded by the file's transformers.
+    row_errors : tuple of float, length 101, or None
+        Quantiles of the rows' distances in the matching that was found: the lowest, that of each further hundredth of
+        the rows, the highest. None without an exact matching.
     """
 
     n_rows: int
@@ -247,6 +250,7 @@ class Findings:
     told_values: Told | None = None
     numeric: Numeric | None = None
     raw: Raw | None = None
+    row_errors: tuple[float, ...] | None = None
 
     @property
     def certain_values(self) -> int | None:
@@ -406,6 +410,7 @@ def evaluate(
         certain_rows=None if certain is None else int(certain[:, not_known].all(axis=1).sum()),
         told_values=_told(reconstruction.told_values, truth, whole.weights.counted),
         numeric=None if numeric is None else numeric.with_random(random),
+        row_errors=whole.row_errors(),
         raw=None if raw is None else _raw(truth, rebuilt, raw, domain, known, comparison, timebox),
     )
 
@@ -626,6 +631,13 @@ class _Compared:
         if distance is None or not number:
             return Values(number, None)
         return Values(number, float(distance[which].sum()) / number)
+
+    def row_errors(self) -> tuple[float, ...] | None:
+        """Return quantiles of the rows' distances."""
+        if self.distances is None:
+            return None
+        found = np.quantile(self.distances.mean(axis=1), np.linspace(0, 1, 101), method="inverted_cdf")
+        return tuple(found.tolist())
 
     def individuals(self, perfect: IntArray, inside: BoolArray) -> tuple[Individuals, Individuals]:
         """Return the figures on inliers and on outliers, of which those at the given places are perfect."""

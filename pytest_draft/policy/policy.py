@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -35,6 +36,8 @@ class Policy:
         Whether an inconclusive check lets the suite pass. Never lifts a failure.
     explicit : bool
         Whether a user named it; False for the shipped default.
+    sha256 : str or None
+        Of the file; None without one.
     severities : mapping of str to {"error", "warning"}
         By rule id; those that are not given are the rules' own.
     waivers : tuple of Waiver
@@ -46,6 +49,7 @@ class Policy:
     adversaries: tuple[str, ...] = ("artifact",)
     allow_inconclusive: bool = False
     explicit: bool = True
+    sha256: str | None = None
     severities: Mapping[str, Severity] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
 
@@ -107,7 +111,8 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
     """
     shown = one_line(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        raw = path.read_bytes()
+        text = raw.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PolicyError(f"{shown}: the policy cannot be read ({type(error).__name__})") from None
     try:
@@ -127,6 +132,7 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
         content["rules"],
         tuple(content.get("adversaries", ("artifact",))),
         content.get("allow_inconclusive", False),
+        sha256=hashlib.sha256(raw).hexdigest(),
         severities=content.get("severity", {}),
         waivers=tuple(
             Waiver(**{**waiver, "expires": date.fromisoformat(waiver["expires"])})

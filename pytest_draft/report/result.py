@@ -114,6 +114,8 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
         "policy": {
             "name": policy.name,
             "source": policy.source,
+            "sha256": policy.sha256,
+            "allow_inconclusive": policy.allow_inconclusive,
             "rules": {rule: dict(thresholds) for rule, thresholds in policy.rules.items()},
         },
         "verdict": verdict_of((check.result, check.counts) for check in checks),
@@ -144,6 +146,7 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
         "versions": dict(examination.versions),
         "baselines": _baselines(examination),
         "entropy": _entropy(examination, rows),
+        "row_errors": _row_errors(examination),
         "statistics": {name: round(value, 3) for name, value in examination.statistics.items()},
         "metrics": metrics_of(examination),
     }
@@ -259,6 +262,13 @@ def _entropy(examination: Examination, rows: bool) -> dict[str, Any]:
     if rows:
         told["most_exposed_rows"] = list(entropy.most_exposed)
     return told
+
+
+def _row_errors(examination: Examination) -> dict[str, Any] | None:
+    findings = examination.findings
+    if findings is None or findings.row_errors is None:
+        return None
+    return {"quantiles": list(findings.row_errors), "split_half_quantiles": None}
 
 
 def _baselines(examination: Examination) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import os
 
 import pytest
 
-from pytest_draft import summary
+from pytest_draft.report import json_report
 
 METRICS = {
     "reconstruction_error",
@@ -165,7 +165,7 @@ def test_an_earlier_report_stays_whole_when_the_new_one_cannot_be_rendered(proje
     def broken(_: object) -> str:
         raise ValueError("Out of range float values are not JSON compliant")
 
-    monkeypatch.setitem(summary._RENDERED_BY, "json", broken)
+    monkeypatch.setattr(json_report, "render", broken)
     assert project.judge("shallow.joblib").ret != pytest.ExitCode.OK
     assert (project.path / "report.json").read_bytes() == earlier
 

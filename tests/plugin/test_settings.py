@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
 
@@ -220,6 +222,8 @@ def test_an_explicit_policy_judges_by_its_own_rules_only(project, policy):
     assert project.result()["policy"] == {
         "name": "ours",
         "source": str(project.path / "ours.toml"),
+        "sha256": hashlib.sha256((project.path / "ours.toml").read_bytes()).hexdigest(),
+        "allow_inconclusive": False,
         "rules": {"reconstruction-error": {"max_error": 0.0}},
     }
 

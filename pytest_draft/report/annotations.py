@@ -1,0 +1,139 @@
+"""Annotations for GitHub Actions: in goes the JSON report of a run, out come workflow commands, worst first.
+
+``python -m pytest_draft.report.annotations REPORT.json`` prints them, appends ``verdict=...`` to the file that
+``GITHUB_OUTPUT`` names, and ends with 1 unless the verdict is passed. A report that is missing or damaged is
+inconclusive. Needs the standard library only.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_draft.errors import one_line
+
+MOST = 10
+"""As many annotations of a kind as GitHub shows for a step."""
+
+_VERDICTS = ("passed", "failed", "inconclusive")
+
+
+def annotations(report: dict[str, Any]) -> list[str]:
+    """Return a report as workflow commands.
+
+    Errors are what keeps the verdict from being passed: failed checks, the forest that gives back most first, then
+    inconclusive ones, those with the same reason together, then what was not run. Warnings are the notes of the
+    examinations. Of more than `MOST` of a kind, the last tells how many are left out.
+
+    Parameters
+    ----------
+    report : dict
+        As `pytest_draft.report.document.document` returns it.
+
+    Returns
+    -------
+    list of str
+        One line each.
+    """
+    results = sorted(report["results"], key=_gives_back, reverse=True)
+    errors = [_of_failed(result, check) for result in results for check in _checks(result, "failed")]
+    errors += [command for result in results for command in _of_inconclusive(result)]
+    errors += [command("error", f"not run, so nothing is known: {check}") for check in report["not_run"]]
+    notes = [(result["artifact"]["path"], note) for result in results for note in result["notes"]]
+    warnings = [command("warning", note, file=path, title=_title(path, "note")) for path, note in dict.fromkeys(notes)]
+    return [*_at_most("error", errors), *_at_most("warning", warnings)]
+
+
+def command(kind: str, message: str, **properties: str) -> str:
+    """Return one workflow command, with nothing in it that could end it or begin another."""
+    told = ",".join(f"{name}={_escaped(value, ':,')}" for name, value in properties.items())
+    return f"::{kind}{' ' if told else ''}{told}::{_escaped(message)}"
+
+
+def _escaped(text: str, also: str = "") -> str:
+    """Return text with percent signs, line ends and some other characters percent-encoded, as runners decode them."""
+    text = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair cannot be printed
+    for character in f"%\r\n{also}":  # the percent sign first: the others bring new ones
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
+
+
+def _gives_back(result: dict[str, Any]) -> tuple[float, float]:
+    """Return how bad a result is: the share of rows that come back perfectly, then how small the error is."""
+    metrics = result["metrics"]
+    perfect = (metrics["perfect_rows"] or 0) / (metrics["n_rows"] or 1)
+    error = metrics["reconstruction_error"]
+    return perfect, float("-inf") if error is None else -error
+
+
+def _checks(result: dict[str, Any], outcome: str) -> list[dict[str, Any]]:
+    return [check for check in result["checks"] if check["result"] == outcome]
+
+
+def _of_failed(result: dict[str, Any], check: dict[str, Any]) -> str:
+    lines = [check["sentence"]]
+    lines += [f"{name}: {check[name]}" for name in ("cause", "remedy") if check[name]]
+    path = result["artifact"]["path"]
+    return command("error", "\n".join(lines), file=path, title=_title(path, f"{_named(result, [check])} failed"))
+
+
+def _of_inconclusive(result: dict[str, Any]) -> Iterable[str]:
+    by_reason: dict[str, list[dict[str, Any]]] = {}
+    for check in _checks(result, "inconclusive"):
+        by_reason.setdefault(check["sentence"], []).append(check)
+    path = result["artifact"]["path"]
+    for reason, checks in by_reason.items():
+        title = _title(path, f"{_named(result, checks)} inconclusive")
+        yield command("error", f"no answer, and no answer is not a pass: {reason}", file=path, title=title)
+
+
+def _named(result: dict[str, Any], checks: Iterable[dict[str, Any]]) -> str:
+    rules = dict.fromkeys(check["rule"] for check in checks)
+    return f"{', '.join(rules)} [{result['adversary']}]"
+
+
+def _title(path: str, what: str) -> str:
+    return f"{one_line(Path(path).name)}: {what}"
+
+
+def _at_most(kind: str, commands: list[str]) -> list[str]:
+    if len(commands) <= MOST:
+        return commands
+    shown = commands[: MOST - 1]
+    return [*shown, command(kind, f"{len(commands) - len(shown)} more: see the summary and the report")]
+
+
+def _read(path: Path) -> tuple[str, list[str]]:
+    """Return the verdict and the annotations of a report file; inconclusive, where it cannot be used."""
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+        if report["verdict"] in _VERDICTS:
+            return report["verdict"], annotations(report)
+    except (OSError, ValueError, TypeError, LookupError, AttributeError):
+        pass  # what it says could quote the file; that there is no usable report is all that counts
+    return "inconclusive", [command("error", f"no usable report at {one_line(path)}: see what pytest printed")]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print a report's annotations, tell later steps the verdict, and return 0 only where it is passed."""
+    parser = argparse.ArgumentParser(prog="python -m pytest_draft.report.annotations", description=main.__doc__)
+    parser.add_argument("report", type=Path, help="JSON report of a run")
+    parser.add_argument("--pytest-exit", type=int, default=0, metavar="STATUS", help="how pytest ended (0)")
+    given = parser.parse_args(argv)
+    verdict, commands = _read(given.report)
+    if verdict == "passed" and given.pytest_exit:
+        verdict = "inconclusive"
+        commands.append(command("error", f"all checks passed, but pytest ended with exit status {given.pytest_exit}"))
+    for line in commands:
+        print(line)
+    if output := os.environ.get("GITHUB_OUTPUT"):
+        with Path(output).open("a", encoding="utf-8") as file:
+            file.write(f"verdict={verdict}\n")
+    return int(verdict != "passed")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

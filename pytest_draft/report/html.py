@@ -1,0 +1,135 @@
+"""The page: in goes a plain report, out comes one HTML file that needs no other, no script and no network.
+
+Verdicts first, then each model's checks, plots and provenance. All text is escaped by the template engine; whatever is
+not ours is made one printable line before that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_draft.policy.rules import RULES
+from pytest_draft.report import wording
+from pytest_draft.report.canonical import HASH
+from pytest_draft.report.charts import WIDTH, charts
+
+
+def render(report: dict[str, Any]) -> str:
+    """Return the page of a report.
+
+    Parameters
+    ----------
+    report : dict
+        As `document` returns it.
+
+    Returns
+    -------
+    str
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # only where a page is asked for
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("pytest_draft.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=lambda value: value if isinstance(value, Markup) else wording.shown(value),
+    )
+    return environment.get_template("report.html").render(
+        report=report,
+        headlines=wording.headlines(report),
+        results=[_described(index, result) for index, result in enumerate(report["results"], start=1)],
+        remedies=wording.remedies(report),
+        signs={"failed": "✕", "inconclusive": "?", "warning": "!", "waived": "~", "passed": "✓"},
+        width=WIDTH,
+        how_to_read=wording.HOW_TO_READ,
+        no_proof=wording.NO_PROOF,
+        canonical=report.get(HASH),
+    )
+
+
+def _described(index: int, result: wording.Result) -> dict[str, Any]:
+    """Return a result with all that the template shows of it, in words."""
+    metrics, entropy = result["metrics"], result.get("entropy", {})
+    return {
+        "id": f"result-{index}",
+        "name": result["artifact"]["path"],
+        "adversary": result["adversary"],
+        "verdict": result["verdict"],
+        "holds": result["artifact"]["holds"],
+        "error": wording.bounded(
+            metrics["reconstruction_error"], result["baselines"].get("reconstruction_error_bounds")
+        ),
+        "perfect": None if metrics["perfect_rows"] is None else f"{metrics['perfect_rows']:,} of {metrics['n_rows']:,}",
+        "about": wording.about(result),
+        "causes": list(dict.fromkeys(check["cause"] for check in result["checks"] if check["cause"])),
+        "checks": sorted(map(_explained, [result] * len(result["checks"]), result["checks"]), key=_gravity),
+        "reasons": result["reasons"],
+        "notes": result["notes"],
+        "charts": charts(result),
+        "groups": [
+            (group["name"], f"{group['rows']:,}", f"{group['mean']:.3f}", f"{group['lowest']:.3f}")
+            for group in entropy.get("groups", ())
+        ],
+        "not_audited": entropy.get("not_audited"),
+        "provenance": _provenance(result),
+        "figures": [(name.replace("_", " "), _figure(value)) for name, value in metrics.items() if value is not None],
+    }
+
+
+def _explained(result: wording.Result, check: wording.Check) -> dict[str, Any]:
+    """Return a check with its standing, its thresholds, and why its rule exists."""
+    known = RULES.get(check["rule"])
+    helps = {} if known is None else {key: about.help for key, about in known.keys.items()}
+    thresholds = result["policy"]["rules"].get(check["rule"], {})
+    return {
+        **check,
+        "standing": wording.standing(check),
+        "rationale": None if known is None else known.rationale,
+        "thresholds": [(key, _figure(value), helps.get(key, "")) for key, value in thresholds.items()],
+    }
+
+
+def _gravity(check: Mapping[str, Any]) -> int:
+    return wording.STANDINGS.index(check["standing"])
+
+
+def _provenance(result: wording.Result) -> list[tuple[str, str]]:
+    """Return where everything came from, as names and texts."""
+    artifact, policy = result["artifact"], result["policy"]
+    told: list[tuple[str, object]] = [
+        ("Model", artifact["path"]),
+        ("Model SHA-256", artifact["sha256"]),
+        ("Model size", None if artifact["size"] is None else f"{artifact['size']:,} bytes"),
+        ("Written by scikit-learn", artifact["sklearn_version"]),
+    ]
+    for title, file in (("Training data", result["data"]), ("Holdout", result["holdout"])):
+        if file is not None and file["path"]:
+            told += [(title, file["path"]), (f"{title} SHA-256", file["sha256"])]
+            if file["rows"] is not None:
+                told.append((f"{title} size", f"{file['rows']:,} rows, {file['columns']:,} columns"))
+    told += [
+        ("Domain", result["domain"]["source"]),
+        ("Granted to the attacker", "; ".join(result["domain"]["granted_to_adversary"])),
+        ("Policy", policy["name"]),
+        ("Policy from", policy["source"]),
+        ("Attack", result["engine"]),
+        ("Solver status", result["solver_status"]),
+        ("Seeds", ", ".join(f"{name} {seed}" for name, seed in result["seeds"].items())),
+        ("Time", f"{result['seconds']:.1f} s of {result['time_box']:g} s"),
+        ("Effort", None if result["effort"] is None else f"{result['effort']:g} units"),
+        ("Versions", ", ".join(f"{name} {version}" for name, version in result["versions"].items())),
+    ]
+    return [(name, str(value)) for name, value in told if value not in (None, "")]
+
+
+def _figure(value: float | list[str]) -> str:
+    if isinstance(value, list):
+        return ", ".join(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

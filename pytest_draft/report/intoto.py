@@ -1,0 +1,102 @@
+"""The attestation: in goes a plain report, out comes the text of an in-toto test-result predicate.
+
+It is the predicate alone, of type `PREDICATE_TYPE`, as ``actions/attest`` takes it by ``predicate-type`` and
+``predicate-path``; the subject of the attestation, by ``subject-path``, is the model file.
+
+How three outcomes become the predicate's:
+
+- passed: in ``passedTests``.
+- failed: in ``failedTests``; waived by the policy, or a warning under it: in ``warnedTests``.
+- inconclusive: in ``failedTests``, because what could not be judged is not known to be safe; where the policy allows
+  inconclusive checks: in ``warnedTests``.
+- planned but not run: in ``failedTests``, whatever the policy allows: an attestation is read as saying that all ran.
+
+``result`` is ``FAILED`` with any failed test or without any test at all, else ``WARNED`` with any warned one, else
+``PASSED``. The configuration names what was judged by its hash: a verifier compares the model's with the subject's.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from typing import Any
+
+from pytest_draft.report.wording import Report, standing, stops
+
+PREDICATE_TYPE = "https://in-toto.io/attestation/test-result/v0.1"
+
+
+def render(report: Report) -> str:
+    """Return the text of the predicate.
+
+    Parameters
+    ----------
+    report : dict
+        As `document` returns it.
+
+    Returns
+    -------
+    str
+    """
+    return json.dumps(predicate(report), indent=2, allow_nan=False) + "\n"
+
+
+def predicate(report: Report) -> dict[str, Any]:
+    """Return the predicate as a plain object."""
+    passed: list[str] = []
+    warned: list[str] = []
+    failed: list[str] = list(report["not_run"])
+    for result in report["results"]:
+        for check in result["checks"]:
+            name = _name(check, result["adversary"])
+            if stops(result, check):
+                failed.append(name)
+            else:
+                (passed if standing(check) == "passed" else warned).append(name)
+    verdict = "PASSED"
+    if failed or not (passed or warned):
+        verdict = "FAILED"
+    elif warned:
+        verdict = "WARNED"
+    return {
+        "result": verdict,
+        "configuration": _configuration(report),
+        "passedTests": passed,
+        "warnedTests": warned,
+        "failedTests": failed,
+    }
+
+
+def _name(check: dict[str, Any], adversary: str) -> str:
+    """Return a test's name: its address, with the rule and the adversary where the address does not end in them."""
+    told = f"{check['rule']}[{adversary}]"
+    return check["item"] if check["item"].endswith(told) else f"{check['item']}::{told}"
+
+
+def _configuration(report: Report) -> list[dict[str, Any]]:
+    """Return the resource descriptors of all that went in, each once."""
+    tool = report["tool"]
+    version = f"@{tool['version']}" if tool["version"] else ""
+    found: list[dict[str, Any]] = [{"name": tool["name"], "uri": f"pkg:pypi/{tool['name']}{version}"}]
+    for result in report["results"]:
+        for role, table in (("model", "artifact"), ("training data", "data"), ("holdout", "holdout")):
+            file = result[table]
+            if file is not None and file["sha256"]:
+                found.append(
+                    {"name": file["path"], "digest": {"sha256": file["sha256"]}, "annotations": {"role": role}}
+                )
+        found.append(_policy(result["policy"]))
+    return list({json.dumps(descriptor): descriptor for descriptor in found}.values())
+
+
+def _policy(policy: dict[str, Any]) -> dict[str, Any]:
+    """Return the thresholds in force, whole: a file of the policy's name can hold others."""
+    content = json.dumps(policy["rules"], sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    return {
+        "name": policy["name"],
+        "digest": {"sha256": hashlib.sha256(content).hexdigest()},
+        "content": base64.b64encode(content).decode("ascii"),
+        "mediaType": "application/json",
+        "annotations": {"role": "policy"},
+    }

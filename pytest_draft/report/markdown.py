@@ -1,0 +1,152 @@
+"""The job summary: in goes a plain report, out comes GitHub-flavoured Markdown that a manager understands.
+
+The verdict is the first line. Whatever comes from a file is escaped, so that it is shown as it is and changes nothing
+of the page: no HTML, no links, no table cells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pytest_draft.report import wording
+
+MOST_CHECKS = 200
+"""Rows of the table of checks; a summary that is too large (1 MiB) is not shown at all."""
+
+_SIGNS = {"failed": "❌", "inconclusive": "❓", "warning": "⚠️", "waived": "📝", "passed": "✅"}
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
+_SPECIAL = re.compile(r"[\\`*_{}\[\]#~@$^!=+]|:(?=\S)|(?<=www)\.", re.IGNORECASE)
+
+
+def render(report: dict[str, Any]) -> str:
+    """Return the Markdown of a report.
+
+    Parameters
+    ----------
+    report : dict
+        As `document` returns it.
+
+    Returns
+    -------
+    str
+    """
+    parts = [*_verdicts(report), *_checks(report), *_measured(report), *_waivers(report), *_not_run(report)]
+    parts += [*_what_to_do(report), *_judged(report), *_details(report)]
+    return "\n".join(parts) + "\n"
+
+
+def escaped(text: object) -> str:
+    """Return a text so that Markdown shows it as it is, in a paragraph or a table cell."""
+    line = "".join(_ENTITIES.get(c, c) for c in _SPECIAL.sub(r"\\\g<0>", wording.shown(text)))
+    return line.strip() or "(empty)"
+
+
+def _verdicts(report: dict[str, Any]) -> Iterator[str]:
+    (verdict, sentence), *others = wording.headlines(report)
+    yield f"# {_SIGNS[verdict]} {escaped(sentence)}"
+    yield ""
+    for one, text in others:
+        yield f"- {_SIGNS[one]} {escaped(text)}"
+    if others:
+        yield ""
+
+
+def _checks(report: dict[str, Any]) -> Iterator[str]:
+    pairs = wording.worst_first(report)
+    rows = []
+    for result, check in pairs[:MOST_CHECKS]:
+        stands = wording.standing(check)
+        told = f"{stands}: {check['result']}" if stands == "warning" else stands
+        rows.append(
+            (
+                f"{_SIGNS[stands]} {told}",
+                escaped(result["artifact"]["path"]),
+                escaped(check["rule"]),
+                escaped(result["adversary"]),
+                escaped(check["sentence"]),
+            )
+        )
+    yield from _table("Checks", ("Result", "Model", "Rule", "Adversary", "What was found"), rows)
+    if len(pairs) > MOST_CHECKS:
+        yield f"{len(pairs) - MOST_CHECKS:,} more checks, none worse than these, are in the JSON report."
+        yield ""
+
+
+def _measured(report: dict[str, Any]) -> Iterator[str]:
+    told = [(result, wording.about(result)) for result in report["results"]]
+    if not any(sentences for _, sentences in told):
+        return
+    yield "## What the attack got"
+    yield ""
+    yield wording.HOW_TO_READ
+    yield ""
+    for result, sentences in told:
+        if sentences:
+            name = f"{escaped(result['artifact']['path'])} (adversary: {escaped(result['adversary'])})"
+            yield f"- **{name}**: {' '.join(map(escaped, sentences))}"
+    yield ""
+
+
+def _waivers(report: dict[str, Any]) -> Iterator[str]:
+    rows = []
+    for result, check in wording.worst_first(report):
+        if wording.standing(check) == "waived":
+            waiver = check["waiver"]
+            cells = (result["artifact"]["path"], check["rule"], waiver["reason"], waiver["owner"], waiver["expires"])
+            rows.append(tuple(map(escaped, cells)))
+    yield from _table("Waivers", ("Model", "Rule", "Reason", "Owner", "Expires"), rows)
+
+
+def _not_run(report: dict[str, Any]) -> Iterator[str]:
+    if report["not_run"]:
+        yield "## Not run"
+        yield ""
+        yield from (f"- {escaped(address)}" for address in report["not_run"][:MOST_CHECKS])
+        if len(report["not_run"]) > MOST_CHECKS:
+            yield f"- and {len(report['not_run']) - MOST_CHECKS:,} more"
+        yield ""
+
+
+def _what_to_do(report: dict[str, Any]) -> Iterator[str]:
+    if remedies := wording.remedies(report):
+        yield "## What to do"
+        yield ""
+        for remedy, models in remedies.items():
+            yield f"- {', '.join(map(escaped, models))}: {escaped(remedy)}"
+        yield ""
+
+
+def _judged(report: dict[str, Any]) -> Iterator[str]:
+    rows = {
+        (
+            escaped(result["artifact"]["path"]),
+            escaped(result["artifact"]["holds"] or "refused"),
+            escaped(result["artifact"]["sha256"] or "unknown"),
+            escaped(result["data"]["path"] or "none"),
+            escaped(result["policy"]["name"]),
+        ): None
+        for result in report["results"]
+    }
+    yield from _table("What was judged", ("Model", "Holds", "SHA-256", "Training data", "Policy"), list(rows))
+
+
+def _details(report: dict[str, Any]) -> Iterator[str]:
+    tool = report["tool"]
+    yield f"{wording.NO_PROOF} The JSON report holds all figures, seeds and versions, and the HTML report shows them."
+    yield ""
+    yield f"Judged by {escaped(tool['name'])} {escaped(tool['version'] or '(version unknown)')}."
+
+
+def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield a section with a table of escaped cells; nothing without a row."""
+    if not rows:
+        return
+    yield f"## {title}"
+    yield ""
+    yield f"| {' | '.join(headings)} |"
+    yield f"|{' --- |' * len(headings)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""

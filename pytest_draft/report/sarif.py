@@ -1,0 +1,167 @@
+"""Findings for code scanning: in goes a plain report, out comes SARIF 2.1.0.
+
+GitHub reads a part of the format only, and no ``kind``: every result becomes an alert, passed ones too. So
+
+- passed checks are no results; that all rules ran is told by the rules and the invocation;
+- failed checks are of kind ``fail`` and of the level of their severity; waived ones are suppressed, with the reason;
+- inconclusive checks are of kind ``open`` (there was too little information to decide), to which the format gives no
+  level: GitHub then takes the rule's own, which is that of the severity, as what could not be judged does not pass.
+
+A result's fingerprint holds the model file's hash. An alert that somebody has dismissed stays so for this file alone,
+and the next file's leak is a new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+from urllib.parse import quote
+
+from pytest_draft.policy.rule import Rule
+from pytest_draft.policy.rules import RULES
+from pytest_draft.report.wording import Check, Report, Result, shown, standing
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def render(report: Report) -> str:
+    """Return the text of a SARIF log with one run.
+
+    Parameters
+    ----------
+    report : dict
+        As `document` returns it.
+
+    Returns
+    -------
+    str
+    """
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(report)]}, indent=2, allow_nan=False) + "\n"
+
+
+def _run(report: Report) -> dict[str, Any]:
+    found = [check for result in report["results"] for check in result["checks"]]
+    rules = list(dict.fromkeys([*RULES, *(check["rule"] for check in found)]))
+    artifacts: dict[str, dict[str, Any]] = {}
+    for result in report["results"]:
+        artifacts.setdefault(result["artifact"]["path"], _artifact(result["artifact"]))
+    paths = list(artifacts)
+    policies = sorted({result["policy"]["name"] for result in report["results"]})
+    driver = {"name": report["tool"]["name"], "rules": [_descriptor(rule, _level(rule, found)) for rule in rules]}
+    if report["tool"]["version"]:
+        driver["version"] = report["tool"]["version"]
+    return {
+        "tool": {"driver": driver},
+        "automationDetails": {"id": "/".join(["pytest-draft", *(quote(name, safe="") for name in policies), ""])},
+        "invocations": [_invocation(report)],
+        "artifacts": list(artifacts.values()),
+        "results": [
+            _result(result, check, rules.index(check["rule"]), paths.index(result["artifact"]["path"]))
+            for result in report["results"]
+            for check in result["checks"]
+            if check["result"] != "passed"
+        ],
+    }
+
+
+def _level(rule: str, checks: Sequence[Check]) -> str:
+    """Return the gravest severity of a rule's checks; where there are none, the rule's own."""
+    severities = {check["severity"] for check in checks if check["rule"] == rule}
+    if not severities:
+        return RULES[rule].severity
+    return "error" if "error" in severities else "warning"
+
+
+def _descriptor(rule: str, level: str) -> dict[str, Any]:
+    """Return what a rule is about, in words; of one that is not among `RULES`, its id."""
+    title = rule.replace("-", " ").capitalize()
+    told: dict[str, Any] = {
+        "id": rule,
+        "name": "".join(part.capitalize() for part in rule.split("-")),
+        "shortDescription": {"text": _plain(title)},
+        "defaultConfiguration": {"level": level},
+        "properties": {"tags": ["privacy"]},
+    }
+    known = RULES.get(rule)
+    if known is not None:
+        told["fullDescription"] = {"text": _plain(known.rationale)}
+        told["help"] = {"text": _plain(_help(known)), "markdown": _plain(_help(known, "- ", "`{}`"))}
+    return told
+
+
+def _help(rule: Rule[Any], bullet: str = "", name: str = "{}") -> str:
+    lines = [rule.rationale, ""]
+    lines += [f"{bullet}{name.format(key)}: {about.help}" for key, about in rule.keys.items()]
+    lines += [""] * bool(rule.keys)
+    lines.append(f"What to do: {rule.remedy or 'the message says it, as it depends on the model'}.")
+    return "\n".join(lines)
+
+
+def _artifact(artifact: dict[str, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = {"location": {"uri": _uri(artifact["path"])}, "roles": ["analysisTarget"]}
+    if artifact["size"] is not None:
+        told["length"] = artifact["size"]
+    if artifact["sha256"]:
+        told["hashes"] = {"sha-256": artifact["sha256"]}
+    return told
+
+
+def _invocation(report: Report) -> dict[str, Any]:
+    told: dict[str, Any] = {"executionSuccessful": not report["not_run"]}
+    if report["not_run"]:
+        told["toolExecutionNotifications"] = [
+            {"level": "error", "message": {"text": _plain(f"planned, but not run: {shown(address)}")}}
+            for address in report["not_run"]
+        ]
+    return told
+
+
+def _result(result: Result, check: Check, rule: int, artifact: int) -> dict[str, Any]:
+    facts = result["artifact"]
+    identity = json.dumps([check["rule"], result["adversary"], check["item"], facts["sha256"]])
+    told: dict[str, Any] = {
+        "ruleId": check["rule"],
+        "ruleIndex": rule,
+        "kind": "fail" if check["result"] == "failed" else "open",
+        "message": {"text": _plain(_message(result, check))},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": _uri(facts["path"]), "index": artifact},
+                    "region": {"startLine": 1},  # of a binary file there are none, but GitHub asks for one
+                },
+                "logicalLocations": [{"fullyQualifiedName": check["item"]}],
+            }
+        ],
+        "partialFingerprints": {"primaryLocationLineHash": hashlib.sha256(identity.encode()).hexdigest() + ":1"},
+    }
+    if check["result"] == "failed":
+        told["level"] = check["severity"]
+    if standing(check) == "waived":
+        waiver = check["waiver"]
+        reason = f"{waiver['reason']} ({waiver['owner']}, until {waiver['expires']})"
+        told["suppressions"] = [{"kind": "external", "status": "accepted", "justification": shown(reason)}]
+    return told
+
+
+def _message(result: Result, check: Check) -> str:
+    parts = [f"{check['result']}, adversary {result['adversary']}: {check['sentence']}."]
+    parts += [f"Cause: {check['cause']}."] * bool(check["cause"])
+    parts += [f"What to do: {check['remedy']}."] * bool(check["remedy"])
+    return " ".join(map(shown, parts))
+
+
+def _plain(text: str) -> str:
+    """Return a text without what a viewer would take for a placeholder or a link (SARIF 2.1.0, 3.11.5 and 3.11.6)."""
+    return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
+
+
+def _uri(path: str) -> str:
+    """Return the URI of a file: relative to the root of the checkout, where the report names it so."""
+    for kind in (PurePosixPath, PureWindowsPath):
+        if kind(path).is_absolute():
+            return kind(path).as_uri()
+    return quote(path, errors="surrogateescape")

@@ -1,0 +1,167 @@
+"""What people read in every format: in goes a report, out come its sentences, and names that are safe to show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+Report = dict[str, Any]
+Result = dict[str, Any]
+Check = dict[str, Any]
+
+STANDINGS = ("failed", "inconclusive", "warning", "waived", "passed")
+"""How checks can stand, worst first."""
+
+HOW_TO_READ = (
+    "The reconstruction error is the attacker's: the lower it is, the more of the training data was rebuilt. It is "
+    "read beside the split-half baseline, which is how close one random half of the training data comes to the other "
+    "half, so what other people's rows are worth, and beside guesses drawn at random."
+)
+
+NO_PROOF = "A passed check says that this attack stayed within the policy's limits, not that no attack can do better."
+
+_MOST_CHARACTERS = 2_000
+
+
+def shown(text: object) -> str:
+    """Return a text as one printable line: what cannot be printed is escaped, and so is ``::``.
+
+    Names in a model file or a table are not ours: they can hold line breaks, terminal codes, characters that turn the
+    direction of the text, or workflow commands.
+
+    Parameters
+    ----------
+    text : object
+        Its ``str`` is taken.
+
+    Returns
+    -------
+    str
+        Cut to 2,000 characters.
+    """
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text))
+    line = line.replace("::", ":\\x3a")
+    return line if len(line) <= _MOST_CHARACTERS else line[: _MOST_CHARACTERS - 3] + "..."
+
+
+def standing(check: Check) -> str:
+    """Return how a check stands, one of `STANDINGS`: one that did not pass can be waived, or be a warning only."""
+    result: str = check["result"]
+    if result == "passed":
+        return result
+    if check["waiver"] is not None:
+        return "waived"
+    return "warning" if check["severity"] == "warning" else result
+
+
+def stops(result: Result, check: Check) -> bool:
+    """Return whether a check keeps its model from being released: an inconclusive one unless the policy allows it."""
+    stands = standing(check)
+    return stands == "failed" or (stands == "inconclusive" and not result["policy"].get("allow_inconclusive", False))
+
+
+def worst_first(report: Report) -> list[tuple[Result, Check]]:
+    """Return all checks of a report, each with the result that it belongs to, the worst first."""
+    pairs = [(result, check) for result in report["results"] for check in result["checks"]]
+    return sorted(pairs, key=lambda pair: STANDINGS.index(standing(pair[1])))
+
+
+def headlines(report: Report) -> list[tuple[str, str]]:
+    """Return the verdict on each model in words, the gravest first.
+
+    Returns
+    -------
+    list of tuple of str
+        How the model stands, one of `STANDINGS`, and the sentence; never empty.
+    """
+    found = []
+    if report["not_run"]:
+        number = _number(len(report["not_run"]), "planned check")
+        found.append(("inconclusive", f"Not cleared for release: {number} did not run."))
+    for path in dict.fromkeys(result["artifact"]["path"] for result in report["results"]):
+        results = [result for result in report["results"] if result["artifact"]["path"] == path]
+        verdict = next(one for one in STANDINGS if one in {result["verdict"] for result in results})
+        found.append(_headline(shown(path), verdict, results))
+    if not found:
+        found.append(("inconclusive", "Not cleared for release: no model was judged."))
+    return sorted(found, key=lambda pair: STANDINGS.index(pair[0]))
+
+
+def _headline(name: str, verdict: str, results: Sequence[Result]) -> tuple[str, str]:
+    pairs = [(result, check) for result in results for check in result["checks"]]
+    standings = [standing(check) for _, check in pairs]
+    of_all = f"{standings.count(verdict):,} of {_number(len(standings), 'check')}"
+    waived, warnings = standings.count("waived"), standings.count("warning")
+    besides = f"; {waived:,} waived" * bool(waived) + f"; {_number(warnings, 'warning')}" * bool(warnings)
+    if verdict == "failed":
+        return verdict, f"Do not release {name}: {of_all} failed{besides}."
+    if verdict == "inconclusive":
+        if any(stops(result, check) for result, check in pairs):
+            return (
+                verdict,
+                f"Not cleared for release: {name}. {of_all} could not be decided, which is no pass{besides}.",
+            )
+        return verdict, f"Undecided, which the policy allows: {name}. {of_all} could not be decided{besides}."
+    if waived:
+        return "waived", f"Releasing {name} rests on waivers: {of_all} passed{besides}."
+    return verdict, f"No objection to releasing {name}: {of_all} passed{besides}."
+
+
+def about(result: Result) -> list[str]:
+    """Return what the attack got on one model, each figure beside its baselines; empty where nothing was measured."""
+    metrics, sentences = result["metrics"], []
+    error = bounded(metrics["reconstruction_error"], result["baselines"].get("reconstruction_error_bounds"))
+    if error is not None:
+        guesses = [
+            (metrics["split_half_error"], "one half of the training data lies {} from the other"),
+            (metrics["random_error"], "random guesses are {} away"),
+        ]
+        sentences.append(f"The attack's error is {error}{_beside(guesses, '{:.4f}')}.")
+    if metrics["perfect_rows"] is not None:
+        guesses = [
+            (metrics["split_half_perfect_rows"], "other people's rows would meet {}"),
+            (metrics["expected_perfect_rows"], "random guesses {}"),
+        ]
+        perfect, highest = result["baselines"].get("perfect_rows_bounds", [metrics["perfect_rows"]] * 2)
+        number = f"{perfect:,}" if perfect == highest else f"Between {perfect:,} and {highest:,}"
+        rebuilt = f"{number} of {metrics['n_rows']:,} rows are rebuilt perfectly"
+        sentences.append(f"{rebuilt}{_beside(guesses, '{:,.1f}')}.")
+    if metrics["singled_out_rows"] is not None:
+        sentences.append(
+            f"So are {metrics['singled_out_rows']:,} of the {metrics['unique_rows']:,} rows that are unique in the "
+            "training data."
+        )
+    if metrics["certain_rows"]:
+        at_least = "" if metrics["certain_rows_exact"] else "At least "
+        sentences.append(
+            f"{at_least}{_number(metrics['certain_rows'], 'certain row')}: every dataset of the stated domain that "
+            "fits the file holds as many of these."
+        )
+    return sentences
+
+
+def bounded(exact: float | None, bounds: Sequence[float] | None) -> str | None:
+    """Return an error as text: its value, else the bounds that are known; None without either."""
+    if exact is not None:
+        return f"{exact:.4f}"
+    return f"between {bounds[0]:.4f} and {bounds[1]:.4f}" if bounds else None
+
+
+def remedies(report: Report) -> dict[str, list[str]]:
+    """Return what to do about the checks that did not pass, each with the models that it is about."""
+    found: dict[str, list[str]] = {}
+    for result, check in worst_first(report):
+        if check["remedy"] and standing(check) != "passed":
+            models = found.setdefault(check["remedy"], [])
+            if result["artifact"]["path"] not in models:
+                models.append(result["artifact"]["path"])
+    return found
+
+
+def _beside(guesses: Iterable[tuple[float | None, str]], form: str) -> str:
+    told = [text.format(form.format(value)) for value, text in guesses if value is not None]
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"

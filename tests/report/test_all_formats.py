@@ -1,0 +1,101 @@
+"""What holds for every format that people read or machines take."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+
+from pytest_draft.report import html, intoto, json_report, markdown, sarif
+
+FORMATS = {"json": json_report, "markdown": markdown, "html": html, "sarif": sarif, "intoto": intoto}
+TEXTS = ("markdown", "html")
+HOSTILE = (
+    "a<script>alert(1)</script>\"'`b`|c\n::error::d\r\n# e [f](https://g.example) \u202eh\x1b[31m{0} www.i.example"
+)
+CANARIES = ("9871712", "9871713", "9,871,712", "9,871,713", "9.871712", "9.871713", "9.872e+06")
+
+
+def hostile(value: object) -> object:
+    """Return a report in which every name and sentence from outside is hostile."""
+    outside = {"path", "holds", "sentence", "cause", "remedy", "source", "name", "rows_told_by", "not_audited", "owner"}
+    if isinstance(value, dict):
+        return {
+            key: HOSTILE if key in outside and isinstance(inner, str) else hostile(inner)
+            for key, inner in value.items()
+            if key != "tool"
+        }
+    if isinstance(value, list):
+        return [HOSTILE if isinstance(inner, str) else hostile(inner) for inner in value]
+    return value
+
+
+@pytest.fixture
+def attacked(report, waived) -> dict:
+    """Return a hostile report with everything that a report can hold."""
+    report["not_run"] = ["x"]
+    for result in report["results"]:
+        result["notes"] = ["x"]
+        waived(result["checks"][0])
+        if "groups" in result["entropy"]:
+            result["entropy"]["groups"] = [{"name": "class x", "rows": 3, "mean": 0.5, "lowest": 0.1}]
+    return {**hostile(report), "tool": report["tool"]}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_report_is_rendered_alike_each_time_and_left_as_it_was(name, report):
+    before = copy.deepcopy(report)
+    text = FORMATS[name].render(report)
+    assert report == before
+    assert text == FORMATS[name].render(json.loads(json.dumps(report)))
+    assert text.endswith("\n")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_value_of_the_training_data_is_shown(name, report):
+    text = FORMATS[name].render(report)
+    assert not any(canary in text for canary in CANARIES)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_report_without_any_result_is_rendered(name):
+    empty = {"schema_version": 1, "tool": {"name": "pytest-draft", "version": None}, "verdict": "inconclusive"}
+    text = FORMATS[name].render({**empty, "not_run": [], "results": []})
+    if name in TEXTS:
+        assert "no model was judged" in text
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_hostile_names_are_shown_and_do_nothing(name, attacked):
+    text = FORMATS[name].render(attacked)
+    assert "alert(1)" in text
+    assert "<script" not in text
+    assert "::" not in text.rpartition("</style>")[2]
+    assert "\u202e" not in text
+    assert "\x1b" not in text
+    assert "\r" not in text
+
+
+@pytest.mark.parametrize("name", ["sarif", "intoto"])
+def test_hostile_names_stay_strings_of_the_machines_formats(name, attacked):
+    text = FORMATS[name].render(attacked)
+    json.loads(text)
+    assert not any(line.lstrip().startswith("::") for line in text.splitlines())
+    assert "\u202e" not in text
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_model_that_could_not_be_read_is_said_to_be_undecided(name, only):
+    text = FORMATS[name].render(only("broken"))
+    assert "Not cleared for release: models/broken.joblib" in text.replace("\\", "")
+    assert "No objection" not in text
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_checks_that_did_not_run_keep_a_release_back(name, only):
+    report = only("quiet")
+    assert "Not cleared" not in FORMATS[name].render(report)
+    text = FORMATS[name].render({**report, "verdict": "inconclusive", "not_run": ["models/quiet.joblib::a", "b"]})
+    assert "Not cleared for release: 2 planned checks did not run" in text
+    assert text.index("Not cleared") < text.index("No objection")

@@ -1,0 +1,213 @@
+"""The page."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from importlib import resources
+
+import pytest
+
+from pytest_draft.policy.rules import RULES
+from pytest_draft.report import html
+from pytest_draft.report.charts import WIDTH, charts
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Page(HTMLParser):
+    """The elements of a page, and its visible text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self._open:
+            self.text += data
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        """Return the attributes of all elements of a kind."""
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture
+def page(report, with_plots, waived):
+    """Return the page of a report with all plots and a waiver."""
+    for result in report["results"]:
+        if result["metrics"]["reconstruction_error"] is not None:
+            with_plots(result)
+    waived(report["results"][0]["checks"][0])
+    return Page(html.render(report))
+
+
+def test_the_page_needs_no_script_and_nothing_from_elsewhere(page):
+    assert {tag for tag, _ in page.elements}.isdisjoint({"script", "link", "img", "iframe", "object", "form"})
+    for _, attributes in page.elements:
+        assert not any(name.startswith("on") for name in attributes)
+        assert "src" not in attributes
+        assert attributes.get("href", "#").startswith("#")
+    (policy,) = [meta["content"] for meta in page.of("meta") if meta.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'")
+
+
+def test_style_asks_for_nothing_from_elsewhere():
+    style = resources.files("pytest_draft.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_ids_are_unique_and_links_lead_somewhere(page):
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for _, attributes in page.elements:
+        wanted = [attributes["href"][1:]] if "href" in attributes else (attributes.get("aria-labelledby") or "").split()
+        assert set(wanted) <= set(ids)
+
+
+def test_each_plot_tells_in_words_what_it_shows(page):
+    drawings = page.of("svg")
+    assert len(drawings) == 6 * 3
+    assert len(page.of("desc")) == len(drawings)
+    assert all(drawing["role"] == "img" and drawing["aria-labelledby"] for drawing in drawings)
+
+
+def test_the_verdict_comes_first_then_checks_then_plots_then_provenance(only):
+    text = html.render(only("leaking"))
+    order = ("<h1", "At a glance", "<h3>Checks", "<h4><span", "<h3>Plots", "<svg", "Provenance", "All figures")
+    places = [text.index(one) for one in order]
+    assert places == sorted(places)
+    assert "Do not release" in text[places[0] : places[1]]
+
+
+def test_passed_checks_are_shown_with_the_reason_of_their_rule_and_its_thresholds(only):
+    text = Page(html.render(only("quiet"))).text
+    assert text.count("passed") >= 4
+    for rule in ("reconstruction-error", "perfect-rows", "entropy-reduction"):
+        assert RULES[rule].rationale in text
+    assert "max_error_of_split_half = 0.5" in text
+
+
+def test_a_threshold_can_be_a_list_of_texts(only):
+    report = only("quiet")
+    report["results"][0]["checks"][0]["rule"] = "allowed-models"
+    report["results"][0]["policy"]["rules"]["allowed-models"] = {"kinds": ["OneClassifier", "AnotherClassifier"]}
+    assert "kinds = OneClassifier, AnotherClassifier" in Page(html.render(report)).text
+
+
+def test_a_warning_says_that_it_stops_nothing(only):
+    report = only("leaking")
+    assert "A warning only" not in html.render(report)
+    report["results"][0]["checks"][0]["severity"] = "warning"
+    assert html.render(report).count("A warning only") == 1
+
+
+def test_a_rule_that_is_not_known_here_is_shown_without_a_reason(only):
+    report = only("quiet")
+    report["results"][0]["checks"][0]["rule"] = "somebodys-own"
+    assert "somebodys-own" in html.render(report)
+
+
+def test_hashes_versions_seeds_and_policy_are_told(only):
+    report = only("leaking")
+    result, text = report["results"][0], Page(html.render({**report, "canonical_sha256": "f" * 64})).text
+    told = [result["artifact"]["sha256"], result["data"]["sha256"], result["versions"]["scikit-learn"], "draft_seed"]
+    assert all(one in text for one in [*told, result["policy"]["source"], "f" * 64, "1.2.3"])
+
+
+def names(result: dict) -> list[str]:
+    return [chart.name for chart in charts(result)]
+
+
+def test_a_plot_whose_figures_are_missing_is_left_out(only, with_plots):
+    result = only("leaking")["results"][0]
+    assert names(result) == ["errors", "perfect-rows", "row-errors", "entropy"]
+    assert names(with_plots(result)) == ["errors", "perfect-rows", "row-errors", "entropy", "anytime", "leaf-sizes"]
+    result.update(row_errors=None, anytime=None, leaf_sizes=None)
+    del result["entropy"]
+    assert names(result) == ["errors", "perfect-rows"]
+    assert names(only("broken")["results"][0]) == []
+
+
+def test_the_anytime_plot_prefers_errors_and_needs_some_figures(only, with_plots):
+    result = with_plots(only("leaking")["results"][0])
+    for figures, title in (({"error": [0.3, 0.2, 0.0]}, "Best error so far"), ({}, "Best residual so far")):
+        result["anytime"].update({"error": None, **figures})
+        assert title in [chart.title for chart in charts(result)]
+    result["anytime"]["residual"] = None
+    assert "anytime" not in names(result)
+
+
+def test_everything_is_drawn_inside_its_plot(only, with_plots):
+    for name in ("leaking", "quiet", "numbers"):
+        for chart in charts(with_plots(only(name)["results"][0])):
+            for mark in chart.marks:
+                across = [float(mark.attributes[key]) for key in ("x", "x1", "x2", "cx") if key in mark.attributes]
+                down = [float(mark.attributes[key]) for key in ("y", "y1", "y2", "cy") if key in mark.attributes]
+                assert all(0 <= x <= WIDTH for x in across)
+                assert all(0 <= y <= chart.height for y in down)
+
+
+def test_the_attack_lies_left_of_the_bar_where_its_error_fails(only):
+    for name, fails in (("leaking", True), ("quiet", False)):
+        chart = charts(only(name)["results"][0])[0]
+        attack = next(mark for mark in chart.marks if mark.tag == "circle" and mark.attributes["class"] == "attack")
+        bar = next(mark for mark in chart.marks if mark.attributes.get("class") == "bar")
+        assert (float(attack.attributes["cx"]) <= float(bar.attributes["x1"])) == fails
+
+
+def test_the_bars_are_those_that_the_checks_were_held_against(only):
+    result = only("quiet")["results"][0]
+    told = {chart.name: chart.description for chart in charts(result)}
+    sentences = {check["rule"]: check["sentence"] for check in result["checks"]}
+    error = re.search(r"fails at an error of at most (\d\.\d{4})", sentences["reconstruction-error"])[1]
+    rows = re.search(r"at most ([\d.]+) are allowed", sentences["perfect-rows"])[1]
+    assert f"the check fails at {error} or less" in told["errors"]
+    assert f"the check fails above {rows}" in told["perfect-rows"]
+
+
+def test_a_share_curve_rises_from_none_to_all_rows(only):
+    result = only("leaking")["results"][0]
+    (chart,) = [chart for chart in charts(result) if chart.name == "entropy"]
+    (path,) = [mark.attributes["d"] for mark in chart.marks if mark.tag == "path"]
+    xs = [float(x) for x in re.findall(r"H([\d.]+)", path)]
+    ys = [float(y) for y in re.findall(r"V([\d.]+)", path)]
+    assert xs == sorted(xs)
+    assert ys == sorted(ys, reverse=True)
+    assert len(ys) == 101
+
+
+def luminance(colour: str) -> float:
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_text_is_readable_in_both_themes():
+    style = resources.files("pytest_draft.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    themes = [dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in re.findall(r":root \{(.*?)\}", style, re.S)]
+    assert [sorted(theme) for theme in themes] == [sorted(themes[0])] * 2
+    for theme in themes:
+        for name in ("text", "muted", "link", "failed", "attack", "other"):
+            assert contrast(theme[name], theme["card"]) >= 4.5
+            assert contrast(theme[name], theme["page"]) >= 4.5
+        for name in ("failed", "inconclusive", "warning", "waived", "passed"):
+            assert contrast(theme[name], theme[f"{name}-tint"]) >= 4.5

@@ -1,0 +1,94 @@
+"""The in-toto test-result predicate."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+
+import pytest
+
+from pytest_draft.report import intoto
+
+
+def predicate(report: dict) -> dict:
+    return json.loads(intoto.render(report))
+
+
+def allow_inconclusive(report: dict) -> dict:
+    for result in report["results"]:
+        result["policy"]["allow_inconclusive"] = True
+    return report
+
+
+@pytest.mark.parametrize(
+    ("name", "result", "where"),
+    [("leaking", "FAILED", "failedTests"), ("quiet", "PASSED", "passedTests"), ("broken", "FAILED", "failedTests")],
+)
+def test_a_model_without_an_answer_is_failed(name, result, where, only):
+    report = only(name)
+    found = predicate(report)
+    assert found["result"] == result
+    tests = {key: found[key] for key in ("passedTests", "warnedTests", "failedTests")}
+    assert tests.pop(where) == [check["item"] for check in report["results"][0]["checks"]]
+    assert not any(tests.values())
+
+
+def test_what_the_policy_allows_to_be_inconclusive_is_warned(only):
+    found = predicate(allow_inconclusive(only("broken")))
+    assert (found["result"], len(found["warnedTests"]), found["failedTests"]) == ("WARNED", 3, [])
+
+
+def test_a_failure_is_never_allowed(only):
+    assert predicate(allow_inconclusive(only("leaking")))["result"] == "FAILED"
+
+
+def test_a_waived_failure_is_warned_and_others_stay_failed(only, waived):
+    report = only("leaking")
+    waived(report["results"][0]["checks"][0])
+    found = predicate(report)
+    assert (found["result"], len(found["warnedTests"]), len(found["failedTests"])) == ("FAILED", 1, 2)
+    for check in report["results"][0]["checks"]:
+        waived(check)
+    assert predicate(report)["result"] == "WARNED"
+
+
+def test_a_failed_check_that_is_a_warning_only_is_warned(only):
+    report = only("leaking")
+    for check in report["results"][0]["checks"]:
+        check["severity"] = "warning"
+    assert (predicate(report)["result"], len(predicate(report)["warnedTests"])) == ("WARNED", 3)
+
+
+def test_a_planned_check_that_did_not_run_is_failed_whatever_is_allowed(only):
+    found = predicate({**allow_inconclusive(only("quiet")), "not_run": ["models/quiet.joblib::more[artifact]"]})
+    assert (found["result"], found["failedTests"]) == ("FAILED", ["models/quiet.joblib::more[artifact]"])
+
+
+def test_nothing_judged_is_failed(only):
+    assert predicate({**only("quiet"), "results": []})["result"] == "FAILED"
+
+
+def test_a_test_of_ones_own_is_named_with_rule_and_adversary(only):
+    report = only("quiet")
+    report["results"][0]["checks"][0]["item"] = "test_release.py::test_it"
+    assert predicate(report)["passedTests"][0] == "test_release.py::test_it::reconstruction-error[artifact]"
+
+
+def test_the_configuration_names_all_that_went_in_by_its_hash(only):
+    report = only("leaking")
+    result, configuration = report["results"][0], predicate(report)["configuration"]
+    assert all({"uri", "digest", "content"} & set(descriptor) for descriptor in configuration)
+    digests = {descriptor["name"]: descriptor["digest"]["sha256"] for descriptor in configuration[1:]}
+    assert digests["models/leaking.joblib"] == result["artifact"]["sha256"]
+    assert digests["models/leaking.csv"] == result["data"]["sha256"]
+    (policy,) = [one for one in configuration if one["name"] == "ours"]
+    content = base64.b64decode(policy["content"])
+    assert json.loads(content) == result["policy"]["rules"]
+    assert digests["ours"] == hashlib.sha256(content).hexdigest()
+    assert configuration[0]["uri"] == "pkg:pypi/pytest-draft@1.2.3"
+
+
+def test_what_went_in_several_times_is_named_once(report):
+    names = [descriptor["name"] for descriptor in predicate(report)["configuration"]]
+    assert names.count("ours") == 1

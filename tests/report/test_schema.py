@@ -1,0 +1,101 @@
+"""The published schema of the JSON report."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import asdict
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from pytest_draft.artifact.privacy import Privacy
+from pytest_draft.report.canonical import with_hash
+from pytest_draft.report.result import METRICS
+from pytest_draft.report.schema import schema
+
+OPEN = {"rules", "versions", "statistics", "baselines"}
+"""Objects whose keys are not ours, or that can be empty."""
+
+
+@pytest.fixture(scope="module")
+def validator() -> Draft202012Validator:
+    Draft202012Validator.check_schema(schema())
+    return Draft202012Validator(schema())
+
+
+def places(value: object, path: tuple = ()) -> Iterator[tuple]:
+    """Yield the way to each object whose keys are ours."""
+    if isinstance(value, dict):
+        if not OPEN & set(path[-2:]):
+            yield path
+        for key, inner in value.items():
+            yield from places(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value[:2]):
+            yield from places(inner, (*path, index))
+
+
+def at(value, path):
+    for key in path:
+        value = value[key]
+    return value
+
+
+def test_real_reports_are_valid(report, validator):
+    validator.validate(report)
+    assert {result["verdict"] for result in report["results"]} == {"failed", "passed", "inconclusive"}
+    assert any("numeric" in result["baselines"] for result in report["results"])
+
+
+def test_everything_that_a_report_can_hold_besides_is_valid(report, validator, waived, with_plots):
+    for result in report["results"]:
+        waived(with_plots(result)["checks"][0])
+        result["policy"]["allow_inconclusive"] = False
+        result["artifact"]["privacy"] = asdict(Privacy("laplace", 1.0, scale=10.0, rounding="sum"))
+        result["artifact"]["privacy"]["broken_by"] = ["x"]
+        result["holdout"] = dict(result["data"])
+        result["policy"]["rules"]["allowed-models"] = {"kinds": ["RandomForestClassifier"]}
+    report["not_run"] = ["models/quiet.joblib::more[artifact]"]
+    validator.validate(with_hash(report))
+
+
+def test_the_metrics_are_those_that_reports_hold():
+    described = schema()["$defs"]["metrics"]
+    assert set(described["properties"]) == set(described["required"]) == set(METRICS)
+
+
+def test_a_key_that_is_not_described_is_refused_wherever_it_stands(report, validator):
+    for path in places(report):
+        changed = copy.deepcopy(report)
+        at(changed, path)["unheard_of"] = 1
+        assert not validator.is_valid(changed), path
+
+
+def test_a_key_that_is_missing_is_refused_wherever_it_stands(only, validator):
+    report = only("leaking")
+    for path in places(report):
+        for key in list(at(report, path)):
+            changed = copy.deepcopy(report)
+            del at(changed, path)[key]
+            assert validator.is_valid(changed) == (key == "trees"), (*path, key)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("verdict",), "skipped"),
+        (("schema_version",), 2),
+        (("results", 0, "metrics", "perfect_rows"), "many"),
+        (("results", 0, "metrics", "perfect_rows"), -1),
+        (("results", 0, "artifact", "sha256"), "ABC"),
+        (("results", 0, "checks", 0, "result"), "waived"),
+        (("results", 0, "solver_status"), "fine"),
+        (("results", 0, "entropy", "row_ratio_quantiles"), [0.5]),
+        (("results", 0, "baselines", "reconstruction_error_bounds"), [0.1]),
+    ],
+)
+def test_a_wrong_value_is_refused(path, value, only, validator):
+    report = only("leaking")
+    at(report, path[:-1])[path[-1]] = value
+    assert not validator.is_valid(report)
