@@ -14,42 +14,43 @@ Several trees tell more together than each by itself. A world is then a consiste
 holds, and a vector of the cell for each of them. What is left of its entropy lies between two bounds:
 
 - No more than under what any single tree tells, nor than under what each row can be by itself (`most_left`).
-- No less than what the true rows' own cells leave open: whoever knew each row's cell would know no more (`_by_cell`).
+- No less than what the true rows' own cells leave open: somebody who knows each row's cell knows no less (`_left`).
 
 Where it is proved how many rows each cell holds (`Reconstruction.status` ``unique``), no more is left than the vectors
 of these cells; without bagging the worlds are just these, and their entropy is known exactly. Rows come in no order in
 all of this, as in the paper, where a row stands for whoever is in its leaf.
 
-On a numeric attribute a threshold can tell more than its sides: where two of the training values lie. The paper leaves
-that out. Here it widens the bounds: no threshold tells more than one value, to within the tolerance (`Parts.besides`).
+Of an attribute with more than two values, a threshold can tell more than its sides. The paper leaves that out; here it
+widens the bounds (`pytest_draft.evaluate.worlds.Left`), so ``Dist_G`` is only the most that can be left.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.artifact import occurrences
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.problem import Problem, leaf_positions
+from pytest_draft.attack.problem import OutOfTimeError, Problem, leaf_positions
 from pytest_draft.attack.reconstruct import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError, NotCoveredError, one_line
 from pytest_draft.evaluate.worlds import (
-    NUMERIC_VALUES,
     FloatArray,
+    Left,
     attribute_sizes,
     captures,
-    cell_sizes,
     leaf_sizes,
-    numeric_bounds,
-    numeric_tests,
+    left_under_rules,
+    left_under_trees,
+    telling_tests,
 )
 from pytest_draft.matching import row_identities
 from pytest_draft.timebox import TimeBox
@@ -99,10 +100,8 @@ class Parts:
         Mean of its attributes' entropies, each over that of the attribute's domain; NaN where not known.
     domain_bits : float
         log2 of the number of vectors of the domain, more than 0.
-    numeric_bits : ndarray of float64, shape (n_parts,)
-        What of `bits` is about numeric attributes that are tested.
-    besides : float
-        The most bits that thresholds on numeric attributes tell of all rows besides.
+    told_bits : ndarray of float64, shape (n_parts,)
+        What of `bits` thresholds may tell besides their sides.
     unseen : int
         Training rows of which the model tells nothing.
     exact : bool
@@ -118,8 +117,7 @@ class Parts:
     bits: FloatArray
     shares: FloatArray
     domain_bits: float
-    numeric_bits: FloatArray
-    besides: float = 0.0
+    told_bits: FloatArray
     unseen: int = 0
     exact: bool = True
 
@@ -158,15 +156,22 @@ class Parts:
     @property
     def least(self) -> float:
         """A lower bound of ``Dist_G``, thresholds and all."""
-        return max(0.0, self.dist_g - self.besides / (self.n_rows * self.domain_bits)) if self.exact else 0.0
+        held = self.rows > 0
+        told = float(self.rows[held] @ self.told_bits[held]) / (self.n_rows * self.domain_bits)
+        return max(0.0, self.dist_g - told) if self.exact else 0.0
 
     @property
     def lowest_row(self) -> Between:
         """``Dist_G`` of the most exposed row: the same bounds."""
         held = self.rows > 0
-        lower = (self.bits - self.numeric_bits)[held].min() / self.domain_bits if self.exact else 0.0
+        lower = (self.bits[held] - self.told_bits[held]).min() / self.domain_bits if self.exact else 0.0
         upper = self.ratios[held].min()
         return Between(max(0.0, min(float(lower), float(upper))), float(upper))
+
+    @property
+    def exact_beside_thresholds(self) -> bool:
+        """Whether all is exact, and no threshold tells more than its sides."""
+        return self.exact and not self.told_bits[self.rows > 0].any()
 
     @property
     def row_ratios(self) -> FloatArray:
@@ -190,11 +195,12 @@ def parts_of_tree(tree: Tree, rows: IntArray, domain: Domain, unseen: int = 0) -
     -------
     Parts
     """
-    whole, left = attribute_sizes(domain), leaf_sizes(tree, domain)
-    bits, shares = _entropies(left, whole)
-    tested = numeric_tests([tree], domain)
-    numeric = _entropies(left[:, list(tested)], whole[list(tested)])[0]
-    return Parts(rows, bits, shares, float(np.log2(whole).sum()), numeric, _besides(tested), unseen)
+    whole, told = attribute_sizes(domain), list(telling_tests([tree], domain))
+    bits, shares, told_bits = np.empty((3, len(rows)))
+    for leaves, left in leaf_sizes(tree, domain):
+        bits[leaves], shares[leaves] = _entropies(left, whole)
+        told_bits[leaves] = _entropies(left[:, told], whole[told])[0]
+    return Parts(rows, bits, shares, float(np.log2(whole).sum()), told_bits, unseen)
 
 
 def parts_of_rules(rules: RuleList, rows: IntArray, domain: Domain, timebox: TimeBox) -> Parts:
@@ -219,15 +225,9 @@ def parts_of_rules(rules: RuleList, rows: IntArray, domain: Domain, timebox: Tim
     sizes = [np.full(len(whole), math.nan) if part.sizes is None else np.array(part.sizes) for part in found]
     _, shares = _entropies(np.stack(sizes), whole)
     bits = np.array([part.bits for part in found])
-    tested = numeric_bounds(rules, domain)
-    numeric = np.full(len(bits), np.log2(whole[list(tested)]).sum())
+    told_bits = bits if telling_tests(rules, domain) else np.zeros(len(bits))
     exact = all(part.exact for part in found)
-    return Parts(rows, bits, shares, float(np.log2(whole).sum()), numeric, _besides(tested), exact=exact)
-
-
-def _besides(tested: Mapping[int, int]) -> float:
-    """Return the most bits that thresholds tell besides their sides, given their number by numeric attribute."""
-    return sum(tested.values()) * math.log2(NUMERIC_VALUES)
+    return Parts(rows, bits, shares, float(np.log2(whole).sum()), told_bits, exact=exact)
 
 
 def _entropies(left: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -242,7 +242,8 @@ def _entropies(left: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatAr
 MOST_EXPOSED = 10
 """How many of the most exposed rows are named, by index."""
 
-_UNITS_PER_LEAF_VALUE = 1e-7  # measured: one leaf's bounds in one column
+_UNITS_PER_LEAF_VALUE = 2e-7  # measured: one leaf's bounds in one column
+_FAR_APART = 0.1  # of a range: a column whose values are all further apart is not one of any values
 
 
 @dataclass(frozen=True)
@@ -293,6 +294,8 @@ class Entropy:
         Indices of the rows with the lowest ratios, at most `MOST_EXPOSED`.
     reasons : tuple of str
         Why no rule passes by this; empty where nothing stands in the way.
+    telling : bool
+        Whether a threshold can tell more than its sides (`telling_tests`), which only the lower bounds allow for.
     """
 
     bits: float
@@ -306,6 +309,7 @@ class Entropy:
     groups: tuple[RowGroup, ...] = ()
     most_exposed: tuple[int, ...] = ()
     reasons: tuple[str, ...] = ()
+    telling: bool = False
 
 
 def audit_rules(
@@ -364,7 +368,18 @@ def audit_rules(
             "a lower bound: give it more with --draft-budget",
         )
     row_ratios = None if captured is None or reasons else parts.ratios[captured]
-    return _entropy(parts, "the rule list", row_ratios, data, _names(rules.classes), inside, reasons)
+    reasons += () if data is None else _few_values(domain, data)
+    entropy = _entropy(parts, "the rule list", row_ratios, data, _names(rules.classes), inside, reasons)
+    telling = bool(telling_tests(rules, domain))
+    entropy = replace(entropy, telling=telling)
+    if row_ratios is None or captured is None or data is None or not telling or domain.outside(data.rows.astype(float)):
+        return entropy
+    first, _, times = _different(data.rows)
+    try:
+        left = left_under_rules(rules, domain, data.rows[first], captured[first], timebox)
+    except (OutOfTimeError, RecursionError):
+        return entropy
+    return _raised(entropy, left, times)
 
 
 def audit_forest(
@@ -402,32 +417,39 @@ def audit_forest(
         raise NotCoveredError("the file does not tell the number of training rows: add --draft-data")
     found: list[Parts] = []
     for tree in forest.trees:
-        if found and timebox.over:
-            break
         rows = tree.n_distinct[tree.leaves]
-        timebox.spend(_UNITS_PER_LEAF_VALUE * len(rows) * domain.n_columns)
+        cost = _UNITS_PER_LEAF_VALUE * len(rows) * domain.n_columns
+        if not timebox.allows(cost):
+            break
+        timebox.spend(cost)
         found.append(parts_of_tree(tree, rows, domain, max(0, n_rows - int(rows.sum()))))
+    if not found:
+        raise NotCoveredError("the time was out before its first tree was looked at: give it more with --draft-budget")
     ratios = [parts.dist_g for parts in found]
     best = int(np.argmin(ratios))
-    reasons = () if data is None else _doubts(forest, data, n_rows, timebox)
-    placed = data is not None and not reasons and not forest.bootstrap and forest.row_times is None
-    row_ratios = None
-    if placed and data is not None:
-        tree = forest.trees[best]
-        row_ratios = found[best].ratios[leaf_positions(tree, np.ascontiguousarray(data.rows.T))]
     one = forest.n_trees == 1
+    reasons: tuple[str, ...] = ()
+    left, row_ratios = None, None
+    if data is not None:
+        drawn = _drawn(forest, data.n_rows) if data.n_rows == n_rows else None
+        reasons = _doubts(forest, data, n_rows, drawn, timebox)
+        if not reasons and drawn is not None:
+            if not forest.bootstrap and forest.row_times is None:
+                row_ratios = found[best].ratios[leaf_positions(forest.trees[best], np.ascontiguousarray(data.rows.T))]
+            left = None if one and found[0].exact_beside_thresholds else _left(forest, domain, data, drawn, timebox)
+        reasons += _few_values(domain, data)
     told_by = "the tree" if one else f"tree {best} of {forest.n_trees}, the most telling one"
     entropy = _entropy(found[best], told_by, row_ratios, data, _names(forest.classes), inside, reasons)
-    entropy = replace(entropy, trees=(min(ratios), float(np.mean(ratios)), max(ratios)), examined=len(found))
-    if one:
-        return entropy
-    lowest = min(parts.lowest_row.upper for parts in found)
-    floor, row_floor = (0.0, 0.0) if data is None or reasons else _by_cell(forest, domain, data)
-    return replace(
+    entropy = replace(
         entropy,
-        ratio=Between(min(floor, entropy.ratio.upper), entropy.ratio.upper),
-        lowest_row=Between(min(row_floor, lowest), lowest),
+        trees=(min(ratios), float(np.mean(ratios)), max(ratios)),
+        examined=len(found),
+        telling=bool(telling_tests(forest.trees, domain)),
     )
+    if not one:
+        lowest = min(parts.lowest_row.upper for parts in found)
+        entropy = replace(entropy, ratio=Between(0.0, entropy.ratio.upper), lowest_row=Between(0.0, lowest))
+    return entropy if left is None else _raised(entropy, *left)
 
 
 def together(entropy: Entropy, problem: Problem, reconstruction: Reconstruction | None = None) -> Entropy:
@@ -440,7 +462,7 @@ def together(entropy: Entropy, problem: Problem, reconstruction: Reconstruction 
     problem : Problem
         With exact noise, and all rows unknown.
     reconstruction : Reconstruction or None
-        Where it is ``unique`` and each tree saw all rows, the entropy is known exactly.
+        Where it is ``unique`` and each tree saw all rows, the entropy is known exactly, but for what thresholds tell.
 
     Returns
     -------
@@ -453,10 +475,11 @@ def together(entropy: Entropy, problem: Problem, reconstruction: Reconstruction 
         if not _each_saw_all(problem):
             upper = min(upper, exact)
             return replace(entropy, ratio=Between(min(entropy.ratio.lower, upper), upper))
+        row = float(ratios.min())
         return replace(
             entropy,
-            ratio=Between(exact, exact),
-            lowest_row=Between(float(ratios.min()), float(ratios.min())),
+            ratio=Between(min(entropy.ratio.lower, exact) if entropy.telling else exact, exact),
+            lowest_row=Between(min(entropy.lowest_row.lower, row) if entropy.telling else row, row),
             told_by="all trees together",
             dist=None,
             quantiles=_quantiles(ratios),
@@ -553,43 +576,88 @@ def _quantiles(ratios: FloatArray) -> tuple[float, ...]:
     return tuple(found.tolist())
 
 
-def _doubts(forest: Forest, data: TrainingData, n_rows: int, timebox: TimeBox) -> tuple[str, ...]:
-    """Say whether the numbers of rows in the leaves can be those of the given rows, whatever their order."""
+def _drawn(forest: Forest, n_rows: int) -> IntArray | None:
+    """Return how often each tree saw each row, shape (n_trees, n_rows); None where the file does not tell."""
+    if not forest.bootstrap and forest.row_times is None:
+        return np.broadcast_to(np.int64(1), (forest.n_trees, n_rows))
+    try:
+        return occurrences(forest)
+    except NotCoveredError:
+        return None
+
+
+def _doubts(
+    forest: Forest, data: TrainingData, n_rows: int, drawn: IntArray | None, timebox: TimeBox
+) -> tuple[str, ...]:
+    """Say whether the numbers of rows in the leaves are those of the given rows."""
     if data.n_rows != n_rows:
         return (f"this forest was trained on {n_rows:,} rows, and the data hold {data.n_rows:,}",)
-    label = data.labels.astype(np.float32)[:, None]
-    (identity,) = row_identities(np.hstack([data.rows, label]))
-    _, first, times = np.unique(identity, return_index=True, return_counts=True)
-    columns, labels = np.ascontiguousarray(data.rows[first].T), data.labels[first]
-    once = not forest.bootstrap and forest.row_times is None
+    if drawn is None:
+        return ("the file does not tell which rows each tree saw, so it is not known whether these trained it",)
+    first, of_row, _ = _different(data.rows)
+    columns = np.ascontiguousarray(data.rows[first].T)
     for t, tree in enumerate(forest.trees):
         if timebox.over:
             return ("the time was out before it was known whether this forest was trained on these rows",)
         table = np.zeros((len(tree.leaves), forest.n_classes), dtype=np.int64)
-        np.add.at(table, (leaf_positions(tree, columns), labels), times)
-        if once:
-            wrong = (table != forest.counts(t)[tree.leaves]).any(axis=1)
-        else:
-            wrong = table.sum(axis=1) < tree.n_distinct[tree.leaves]
+        np.add.at(table, (leaf_positions(tree, columns)[of_row], data.labels), drawn[t])
+        wrong = (table != forest.counts(t)[tree.leaves]).any(axis=1)
         if wrong.any():
+            order = ", or not in this order, which tells what each tree saw" if forest.bootstrap else ""
             return (
-                f"this forest was not trained on these rows: {int(wrong.sum()):,} leaves of tree {t} hold other "
-                "numbers of them",
+                f"this forest was not trained on these rows{order}: {int(wrong.sum()):,} leaves of tree {t} hold "
+                "other numbers of them",
             )
     return ()
 
 
-def _by_cell(forest: Forest, domain: Domain, data: TrainingData) -> tuple[float, float]:
-    """Return lower bounds of ``Dist_G``, of all rows and of the most exposed one.
+def _few_values(domain: Domain, data: TrainingData) -> tuple[str, ...]:
+    """Say which numeric columns hold few values, far apart: each was counted as if it could hold any in between."""
+    names = []
+    for attribute in domain.attributes:
+        if attribute.kind == "numeric":
+            values = np.unique(data.rows[:, attribute.columns[0]].astype(np.float64))
+            steps = np.diff(values[~np.isnan(values)])
+            if len(steps) and steps.min() > _FAR_APART * (attribute.high - attribute.low):
+                names.append(attribute.name)
+    if not names:
+        return ()
+    return (
+        "numeric columns that hold few different values were counted as if they could hold any in between, so the "
+        f"entropy reduction is only a lower bound: encode {one_line(', '.join(names))} as whole numbers",
+    )
 
-    They are what is left for somebody who knows the leaf of each true row in every tree, and what each threshold on a
-    numeric attribute can tell.
+
+def _different(rows: NDArray[np.float32]) -> tuple[IntArray, IntArray, IntArray]:
+    """Return a position of each different row, which of them each row is, and how often each is there."""
+    (identity,) = row_identities(rows)
+    _, first, of_row, times = np.unique(identity, return_index=True, return_inverse=True, return_counts=True)
+    return first, of_row, times
+
+
+def _left(
+    forest: Forest, domain: Domain, data: TrainingData, drawn: IntArray, timebox: TimeBox
+) -> tuple[Left, IntArray] | None:
+    """Return what is left of each different row for who knows its cell, and how often it is there.
+
+    None where the time is out.
     """
-    (identity,) = row_identities(data.rows)
-    _, first, times = np.unique(identity, return_index=True, return_counts=True)
-    sizes, whole = cell_sizes(forest, domain, data.rows[first]), attribute_sizes(domain)
-    tested = numeric_tests(forest.trees, domain)
-    bits = np.log2(np.maximum(1.0, sizes))
-    by_row = bits.sum(axis=1) - bits[:, list(tested)].sum(axis=1)
-    total, most = float(times @ bits.sum(axis=1)) - _besides(tested), float(np.log2(whole).sum())
-    return max(0.0, total / (data.n_rows * most)), max(0.0, float(by_row.min()) / most)
+    first, of_row, times = _different(data.rows)
+    seen = np.zeros((forest.n_trees, len(first)), dtype=bool)
+    for there, often in zip(seen, drawn, strict=True):
+        there[of_row[often > 0]] = True
+    try:
+        return left_under_trees(forest.trees, domain, data.rows[first], seen, timebox), times
+    except OutOfTimeError:
+        return None
+
+
+def _raised(entropy: Entropy, left: Left, times: IntArray) -> Entropy:
+    """Raise the lower bounds to what is left for somebody who knows more than the model tells."""
+    ratio, row = entropy.ratio, entropy.lowest_row
+    least = left.of_all(times) / (int(times.sum()) * entropy.bits)
+    return replace(
+        entropy,
+        ratio=Between(min(max(least, ratio.lower), ratio.upper), ratio.upper),
+        lowest_row=Between(min(max(left.lowest() / entropy.bits, row.lower), row.upper), row.upper),
+    )

@@ -20,17 +20,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.rule_list import Literal, RuleList
-from pytest_draft.attack.problem import OutOfTimeError, leaf_positions
+from pytest_draft.artifact.forest import Tree
+from pytest_draft.artifact.rule_list import Literal, Rule, RuleList
+from pytest_draft.attack.problem import OutOfTimeError
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import NotCoveredError, one_line
 from pytest_draft.matching import TOLERANCE
@@ -43,9 +43,10 @@ Number = int | Fraction
 NUMERIC_VALUES = round(1 / TOLERANCE)
 """How many values of a numeric attribute are told apart over its whole range."""
 
-_MOST_BOUNDS = 8_000_000  # (node, column) pairs that are held at once
+_MOST_BOUNDS = 500_000  # (node, column) pairs that are worked on at once
+_MOST_OF_ROWS = 8_000_000  # (row, attribute) pairs, likewise
 _UNITS_PER_CASE = 2e-5  # measured: one step of `_Counter`
-_LEAST_SHARE = Fraction(1, 2**60)  # of a range: an interval of one point is not nothing
+_UNITS_PER_ROW = 1e-6  # measured: to follow one row through a tree
 
 
 def attribute_sizes(domain: Domain) -> FloatArray:
@@ -53,52 +54,24 @@ def attribute_sizes(domain: Domain) -> FloatArray:
     return np.array([_size(attribute) for attribute in domain.attributes], dtype=np.float64)
 
 
-def leaf_sizes(tree: Tree, domain: Domain) -> FloatArray:
-    """Return how many values of each attribute a row can have, leaf by leaf.
+def leaf_sizes(tree: Tree, domain: Domain) -> Iterator[tuple[NDArray[np.int64], FloatArray]]:
+    """Yield how many values of each attribute a row can have, leaf by leaf, some leaves at a time.
 
     Parameters
     ----------
     tree : Tree
     domain : Domain
 
-    Returns
-    -------
-    ndarray of float64, shape (n_leaves, n_attributes)
-        In the order of `Tree.leaves`. All 0 where the domain allows no row.
+    Yields
+    ------
+    ndarray of int64, shape (n,)
+        Positions among `Tree.leaves`.
+    ndarray of float64, shape (n, n_attributes)
+        All 0 where the domain allows no row.
     """
-    sizes = np.empty((len(tree.leaves), len(domain.attributes)))
     for leaves, bounds in _leaf_bounds(tree, domain.n_columns):
-        sizes[leaves] = bounds.sizes(domain)
-    return np.where((sizes > 0).all(axis=1, keepdims=True), sizes, 0.0)
-
-
-def cell_sizes(forest: Forest, domain: Domain, rows: NDArray[np.float32]) -> FloatArray:
-    """Return how many values of each attribute stand in the same leaf as a row in every tree, row by row.
-
-    Parameters
-    ----------
-    forest : Forest
-    domain : Domain
-    rows : ndarray of float32, shape (n_rows, n_columns)
-
-    Returns
-    -------
-    ndarray of float64, shape (n_rows, n_attributes)
-    """
-    sizes = np.empty((len(rows), len(domain.attributes)))
-    at_once = max(1, _MOST_BOUNDS // max(1, domain.n_columns))
-    for begin in range(0, len(rows), at_once):
-        columns = np.ascontiguousarray(rows[begin : begin + at_once].T)
-        cells = _Bounds.whole(domain.n_columns).only(np.zeros(columns.shape[1], dtype=np.int64))
-        for tree in forest.trees:
-            of_row = leaf_positions(tree, columns)
-            for leaves, bounds in _leaf_bounds(tree, domain.n_columns):
-                place = np.full(len(tree.leaves), -1, dtype=np.int64)
-                place[leaves] = np.arange(len(leaves))
-                there = place[of_row] >= 0
-                cells.narrow(there, bounds.only(place[of_row[there]]))
-        sizes[begin : begin + at_once] = cells.sizes(domain)
-    return sizes
+        sizes = bounds.sizes(domain)
+        yield leaves, np.where((sizes > 0).all(axis=1, keepdims=True), sizes, 0.0)
 
 
 def _leaf_bounds(tree: Tree, n_columns: int) -> Iterator[tuple[NDArray[np.int64], _Bounds]]:
@@ -109,15 +82,17 @@ def _leaf_bounds(tree: Tree, n_columns: int) -> Iterator[tuple[NDArray[np.int64]
     ended: list[tuple[NDArray[np.int64], _Bounds]] = []
     while pending:
         nodes, bounds = pending.pop()
+        if len(nodes) > at_once:
+            parts = [slice(begin, begin + at_once) for begin in range(0, len(nodes), at_once)]
+            pending += [(nodes[part], bounds.only(part)) for part in parts]
+            continue
         is_leaf = tree.left[nodes] < 0
         ended.append((position[nodes[is_leaf]], bounds.only(is_leaf)))
         if sum(len(leaves) for leaves, _ in ended) > at_once:
             yield _joined(ended)
             ended = []
-        nodes, bounds = nodes[~is_leaf], bounds.only(~is_leaf)
-        for begin in range(0, len(nodes), at_once):
-            part = slice(begin, begin + at_once)
-            pending.append(bounds.only(part).children(tree, nodes[part]))
+        if not is_leaf.all():
+            pending.append(bounds.only(~is_leaf).children(tree, nodes[~is_leaf]))
     yield _joined(ended)
 
 
@@ -131,36 +106,225 @@ def _joined(parts: list[tuple[NDArray[np.int64], _Bounds]]) -> tuple[NDArray[np.
     )
 
 
-def numeric_tests(trees: Iterable[Tree], domain: Domain) -> dict[int, int]:
-    """Return how many different thresholds there are on each numeric attribute that some tree tests."""
-    tests = {
-        (column, threshold)
-        for tree in trees
-        for column, threshold in zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True)
-        if column >= 0
-    }
-    return _of_numeric(Counter(column for column, _ in tests), domain)
+def telling_tests(model: Iterable[Tree] | RuleList, domain: Domain) -> tuple[int, ...]:
+    """Return the attributes that are tested by thresholds and have more than two values, ascending."""
+    if isinstance(model, RuleList):
+        tested = set(model.tested)
+    else:
+        tested = {int(column) for tree in model for column in np.unique(tree.feature)}
+    return tuple(
+        a
+        for a, attribute in enumerate(domain.attributes)
+        if attribute.kind in ("ordinal", "numeric")
+        and attribute.columns[0] in tested
+        and (attribute.high - attribute.low > 1 or (attribute.kind == "numeric" and attribute.low < attribute.high))
+    )
 
 
-def numeric_bounds(rules: RuleList, domain: Domain) -> dict[int, int]:
-    """Return how many different bounds there are on each numeric attribute that some rule tests."""
-    bounds = {
-        (literal.column, bound)
-        for rule in rules.rules
-        for literal in rule.literals
-        for bound in (literal.low, literal.high)
-        if math.isfinite(bound)
-    }
-    return _of_numeric(Counter(column for column, _ in bounds), domain)
+@dataclass(frozen=True, eq=False)
+class Left:
+    """What the training rows can be for somebody who knows their places, and the extremes of what is tested there.
+
+    Of trees he knows in which leaf each row is, and of each attribute in `telling_tests` the least and the greatest
+    value there and one row that holds it. So he knows between which values each threshold is, and each dataset that is
+    left for him explains the file: its counts and its thresholds. Of rule lists, see `left_under_rules`.
+
+    Attributes
+    ----------
+    bits : ndarray of float64, shape (n_rows,)
+        log2 of the number of vectors of each row, as far as these are about values that it may share with others.
+    known : ndarray of float64, shape (n_rows,)
+        What of `bits` a row does not have if it is the one that he knows by its value.
+    """
+
+    bits: FloatArray
+    known: FloatArray
+
+    def of_all(self, times: NDArray[np.int64]) -> float:
+        """Return the bits of all rows, where each is there some times, of which he knows one."""
+        return float(times @ self.bits - self.known.sum())
+
+    def lowest(self) -> float:
+        """Return the bits of the row that he knows best."""
+        return float((self.bits - self.known).min())
 
 
-def _of_numeric(times: Counter[int], domain: Domain) -> dict[int, int]:
-    attributes = enumerate(domain.attributes)
-    return {
-        a: times[attribute.columns[0]]
-        for a, attribute in attributes
-        if attribute.kind == "numeric" and times[attribute.columns[0]]
-    }
+def left_under_trees(
+    trees: Sequence[Tree],
+    domain: Domain,
+    rows: NDArray[np.float32],
+    seen: NDArray[np.bool_],
+    timebox: TimeBox,
+) -> Left:
+    """Return what is left of training rows under all trees.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+    domain : Domain
+    rows : ndarray of float32, shape (n_rows, n_columns)
+        All different.
+    seen : ndarray of bool, shape (n_trees, n_rows)
+        Which rows each tree was grown on.
+    timebox : TimeBox
+
+    Returns
+    -------
+    Left
+
+    Raises
+    ------
+    OutOfTimeError
+    """
+    bits, known = np.zeros(len(rows)), np.zeros(len(rows))
+    at_once = max(1, _MOST_OF_ROWS // len(rows))
+    for begin in range(0, len(domain.attributes), at_once):
+        part, columns = _part(domain, slice(begin, begin + at_once))
+        place = np.full(domain.n_columns, -1, dtype=np.int64)
+        place[columns] = np.arange(len(columns))
+        bounds = _Bounds.whole(len(columns)).only(np.zeros(len(rows), dtype=np.int64))
+        found = np.zeros((len(rows), len(part.attributes)), dtype=bool)
+        for tree, there in zip(trees, seen, strict=True):
+            if timebox.over:
+                raise OutOfTimeError
+            timebox.spend(_UNITS_PER_ROW * len(rows))
+            leaf = bounds.follow(tree, rows, place)
+            tested = replace(tree, feature=np.where(tree.feature < 0, -1, place[tree.feature]))
+            for a in telling_tests([tested], part):
+                column = part.attributes[a].columns[0]
+                extremes = _Extremes.of(rows[:, columns[column]].astype(np.float64), leaf, there)
+                extremes.narrow(bounds, column)
+                found[extremes.held_by, a] = True
+        own = np.log2(np.maximum(1.0, bounds.sizes(part)))
+        bits += own.sum(axis=1)
+        known += np.where(found, own, 0.0).sum(axis=1)
+    return Left(bits, known)
+
+
+def left_under_rules(
+    rules: RuleList, domain: Domain, rows: NDArray[np.float32], captured: NDArray[np.int64], timebox: TimeBox
+) -> Left:
+    """Return what is left of training rows under a rule list.
+
+    Here he knows which rule captured each row; and, at each bound of a rule's test of an attribute in `telling_tests`,
+    the nearest values of the rows that no earlier rule had captured, below and above it, and one row that holds each.
+
+    Parameters
+    ----------
+    rules : RuleList
+        Of the domain's columns (`RuleList.resolved`).
+    domain : Domain
+        Without missing values.
+    rows : ndarray of float32, shape (n_rows, n_columns)
+        All different.
+    captured : ndarray of int64, shape (n_rows,)
+        Which rule captured each.
+    timebox : TimeBox
+
+    Returns
+    -------
+    Left
+
+    Raises
+    ------
+    OutOfTimeError
+    """
+    told = {domain.attributes[a].columns[0]: a for a in telling_tests(rules, domain)}
+    # What is between the nearest values is held by no row: rules of its own take it away.
+    with_gaps: list[Rule] = []
+    place = np.empty(rules.n_rules, dtype=np.int64)
+    holds: dict[int, set[int]] = defaultdict(set)
+    for index, rule in enumerate(rules.rules):
+        left = np.flatnonzero(captured >= index)
+        for literal in rule.literals:
+            for bound in (literal.low, literal.high):
+                if literal.column in told and math.isfinite(bound):
+                    gap, at = _gap(rows[left, literal.column].astype(np.float64), bound)
+                    for row in left[at].tolist():
+                        holds[row].add(literal.column)
+                    if gap[0] < gap[1]:
+                        with_gaps.append(Rule((Literal(literal.column, *gap),), None))
+        place[index] = len(with_gaps)
+        with_gaps.append(replace(rule, counts=None))
+    space = _Space.of(RuleList(rules.kind, tuple(with_gaps), rules.columns, rules.n_features, rules.classes), domain)
+    bits = np.zeros(rules.n_rules)
+    for index in np.unique(captured).tolist():
+        found = space.capture(int(place[index]), timebox)
+        if not found.exact:
+            raise OutOfTimeError
+        bits[index] = found.bits
+    known, counter = np.zeros(len(rows)), _Counter(space.weights, timebox)
+    for row, columns in holds.items():
+        rule_at = int(place[captured[row]])
+        held = {told[c]: 1 << int(np.searchsorted(space.ends[told[c]], float(rows[row, c]))) for c in sorted(columns)}
+        free = counter.left({**space.whole, **space.regions[rule_at], **held}, space.regions[:rule_at])
+        own = space.others_bits + _log2(free) - _log2(counter.weight(held))
+        own += sum(_log2(unit) for a, unit in space.units.items() if a not in held)
+        known[row] = bits[captured[row]] - max(0.0, min(own, bits[captured[row]]))
+    return Left(bits[captured], known)
+
+
+def _gap(values: FloatArray, bound: float) -> tuple[tuple[float, float], list[int]]:
+    """Return the bounds of what lies between the values next to a bound, and the positions of these values."""
+    below, above = np.flatnonzero(values <= bound), np.flatnonzero(values > bound)
+    low, high, at = -math.inf, math.inf, []
+    if len(below):
+        at.append(int(below[values[below].argmax()]))
+        low = float(values[at[-1]])
+    if len(above):
+        at.append(int(above[values[above].argmin()]))
+        high = math.nextafter(float(values[at[-1]]), -math.inf)
+    return (low, high), at
+
+
+def _part(domain: Domain, some: slice) -> tuple[Domain, list[int]]:
+    """Return a domain of some of the attributes, and the positions of its columns in the whole."""
+    columns: list[int] = []
+    attributes: list[Attribute] = []
+    for attribute in domain.attributes[some]:
+        positions = tuple(range(len(columns), len(columns) + len(attribute.columns)))
+        attributes.append(replace(attribute, columns=positions))
+        columns += attribute.columns
+    return Domain(tuple(domain.columns[column] for column in columns), tuple(attributes), domain.source), columns
+
+
+@dataclass(frozen=True, eq=False)
+class _Extremes:
+    """The least and the greatest value of the rows in each part, row by row.
+
+    Attributes
+    ----------
+    seen : ndarray of bool, shape (n_rows,)
+        The rows that count, and for which this holds.
+    below, greatest : ndarray of float64, shape (n_rows,)
+        All values of the part are above the one, by the least step, and at most the other.
+    held_by : ndarray of int64
+        One row for each of these values.
+    """
+
+    seen: NDArray[np.bool_]
+    below: FloatArray
+    greatest: FloatArray
+    held_by: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, values: FloatArray, part: NDArray[np.integer], seen: NDArray[np.bool_]) -> _Extremes:
+        counted = np.flatnonzero(seen & ~np.isnan(values))
+        n_parts = int(part.max(initial=-1)) + 1
+        ends = np.full(n_parts, np.inf), np.full(n_parts, -np.inf)
+        holders = []
+        for end, reach in zip(ends, (np.minimum, np.maximum), strict=True):
+            reach.at(end, part[counted], values[counted])
+            holds = counted[values[counted] == end[part[counted]]]
+            holders.append(holds[np.unique(part[holds], return_index=True)[1]])
+        least, greatest = (end[part] for end in ends)
+        return cls(seen, np.nextafter(least, -np.inf), greatest, np.concatenate(holders))
+
+    def narrow(self, bounds: _Bounds, column: int) -> None:
+        """Narrow the bounds of the rows that count to these, in place."""
+        seen = self.seen
+        bounds.low[seen, column] = np.maximum(bounds.low[seen, column], self.below[seen])
+        bounds.high[seen, column] = np.minimum(bounds.high[seen, column], self.greatest[seen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,11 +348,27 @@ class _Bounds:
         """Return the bounds of some of the nodes."""
         return _Bounds(self.low[nodes], self.high[nodes], self.missing[nodes])
 
-    def narrow(self, nodes: NDArray[np.bool_], by: _Bounds) -> None:
-        """Narrow the bounds of some of the nodes, in place."""
-        self.low[nodes] = np.maximum(self.low[nodes], by.low)
-        self.high[nodes] = np.minimum(self.high[nodes], by.high)
-        self.missing[nodes] &= by.missing
+    def follow(self, tree: Tree, rows: NDArray[np.float32], place: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Narrow the bounds of rows, in place, to those of the leaves that they reach; return these by position.
+
+        Where the bounds of a column are, `place` says; -1 where they are not wanted.
+        """
+        node = np.zeros(len(rows), dtype=np.int64)
+        active = np.flatnonzero(tree.left[node] >= 0)
+        while active.size:
+            here = node[active]
+            column, threshold = tree.feature[here], tree.threshold[here]
+            value = rows[active, column]
+            left = (value <= threshold) | (np.isnan(value) & tree.missing_left[here])
+            for side, bound, nearer in ((left, self.high, np.minimum), (~left, self.low, np.maximum)):
+                wanted = side & (place[column] >= 0)
+                at = active[wanted], place[column[wanted]]
+                bound[at] = nearer(bound[at], threshold[wanted])
+                self.missing[at] &= tree.missing_left[here[wanted]] == left[wanted]
+            node[active] = np.where(left, tree.left[here], tree.right[here])
+            active = active[tree.left[node[active]] >= 0]
+        position: NDArray[np.int64] = (np.cumsum(tree.left < 0) - 1)[node]
+        return position
 
     def children(self, tree: Tree, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], _Bounds]:
         """Return the children of nodes, first all left ones, and their bounds."""
@@ -297,20 +477,23 @@ class _Space:
 
     Attributes
     ----------
-    weights : dict of int to tuple of (int or Fraction)
-        By attribute that is tested: how many values each piece holds.
+    weights : dict of int to tuple of int
+        By attribute that is tested: how many values each piece holds; of a numeric one, how many units.
+    units : dict of int to Fraction
+        By numeric attribute that is tested: how many values a unit is.
     others : dict of int to int
         How many values each other attribute has.
-    numeric : frozenset of int
-        Numeric attributes.
     regions : tuple of (dict of int to int)
         The pieces that each rule allows.
+    ends : dict of int to ndarray of float64
+        By attribute that is tested, but for one-hot groups: the greatest value of each piece, ascending.
     """
 
-    weights: Mapping[int, tuple[Number, ...]]
+    weights: Mapping[int, tuple[int, ...]]
+    units: Mapping[int, Fraction]
     others: Mapping[int, int]
-    numeric: frozenset[int]
     regions: tuple[Region, ...]
+    ends: Mapping[int, FloatArray]
 
     @classmethod
     def of(cls, rules: RuleList, domain: Domain) -> _Space:
@@ -329,10 +512,16 @@ class _Space:
             regions.append(region)
         return cls(
             {a: found.weights for a, found in pieces.items()},
+            {a: found.unit for a, found in pieces.items() if domain.attributes[a].kind == "numeric"},
             {a: _size(attribute) for a, attribute in enumerate(domain.attributes) if a not in pieces},
-            frozenset(a for a, attribute in enumerate(domain.attributes) if attribute.kind == "numeric"),
             tuple(regions),
+            {a: found.encoded[:, 0] for a, found in pieces.items() if domain.attributes[a].kind != "one-hot"},
         )
+
+    @property
+    def others_bits(self) -> float:
+        """log2 of the number of vectors of the attributes that are not tested."""
+        return sum(math.log2(size) for size in self.others.values())
 
     @cached_property
     def whole(self) -> Region:
@@ -342,8 +531,7 @@ class _Space:
     def capture(self, index: int, timebox: TimeBox) -> Capture:
         """Count what one rule captures."""
         region = {**self.whole, **self.regions[index]}
-        base = sum(math.log2(size) for size in self.others.values())
-        most = base + sum(_log2(self.size(a, pieces)) for a, pieces in region.items())
+        most = self.others_bits + sum(_log2(self.size(a, pieces)) for a, pieces in region.items())
         if most == -math.inf:
             return Capture(-math.inf, True, (0.0,) * (len(self.weights) + len(self.others)))
         counter = _Counter(self.weights, timebox)
@@ -351,30 +539,32 @@ class _Space:
             left = counter.left(region, self.regions[:index])
             if not left:
                 return Capture(-math.inf, True, (0.0,) * (len(self.weights) + len(self.others)))
-            share = Fraction(left) / counter.weight(region)
         except (OutOfTimeError, RecursionError):
             return Capture(most, False, None)
-        bits = max(0.0, most + _log2(share))
+        bits = self.others_bits + _log2(left)
         try:
-            held = {a: self.size(a, counter.held(region, a, self.regions[:index])) for a in region}
+            held = {a: counter.held(region, a, self.regions[:index]) for a in region}
         except (OutOfTimeError, RecursionError):
-            return Capture(bits, True, None)
-        sizes = {**held, **self.others}
-        return Capture(bits, True, tuple(float(sizes[a]) for a in sorted(sizes)))
+            return Capture(most, False, None) if self.units else Capture(bits, True, None)
+        for a in self.units:
+            bits += _log2(self.size(a, held[a])) - _log2(_weight(self.weights[a], held[a]))
+        sizes = {**{a: self.size(a, pieces) for a, pieces in held.items()}, **self.others}
+        return Capture(min(most, bits), True, tuple(float(sizes[a]) for a in sorted(sizes)))
 
     def size(self, attribute: int, pieces: int) -> Number:
         """Return how many values some pieces of an attribute hold; of a numeric one at least one, if any."""
         weight = _weight(self.weights[attribute], pieces)
-        return max(Fraction(1), Fraction(weight)) if pieces and attribute in self.numeric else weight
+        return max(Fraction(1), weight * self.units[attribute]) if pieces and attribute in self.units else weight
 
 
 @dataclass(frozen=True, eq=False)
 class _Pieces:
-    """The pieces of one attribute: a representative of each, encoded, and how many values it stands for."""
+    """The pieces of one attribute: a representative of each, encoded, and how many values (units) it stands for."""
 
     columns: tuple[int, ...]
     encoded: FloatArray
-    weights: tuple[Number, ...]
+    weights: tuple[int, ...]
+    unit: Fraction = Fraction(1)
 
     @classmethod
     def of(cls, attribute: Attribute, literals: list[Literal]) -> _Pieces:
@@ -391,17 +581,17 @@ class _Pieces:
             inside = {float(math.floor(bound)) for bound in inside}
         ends = [*sorted(inside), attribute.high]
         begins = [-math.inf, *ends[:-1]]
-        weights: list[Number] = []
-        for begin, end in zip(begins, ends, strict=True):
-            if attribute.low == attribute.high:
-                weights.append(1)
-            elif attribute.kind == "numeric":
-                length = Fraction(end) - Fraction(max(begin, attribute.low))
-                share = length / (Fraction(attribute.high) - Fraction(attribute.low))
-                weights.append(NUMERIC_VALUES * max(share, _LEAST_SHARE))
-            else:
-                weights.append(int(end - max(begin, attribute.low - 1)))
-        return cls(attribute.columns, np.array(ends)[:, None], tuple(weights))
+        encoded = np.array(ends)[:, None]
+        if attribute.low == attribute.high:
+            return cls(attribute.columns, encoded, (1,) * len(ends))
+        if attribute.kind != "numeric":
+            lengths = [int(end - max(begin, attribute.low - 1)) for begin, end in zip(begins, ends, strict=True)]
+            return cls(attribute.columns, encoded, tuple(lengths))
+        shares = [Fraction(end) - Fraction(max(begin, attribute.low)) for begin, end in zip(begins, ends, strict=True)]
+        in_one = max(share.denominator for share in shares) << 60  # denominators of floats are powers of two
+        unit = NUMERIC_VALUES / ((Fraction(attribute.high) - Fraction(attribute.low)) * in_one)
+        # An interval of one point is not nothing, but next to it.
+        return cls(attribute.columns, encoded, tuple(max(1, int(share * in_one)) for share in shares), unit)
 
     @property
     def everything(self) -> int:
@@ -411,7 +601,7 @@ class _Pieces:
     def meeting(self, literal: Literal) -> int:
         """Return the pieces that meet a test."""
         held = literal.holds(self.encoded[:, self.columns.index(literal.column)])
-        return sum(1 << piece for piece, holds in enumerate(held.tolist()) if holds)
+        return int.from_bytes(np.packbits(held, bitorder="little").tobytes(), "little")
 
 
 Asks = frozenset[tuple[int, int]]
@@ -427,21 +617,21 @@ class _Counter:
     on how one came there, so what was counted once is kept.
     """
 
-    def __init__(self, weights: Mapping[int, tuple[Number, ...]], timebox: TimeBox) -> None:
+    def __init__(self, weights: Mapping[int, tuple[int, ...]], timebox: TimeBox) -> None:
         self._weights = weights
         self._timebox = timebox
         self._region: Region = {}
-        self._known: dict[Asked, Number] = {}
+        self._known: dict[Asked, int] = {}
         self._possible: dict[Asked, bool] = {}
 
-    def weight(self, region: Region) -> Number:
+    def weight(self, region: Region) -> int:
         """Return how many vectors a region holds."""
-        total: Number = 1
+        total: int = 1
         for attribute, pieces in region.items():
             total *= _weight(self._weights[attribute], pieces)
         return total
 
-    def left(self, region: Region, rules: tuple[Region, ...]) -> Number:
+    def left(self, region: Region, rules: tuple[Region, ...]) -> int:
         """Return how many vectors of a region no rule meets.
 
         Raises
@@ -468,6 +658,7 @@ class _Counter:
 
     def _restricted(self, region: Region, rules: tuple[Region, ...]) -> Asked:
         """Begin with a region: return what the rules ask for there that it does not give."""
+        self._step()
         self._region, self._known, self._possible = region, {}, {}
         asked = set()
         for rule in rules:
@@ -476,7 +667,7 @@ class _Counter:
                 asked.add(asks)
         return frozenset(asked)
 
-    def _left(self, asked: Asked) -> Number:
+    def _left(self, asked: Asked) -> int:
         """Return how many combinations of the attributes that are asked about no rule meets."""
         if not asked:
             return 1
@@ -488,11 +679,11 @@ class _Counter:
             self._known[asked] = math.prod(map(self._left, parts)) if len(parts) > 1 else self._by_cases(asked)
         return self._known[asked]
 
-    def _by_cases(self, asked: Asked) -> Number:
+    def _by_cases(self, asked: Asked) -> int:
         """Return the same by the cases of the attribute that most rules ask about."""
         chosen, cases = self._cases(asked)
         others = _attributes(asked) - {chosen}
-        total: Number = 0
+        total: int = 0
         for left, pieces in cases:
             count = self._left(left)
             if count:
@@ -565,15 +756,12 @@ def _apart(asked: Asked) -> list[Asked]:
 
 def _bits(mask: int) -> list[int]:
     """Return the positions of the bits of a mask."""
-    return [position for position in range(mask.bit_length()) if mask >> position & 1]
+    return [position for position, bit in enumerate(bin(mask)[:1:-1]) if bit == "1"]
 
 
-def _weight(weights: tuple[Number, ...], pieces: int) -> Number:
+def _weight(weights: tuple[int, ...], pieces: int) -> int:
     """Return the sum of the weights of some pieces."""
-    total: Number = 0
-    for piece in _bits(pieces):
-        total += weights[piece]
-    return total
+    return sum(weights[piece] for piece in _bits(pieces))
 
 
 def _log2(number: Number) -> float:

@@ -49,6 +49,12 @@ def domain_of(*attributes: Attribute) -> Domain:
     return Domain(tuple(f"c{column}" for column in range(columns)), attributes, "by hand")
 
 
+def sizes_of(tree: Tree, domain: Domain) -> np.ndarray:
+    """Return the sizes of all leaves, in the order of the leaves."""
+    leaves, sizes = (np.concatenate(parts) for parts in zip(*leaf_sizes(tree, domain), strict=True))
+    return sizes[np.argsort(leaves)]
+
+
 def booleans(n: int) -> Domain:
     return domain_of(*(Attribute(f"a{a}", "binary", (a,)) for a in range(n)))
 
@@ -78,7 +84,7 @@ RULE_LIST_1 = RuleList(
 def test_table_ii_of_the_paper_has_a_dist_of_0_736():
     tree = tree_of([(2, 1.5, 1, 2), None, (0, 11.5, 3, 4), None, None])
     parts = parts_of_tree(tree, np.array([1, 1, 2]), TABLE_II)
-    assert leaf_sizes(tree, TABLE_II).tolist() == [[6, 2, 1], [2, 2, 2], [4, 2, 2]]
+    assert sizes_of(tree, TABLE_II).tolist() == [[6, 2, 1], [2, 2, 2], [4, 2, 2]]
     assert parts.dist == pytest.approx(0.736, abs=0.0005)
     assert parts.dist_g == pytest.approx((math.log2(12) + math.log2(8) + 2 * math.log2(16)) / (4 * math.log2(36)))
     assert math.log2(2) / math.log2(6) == pytest.approx(0.387, abs=0.0005)  # a1 of x3, as printed
@@ -252,11 +258,11 @@ def test_without_time_there_is_an_upper_bound_and_no_number():
 def test_a_numeric_attribute_counts_as_values_to_within_the_tolerance():
     domain = domain_of(Attribute("x", "numeric", (0,), 0.0, 10.0), Attribute("b", "binary", (1,)))
     tree = tree_of([(0, 2.5, 1, 2), None, (0, 2.52, 3, 4), None, None])
-    assert leaf_sizes(tree, domain)[:, 0].tolist() == pytest.approx([25, 1, 74.8])
+    assert sizes_of(tree, domain)[:, 0].tolist() == pytest.approx([25, 1, 74.8])
     parts = parts_of_tree(tree, np.array([5, 0, 5]), domain)
     whole = math.log2(2 * NUMERIC_VALUES)
     assert parts.dist_g == pytest.approx((math.log2(50) + math.log2(149.6)) / (2 * whole))
-    assert parts.least == pytest.approx(parts.dist_g - 2 * math.log2(NUMERIC_VALUES) / (10 * whole))
+    assert parts.least == pytest.approx(1 / whole)  # thresholds may tell all of x
     rules = RuleList("by hand", (Rule((Literal(0, -math.inf, 2.5),), 0), Rule((), 0)), domain.columns, 2, (0,))
     same = parts_of_rules(rules, np.array([1, 1]), domain, TimeBox(10))
     assert same.bits == pytest.approx(np.log2([50, 150]))
@@ -268,7 +274,7 @@ def test_a_missing_value_is_one_more_value_where_its_branch_leads():
     domain = domain_of(Attribute("x", "ordinal", (0,), 0.0, 2.0, missing=True))
     tree = tree_of([(0, 0.5, 1, 2), None, None])
     tree = replace(tree, missing_left=np.array([True, False, False]))
-    assert leaf_sizes(tree, domain).tolist() == [[2], [2]]
+    assert sizes_of(tree, domain).tolist() == [[2], [2]]
     with pytest.raises(NotCoveredError, match="missing values"):
         captures(RuleList("by hand", (Rule((), 0),), ("c0",), 1, (0,)), domain, TimeBox(1))
 
@@ -301,10 +307,11 @@ def people():
 def saved(tmp_path, people):
     """Return a function that fits an estimator and returns its forest, the rows and their domain."""
 
-    def fitted(estimator) -> tuple[Forest, object, Domain]:
-        joblib.dump(estimator.fit(*people), tmp_path / "model.joblib")
+    def fitted(estimator, *table) -> tuple[Forest, object, Domain]:
+        table = table or people
+        joblib.dump(estimator.fit(*table), tmp_path / "model.joblib")
         forest = read(tmp_path / "model.joblib").forest
-        data = training_data(people, forest)
+        data = training_data(table, forest)
         return forest, data, infer(data.columns, data.rows.astype(float))
 
     return fitted
@@ -327,6 +334,152 @@ def test_the_figures_of_one_tree_are_exact_and_by_row(saved, people):
     assert by_name["outliers"].mean == pytest.approx(bits[~inside].mean() / 6)
     assert by_name["class 1"].lowest == pytest.approx(bits[people[1] == 1].min() / 6)
     assert not found.reasons
+
+
+def test_a_numeric_interval_is_never_less_than_one_value_in_a_rule_list_either():
+    """What two rules leave of x is a point, or a tenth of a value; the ten other columns stay open."""
+    domain = domain_of(
+        Attribute("x", "numeric", (0,), 0.0, 1.0), *(Attribute(f"b{b}", "binary", (b,)) for b in range(1, 11))
+    )
+    point = (Rule((Literal(0, *between(0.5, 0.5), negated=True),), 0), Rule((), 0))
+    narrow = (Rule((Literal(0, 0.5, math.inf),), 0), Rule((Literal(0, -math.inf, 0.499),), 0), Rule((), 0))
+    for rules in (point, narrow):
+        found = captures(RuleList("by hand", rules, domain.columns, 11, (0,)), domain, TimeBox(10))[-1]
+        assert found.exact
+        assert found.bits == pytest.approx(10)
+        assert found.sizes[0] == 1
+
+
+def test_many_bounds_on_one_column_end_with_the_time():
+    domain = domain_of(Attribute("x", "numeric", (0,), 0.0, 1.0))
+    rules = [Rule((Literal(0, -math.inf, (index + 1) / 2002),), 0) for index in range(2000)]
+    clock = itertools.count(step=1e-4)
+    box = TimeBox(1, clock=lambda: next(clock))
+    found = captures(RuleList("by hand", (*rules, Rule((), 0)), domain.columns, 1, (0,)), domain, box)
+    assert box.over
+    assert not found[-1].exact
+    assert next(clock) < 2  # asked again and again, once more for each rule after the end
+
+
+def test_a_wide_tree_is_looked_at_in_parts(monkeypatch):
+    monkeypatch.setattr("pytest_draft.evaluate.worlds._MOST_BOUNDS", 50)
+    domain = booleans(10)
+    tree = random_tree(domain, domain.vectors(), np.random.default_rng(2))
+    parts = [len(leaves) for leaves, _ in leaf_sizes(tree, domain)]
+    whole = sizes_of(tree, domain)
+    monkeypatch.undo()
+    assert len(parts) > 1
+    assert max(parts) <= 20
+    assert (whole == sizes_of(tree, domain)).all()
+
+
+def test_thresholds_tell_where_nobody_is(saved, people):
+    """All values are 0, but for one row at 0.5 and others at 1: with the thresholds 0.25 and 0.75, all x are known."""
+    x = np.r_[np.zeros(29), 0.5, np.ones(30)]
+    forest, data, domain = saved(DecisionTreeClassifier(random_state=0), x[:, None], (x == 0.5).astype(int))
+    assert sorted(forest.trees[0].threshold[forest.trees[0].feature >= 0]) == [0.25, 0.75]
+    found = audit_forest(forest, domain, data, TimeBox(60))
+    assert found.ratio.upper > 0.5
+    assert found.ratio.lower == found.lowest_row.lower == 0
+    assert "hold few different values" in found.reasons[0]
+
+
+def test_a_threshold_between_values_that_are_not_neighbours_tells_more_than_its_sides(saved):
+    """With values 0 and 2 on either side of 1.0, none is 1, so that nothing is left."""
+    x = np.array([[0], [2]] * 10)
+    forest, data, _ = saved(DecisionTreeClassifier(random_state=0), x, x[:, 0] > 0)
+    domain = domain_of(Attribute("x", "ordinal", (0,), 0.0, 2.0))
+    found = audit_forest(forest, domain, data, TimeBox(60))
+    assert found.ratio.upper == pytest.approx(math.log2(2) / math.log2(3) / 2)
+    assert found.ratio.lower == 0
+    rules = RuleList("by hand", (Rule((Literal(0, 1.0, math.inf),), 1), Rule((), 0)), domain.columns, 1, (False, True))
+    assert audit_rules(rules, domain, data, TimeBox(60)).ratio.lower == 0
+
+
+def known_gaps(tree: Tree, rows: np.ndarray) -> list[float]:
+    """Return each node's threshold as its rows explain it: midway between the two values next to it."""
+    explained = []
+
+    def follow(node: int, here: np.ndarray) -> None:
+        if tree.left[node] >= 0:
+            values = here[:, tree.feature[node]]
+            below = values <= tree.threshold[node]
+            ends = values[below].max(initial=-9), values[~below].min(initial=9)
+            explained.append(sum(ends) / 2)
+            follow(tree.left[node], here[below])
+            follow(tree.right[node], here[~below])
+
+    follow(0, rows)
+    return explained
+
+
+def test_datasets_that_explain_all_thresholds_leave_at_least_the_lower_bound(saved):
+    """All datasets of 4 rows are listed, of those with a row's leaf in each tree unchanged (which leaves no more)."""
+    domain = domain_of(Attribute("x", "ordinal", (0,), 0.0, 4.0), Attribute("y", "ordinal", (1,), 0.0, 2.0))
+    vectors, gaps = domain.vectors(), 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows = vectors[rng.integers(len(vectors), size=4)]
+        if len(np.unique(rows, axis=0)) < 4:
+            continue
+        model = RandomForestClassifier(1 + seed % 2, max_features=1, bootstrap=False, max_depth=2, random_state=seed)
+        forest, data, _ = saved(model, rows, np.arange(4) % 2)
+        found = audit_forest(forest, domain, data, TimeBox(60))
+        leaf = [leaf_positions(tree, np.ascontiguousarray(vectors.T)) for tree in forest.trees]
+        of_row = [leaf_positions(tree, np.ascontiguousarray(rows.T)) for tree in forest.trees]
+        cells = [
+            vectors[np.all([own == at[row] for own, at in zip(leaf, of_row, strict=True)], axis=0)] for row in range(4)
+        ]
+        thresholds = [tree.threshold[tree.feature >= 0].tolist() for tree in forest.trees]
+        worlds = sum(
+            all(
+                sorted(known_gaps(tree, np.array(world))) == sorted(cuts)
+                for tree, cuts in zip(forest.trees, thresholds, strict=True)
+            )
+            for world in itertools.product(*cells)
+        )
+        assert found.ratio.lower <= math.log2(worlds) / (4 * math.log2(15)) + 1e-12
+        gaps += worlds < math.prod(map(len, cells))
+    assert gaps > 5
+
+
+def test_lower_bounds_of_a_rule_list_are_those_of_datasets_with_the_same_gaps():
+    domain = domain_of(Attribute("x", "ordinal", (0,), 0.0, 4.0), Attribute("b", "binary", (1,)))
+    vectors = domain.vectors()
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        listed = random_rules(domain, rng, int(rng.integers(1, 4)))
+        rows = vectors[rng.integers(len(vectors), size=3)]
+        captured = listed.captured(rows)
+
+        def gaps(world: np.ndarray, listed: RuleList = listed) -> list[float]:
+            after = listed.captured(world)
+            return [
+                end
+                for index, rule in enumerate(listed.rules)
+                for literal in rule.literals
+                for bound in (literal.low, literal.high)
+                if literal.column == 0 and math.isfinite(bound)
+                for x in [world[after >= index, 0]]
+                for end in (x[x <= bound].max(initial=-9), x[x > bound].min(initial=9))
+            ]
+
+        places = [vectors[listed.captured(vectors) == rule] for rule in captured]
+        worlds = sum(gaps(np.array(world)) == gaps(rows) for world in itertools.product(*places))
+        data = training_data((rows, np.zeros(3, dtype=int)), replace(listed, classes=(0, 1)))
+        found = audit_rules(replace(listed, classes=(0, 1)), domain, data, TimeBox(60))
+        assert found.ratio.lower <= math.log2(worlds) / (3 * math.log2(10)) + 1e-12
+        assert found.ratio.upper == pytest.approx(sum(math.log2(len(p)) for p in places) / (3 * math.log2(10)))
+
+
+def test_rows_of_the_same_population_did_not_train_a_bagged_forest(saved, people):
+    forest, data, domain = saved(RandomForestClassifier(3, max_depth=1, random_state=0))
+    assert not audit_forest(forest, domain, data, TimeBox(60)).reasons
+    rng = np.random.default_rng(6)
+    stranger = training_data((rng.integers(0, 2, (60, 6)), people[1]), forest)
+    found = audit_forest(forest, domain, stranger, TimeBox(60))
+    assert "was not trained on these rows, or not in this order" in found.reasons[0]
+    assert found.ratio.lower == 0
 
 
 def test_a_strangers_rows_are_noticed(saved, people):

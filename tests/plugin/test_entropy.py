@@ -127,6 +127,15 @@ def test_without_training_data_a_domain_is_enough(project, judge, rows):
     assert result["entropy"]["groups"] == []
 
 
+def test_a_domain_without_some_training_rows_passes_nothing(project, judge, rows):
+    project.train(DecisionTreeClassifier(max_depth=1, random_state=0), rows.assign(c7=rows["c7"] * 3))
+    project.write("domain.toml", 'others = "binary"\n[attributes.c7]\nkind = "ordinal"\nlow = 0\nhigh = 2\n')
+    run, result = judge("other.joblib", "--draft-domain=domain.toml", data="other.csv")
+    assert run.ret == 1
+    assert result["verdict"] == "inconclusive"
+    run.stdout.fnmatch_lines(["*inconclusive: the domain of *domain.toml excludes * training rows by attribute 'c7'*"])
+
+
 def test_of_a_forest_no_pass_rests_on_single_trees(judge):
     run, result = judge("bagged.joblib", overall=0.999)
     assert run.ret == 1
