@@ -13,6 +13,8 @@ from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker, TypeChecker
 from jsonschema.validators import extend
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
 
 from pytest_draft.errors import one_line
 
@@ -76,8 +78,10 @@ def violations(content: object, schema: str, text: str) -> list[str]:
     text : str
         The TOML that it was parsed from; empty for no lines.
     """
-    rules = json.loads((rules_folder() / schema).read_text(encoding="utf-8"))
-    validator = _Validator(rules, format_checker=FormatChecker(["date"]))
+    shipped = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in rules_folder().glob("*.schema.json")}
+    registry: Registry[Any] = Registry()
+    registry = registry.with_resources((name, DRAFT202012.create_resource(rules)) for name, rules in shipped.items())
+    validator = _Validator(shipped[schema], registry=registry, format_checker=FormatChecker(["date"]))
     errors = sorted(validator.iter_errors(content), key=lambda error: list(map(str, error.path)))
     return all_located([(error.message, list(error.absolute_path)) for error in errors], text)
 

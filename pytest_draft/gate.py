@@ -26,8 +26,10 @@ from pytest_draft.adversary import (
     told_occurrences,
 )
 from pytest_draft.artifact import Artifact, read
+from pytest_draft.artifact.contents import NOTHING
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.privacy import Privacy
+from pytest_draft.artifact.published import Published, published
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.exact import Search
 from pytest_draft.attack.generate import build_any
@@ -54,6 +56,7 @@ from pytest_draft.data import (
 )
 from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import ArtifactError, DataError, DraftError, NotCoveredError, one_line
+from pytest_draft.evaluate.contents import StoredFacts, inspect_contents
 from pytest_draft.evaluate.entropy import Entropy, audit_forest, audit_rules, together
 from pytest_draft.evaluate.findings import Findings, contradiction, evaluate
 from pytest_draft.evaluate.identity import (
@@ -69,6 +72,8 @@ from pytest_draft.evaluate.identity import (
 from pytest_draft.evaluate.individuals import inliers
 from pytest_draft.evaluate.numeric import few_valued
 from pytest_draft.evaluate.significance import caveats, rows_drawn
+from pytest_draft.evaluate.slices import Slice, by_class
+from pytest_draft.evaluate.structure import StructureFacts, structure_of
 from pytest_draft.progress import StageClock, Tell
 from pytest_draft.released import released
 from pytest_draft.timebox import TimeBox
@@ -81,6 +86,9 @@ NUMERIC_SHARE = 0.8
 
 AUDIT_SHARE = 0.1
 """Share of the time box that the entropy audit may take where an attack follows it."""
+
+INSPECT_SHARE = 0.1
+"""Share of the time box that comparing what stands in the file with the training data may take."""
 
 SMALL = 1_000
 
@@ -123,6 +131,10 @@ class Case:
         default.
     attack : bool
         Whether to attack; else the file is read and its entropy told, and nothing is rebuilt.
+    slices : tuple of Slice
+        Rows that the policy names, to be measured by themselves.
+    by_class : bool
+        Whether the rows of each class are, too.
     """
 
     artifact: str
@@ -138,11 +150,17 @@ class Case:
     engine: str = "cells"
     memory: int | None = None
     attack: bool = True
+    slices: tuple[Slice, ...] = ()
+    by_class: bool = False
 
 
 @dataclass(frozen=True)
 class ArtifactFacts:
-    """What a report says of a model file; all but the path is None where it was refused."""
+    """What a report says of a model file; all but the path is None where it was refused.
+
+    Of the last three, which tell what stands in it without any attack, `structure` is also None where the file does not
+    tell how many rows a leaf holds.
+    """
 
     path: str
     sha256: str | None = None
@@ -154,6 +172,9 @@ class ArtifactFacts:
     not_read: tuple[str, ...] = ()
     privacy: Privacy | None = None
     kind: str | None = None
+    published: Published | None = None
+    contents: StoredFacts | None = None
+    structure: StructureFacts | None = None
 
     @property
     def was_read(self) -> bool:
@@ -232,6 +253,8 @@ class Examination:
     entropy : Entropy or None
         How much of the uncertainty about the training rows the model takes away; None where `not_audited` says why.
     not_audited : str or None
+    cached : bool
+        Whether an earlier run has found it out.
     """
 
     case: Case
@@ -251,6 +274,7 @@ class Examination:
     holdout: DataFacts | None = None
     entropy: Entropy | None = None
     not_audited: str | None = None
+    cached: bool = False
 
 
 def examine(
@@ -332,7 +356,10 @@ class _Steps:
         self.holdout: Holdout | None = None
         self.domain: Domain | None = None
         self.knowledge: Knowledge | None = None
+        self.slices: tuple[Slice, ...] = ()
         self.granted: tuple[str, ...] = ()
+        self.contents: StoredFacts | None = None
+        self.structure: StructureFacts | None = None
         self.reconstruction: Reconstruction | None = None
         self.findings: Findings | None = None
         self.entropy: Entropy | None = None
@@ -354,9 +381,16 @@ class _Steps:
             self.artifact_sha256 = self.artifact.sha256
             model = self.artifact.model
             self._note_privacy()
-            given = read_table(case.data) if self.given is None and case.data is not None else self.given
-            if given is not None:
-                self.data = training_data(given, model, case.target, self.artifact.encoder)
+            given = self.given
+            try:
+                if given is None and case.data is not None:
+                    given = read_table(case.data)
+                if self.artifact.not_covered is not None:
+                    raise NotCoveredError(self.artifact.not_covered)
+                if given is not None:
+                    self.data = training_data(given, model, case.target, self.artifact.encoder)
+            finally:  # what stands in the file stands there, whatever becomes of the data
+                self._inspect(self.artifact, given)
             if case.domain is not None:
                 self.domain = read_domain(case.domain, self._columns(model))
             elif self.data is not None:
@@ -364,6 +398,7 @@ class _Steps:
             else:
                 raise DataError("neither training data nor a domain is given: add --draft-data")
             self._note_outside()
+            self.slices = self._sliced(model, self.domain.columns)
             self.knowledge = self._granted(model, self.domain)
             if case.holdout is not None and self.data is not None:
                 self.holdout = holdout_of(read_table(case.holdout), self.data, case.target, self.artifact.encoder)
@@ -371,6 +406,22 @@ class _Steps:
         if isinstance(model, RuleList):
             model = model.resolved(self.domain.columns)
         return model, self.domain
+
+    def _inspect(self, artifact: Artifact, given: object) -> None:
+        """Say what stands in the file without any attack; after that, only what an attack needs of it is kept."""
+        box = TimeBox(max(1e-3, min(self.case.seconds * INSPECT_SHARE, self.timebox.remaining)))
+        self.structure = structure_of(artifact.model, self.data, box)
+        try:
+            self.contents = inspect_contents(artifact, given, self.data, box)
+        except DataError:  # the data are refused, which is told by who reads them
+            self.contents = inspect_contents(artifact, None, None, box)
+        self.artifact = replace(artifact, contents=NOTHING)
+
+    def _sliced(self, model: Forest | RuleList, columns: tuple[str, ...]) -> tuple[Slice, ...]:
+        """Return the slices to be measured by themselves, all of whose columns there must be."""
+        for one in self.case.slices:
+            one.require_columns(columns)
+        return (*self.case.slices, *(by_class(model.classes) if self.case.by_class else ()))
 
     def _columns(self, model: Forest | RuleList) -> tuple[str, ...]:
         """Return the names of the model's input columns, or their numbers where nothing names them."""
@@ -396,6 +447,7 @@ class _Steps:
                     self.entropy = audit_rules(model, domain, self.data, box, inside)
                 else:
                     self.entropy = audit_forest(model, domain, self.data, box, inside)
+                self.entropy = replace(self.entropy, reasons=(*self.reasons, *self.entropy.reasons))
                 if not self.case.attack and isinstance(model, Forest):
                     self._told_together(model, domain, box)
         except DraftError as error:
@@ -630,6 +682,7 @@ class _Steps:
                 holdout=None if self.holdout is None else self.holdout.rows,
                 raw=self._raw_columns(data, domain),
                 inside=self.inside,
+                slices=self.slices,
             )
             self._note_clock(self.timebox, "evaluation")
         if self.holdout is not None:
@@ -811,6 +864,9 @@ class _Steps:
                 artifact.holds,
                 not_read=artifact.not_read,
                 kind=artifact.model.kind,
+                published=published(artifact),
+                contents=self.contents,
+                structure=self.structure,
             )
         forest = artifact.model
         return ArtifactFacts(
@@ -824,6 +880,9 @@ class _Steps:
             artifact.not_read,
             forest.privacy,
             forest.kind,
+            published(artifact),
+            self.contents,
+            self.structure,
         )
 
     def _domain_facts(self) -> DomainFacts | None:

@@ -29,7 +29,7 @@ class ForestFile(pytest.File):
         """Yield an item for each adversary and rule."""
         session = GateSession.of(self.config)
         for adversary in session.adversaries:
-            for rule in session.policy.rules:
+            for rule in session.policy_of_items.rules:
                 yield CheckItem.from_parent(self, name=f"{rule}[{adversary}]", rule=rule, adversary=adversary)
 
 
@@ -44,9 +44,10 @@ class CheckItem(pytest.Item):
     def runtest(self) -> None:
         """Examine the forest, once for all its items, and check the rule."""
         session = GateSession.of(self.config)
-        examination = session.aggregates(session.case(self.path, self.adversary, attack=session.policy.needs_attack))
-        check = check_rule(examination, session.policy, self.rule)
-        record = session.record(examination, (check,), session.policy, self.nodeid)
+        policy = session.policy_of_items
+        examination = session.aggregates(session.case(self.path, self.adversary, attack=policy.needs_attack))
+        check = check_rule(examination, policy, self.rule, session.compared(examination))
+        record = session.record(examination, (check,), policy, self.nodeid)
         planned = Planned(session.shown(self.path), self.rule, self.adversary)
         self.stash[RECORD] = {
             "result": record,
@@ -56,7 +57,7 @@ class CheckItem(pytest.Item):
         if check.waiver is not None:
             pytest.xfail(check.waiver.text)  # with --runxfail it does nothing
             raise CheckFailed(check)
-        if check.stops(session.policy):
+        if check.stops(policy):
             raise CheckFailed(check)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +38,7 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
         "time box only guards (default: none)",
     ),
     ("engine", "string", "attack: cells (this package's own, the default); for study, cp or milp (the papers')"),
+    ("compare", "paths", "earlier JSON report: fail where a metric got worse by more than the policy allows"),
     ("memory", "int", "most memory, in MB, for the process that examines (default: four fifths of the machine's)"),
 )
 
@@ -70,6 +72,12 @@ class Settings:
         Type and path.
     report_rows : bool
         Whether reports may name single rows, by index.
+    compare : Path or None
+        An earlier report.
+    policy_sha256 : str or None
+        Which the policy's file must have, in lower case.
+    cache : bool
+        Whether what was found out is kept for later runs.
     """
 
     active: bool
@@ -90,6 +98,9 @@ class Settings:
     memory: int | None
     reports: tuple[tuple[str, Path], ...]
     report_rows: bool
+    compare: Path | None
+    policy_sha256: str | None
+    cache: bool
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -146,6 +157,18 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
         help="fail the run when a check is deselected, skipped or missing (for CI)",
     )
+    group.addoption(
+        "--draft-policy-sha256",
+        default=None,
+        metavar="HEX",
+        help="SHA-256 that the policy's file must have; else nothing is run",
+    )
+    group.addoption(
+        "--draft-cache",
+        action="store_true",
+        default=None,
+        help="keep what was found out in pytest's cache, and use it while nothing changes; not with --draft-strict",
+    )
     group.addoption("--draft-demo", action="store_true", default=None, help="judge two forests trained on the spot")
     types = {"float": float, "int": int, "string": str, "paths": str}
     for name, kind, text in _OPTIONS:
@@ -158,6 +181,8 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("draft_report", "reports to write: TYPE[:PATH]", type="args", default=[])
     parser.addini("draft_report_rows", "let reports name single rows, by index", type="bool", default=False)
     parser.addini("draft_only", "with --draft: run nothing but the judgements", type="bool", default=False)
+    parser.addini("draft_policy_sha256", "SHA-256 that the policy's file must have", type="string", default=None)
+    parser.addini("draft_cache", "keep what was found out in pytest's cache", type="bool", default=False)
     parser.addini("draft_strict", "fail the run when a check is not run", type="bool", default=False)
 
 
@@ -201,7 +226,10 @@ def resolve(config: pytest.Config) -> Settings:
         raise pytest.UsageError(f"--draft-memory: at least 1 MB, not {memory}")
     option = config.option
     policy, domain, reports = _policy(config), _path(config, "domain"), _reports(config)
-    _refuse_overwriting(reports, [*forests, *filter(None, (*data, *holdout, policy, domain))])
+    compare = _path(config, "compare")
+    if option.draft_compare is not None and not is_active(config):
+        raise pytest.UsageError("--draft-compare: only the models' own items are compared: add --draft")
+    _refuse_overwriting(reports, [*forests, *filter(None, (*data, *holdout, policy, domain, compare))])
     return Settings(
         active=is_active(config),
         only=bool(option.draft_only or option.draft_demo or config.getini("draft_only")),
@@ -220,8 +248,38 @@ def resolve(config: pytest.Config) -> Settings:
         engine=engine,
         memory=memory,
         reports=reports,
-        report_rows=bool(config.option.draft_report_rows or config.getini("draft_report_rows")),
+        report_rows=_reports_rows(config),
+        compare=compare,
+        policy_sha256=_policy_sha256(config),
+        cache=_caches(config),
     )
+
+
+def _reports_rows(config: pytest.Config) -> bool:
+    return bool(config.option.draft_report_rows or config.getini("draft_report_rows"))
+
+
+def _policy_sha256(config: pytest.Config) -> str | None:
+    text = config.option.draft_policy_sha256  # an empty one is wrong: it is a variable that was not set
+    if text is None:
+        text = _first(config, "policy_sha256", None)
+    if text is not None and not re.fullmatch("[0-9a-fA-F]{64}", text):
+        raise pytest.UsageError(f"--draft-policy-sha256: {one_line(text)!r} is not 64 hexadecimal digits")
+    return None if text is None else str(text).lower()
+
+
+def _caches(config: pytest.Config) -> bool:
+    """Return whether to use the cache: strictness turns off what the ini file asks for, and refuses the option."""
+    asked = config.option.draft_cache
+    if asked and is_strict(config):
+        raise pytest.UsageError("--draft-cache: with --draft-strict everything is computed anew: leave out one of them")
+    if not asked and (is_strict(config) or not config.getini("draft_cache")):
+        return False
+    if _reports_rows(config):
+        raise pytest.UsageError("--draft-cache: rows are not kept, so it cannot be used with --draft-report-rows")
+    if not hasattr(config, "cache"):
+        raise pytest.UsageError("--draft-cache: pytest's cache is off: leave out -p no:cacheprovider")
+    return True
 
 
 def _first(config: pytest.Config, name: str, default):  # type: ignore[no-untyped-def]

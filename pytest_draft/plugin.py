@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_draft import marks
+from pytest_draft import hookspecs, marks
 from pytest_draft.fixtures import (  # noqa: F401  (pytest finds fixtures by their names here)
     DraftResult,
     draft_adversary,
@@ -30,6 +30,11 @@ _MARKED = "draft_marked_tests"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Register options and ini values."""
     add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Register the hooks that a project can implement."""
+    pluginmanager.add_hookspecs(hookspecs)
 
 
 def pytest_configure(config: pytest.Config) -> None:

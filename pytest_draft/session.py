@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,17 @@ import pytest
 
 from pytest_draft.adversary import check_adversary
 from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.cache import Cache
 from pytest_draft.errors import PolicyError, UsageError, one_line
-from pytest_draft.gate import Case, Examination
+from pytest_draft.gate import Case, Examination, unexamined
 from pytest_draft.isolation import children
 from pytest_draft.live import shown
 from pytest_draft.options import Settings, resolve
+from pytest_draft.policy.earlier import Compared
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
-from pytest_draft.policy.verdict import Check
-from pytest_draft.report.result import result_of
+from pytest_draft.policy.verdict import Check, judge
+from pytest_draft.report.earlier import Earlier, read_earlier
+from pytest_draft.report.result import Result, result_of
 from pytest_draft.sharing import Shared, Stamps, stamps
 
 SESSION = pytest.StashKey["GateSession"]()
@@ -68,14 +70,33 @@ class GateSession:
         self._shared = Shared.of(config)
         self._memo: dict[tuple[Case, Stamps, int | None], tuple[Examination, Reconstruction | None]] = {}
         self._in_memory: dict[int, object] = {}
+        self._hooked: dict[Path, object] = {}
+        self._aggregates: dict[tuple[Case, Stamps], Examination] = {}
         self.told: dict[str, str] = {}  # why checks are inconclusive, and the first item that said so
         try:
             self.explicit_policy = read_policy(self.settings.policy) if self.settings.policy else None
+            self.policy = self.explicit_policy or default_policy()
+            self._require_pinned_policy()
+            self.earlier: Earlier | None = read_earlier(self.settings.compare) if self.settings.compare else None
             for name in self.settings.adversaries:
                 check_adversary(name)
             self._require_matched_waivers()
         except (PolicyError, UsageError) as error:
             raise pytest.UsageError(str(error)) from None
+
+    def _require_pinned_policy(self) -> None:
+        """Refuse a policy that is not the one whose hash is given.
+
+        Raises
+        ------
+        PolicyError
+        """
+        policy, pinned = self.policy, self.settings.policy_sha256
+        if pinned is not None and policy.sha256 != pinned:
+            raise PolicyError(
+                f"{one_line(policy.source)}: the policy's SHA-256 is {policy.sha256}, and not as --draft-policy-sha256 "
+                "says: give the policy that was signed off, or have this one signed off"
+            )
 
     def _require_matched_waivers(self) -> None:
         """Refuse a waiver for a file that is not judged: it hides that somebody decided about another one.
@@ -103,9 +124,9 @@ class GateSession:
         return config.stash[SESSION]
 
     @cached_property
-    def policy(self) -> Policy:
-        """The policy of the models' own items: the explicit one, else the shipped default."""
-        return self.explicit_policy or default_policy()
+    def policy_of_items(self) -> Policy:
+        """The policy of the models' own items, with the comparison where an earlier report is given."""
+        return self.policy if self.earlier is None else self.policy.with_comparison
 
     @property
     def adversaries(self) -> tuple[str, ...]:
@@ -121,7 +142,7 @@ class GateSession:
             Planned(self.shown(forest), rule, adversary)
             for forest in self.settings.forests
             for adversary in self.adversaries
-            for rule in self.policy.rules
+            for rule in self.policy_of_items.rules
         )
 
     def shown(self, path: Path) -> str:
@@ -150,6 +171,8 @@ class GateSession:
             engine=settings.engine,
             memory=settings.memory,
             attack=attack,
+            slices=self.policy.slices,
+            by_class=self.policy.by_class,
         )
 
     def examine(self, case: Case, data: object = None) -> tuple[Examination, Reconstruction | None]:
@@ -163,26 +186,53 @@ class GateSession:
 
     def aggregates(self, case: Case) -> Examination:
         """Examine a case with the configured data, once for all processes of a distributed run."""
-        return self._shared.once(case, lambda: self.examine(case)[0])
+        key = (case, stamps(case))
+        if key not in self._aggregates:
+            self._aggregates[key] = self._shared.once(case, lambda: self._kept(case))
+        return self._aggregates[key]
+
+    def _kept(self, case: Case) -> Examination:
+        """Examine a case with the data that a hook gives, else with the configured ones, which can be kept."""
+        try:
+            data = self._loaded(Path(case.artifact))
+        except Exception as error:  # whatever it says could quote rows
+            reason = f"the hook pytest_draft_load_training_data raised {type(error).__name__}: correct it"
+            return replace(unexamined(case), solver_status="refused", reasons=(reason,))
+        if data is not None:
+            return self.examine(replace(case, data=None), data)[0]
+        if not self.settings.cache:
+            return self.examine(case)[0]
+        return Cache.of(self._config).once(case, self._answers, lambda: self.examine(case)[0])
+
+    def _loaded(self, forest: Path) -> object:
+        """Return the training data that a hook gives for a model file; None where it leaves that to the options."""
+        if forest not in self._hooked:
+            hook = self._config.hook
+            self._hooked[forest] = hook.pytest_draft_load_training_data(config=self._config, forest=forest)
+        return self._hooked[forest]
+
+    def _answers(self, examination: Examination) -> bool:
+        """Return whether an examination decides every check of the policy."""
+        checks = judge(examination, self.policy)
+        return not examination.reasons and all(check.result != "inconclusive" for check in checks)
+
+    def compared(self, examination: Examination) -> Compared | None:
+        """Return what an earlier report says beside an examination; None without one."""
+        return None if self.earlier is None else self.earlier.beside(self._result(examination, (), self.policy))
 
     def record(self, examination: Examination, checks: tuple[Check, ...], policy: Policy, item: str) -> dict[str, Any]:
         """Return what a test report carries to the controller: plain values, aggregates only."""
-        result = result_of(examination, checks, policy, rows=self.settings.report_rows)
-        result["artifact"]["path"] = self.shown(Path(result["artifact"]["path"]))
-        for table in (result["data"], result["holdout"]):
-            if table is not None and table["path"]:
-                table["path"] = self.shown(Path(table["path"]))
+        result = self._result(examination, checks, policy)
         for check in result["checks"]:
             check["item"] = item
         plain: dict[str, Any] = json.loads(json.dumps(result, allow_nan=False))
         return plain
 
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that an earlier one is replaced whole, or stays."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    def _result(self, examination: Examination, checks: tuple[Check, ...], policy: Policy) -> Result:
+        """Return an entry of a report, which names files as `shown` does."""
+        result = result_of(examination, checks, policy, rows=self.settings.report_rows)
+        result["artifact"]["path"] = self.shown(Path(result["artifact"]["path"]))
+        for table in (result["data"], result["holdout"]):
+            if table is not None and table["path"]:
+                table["path"] = self.shown(Path(table["path"]))
+        return result

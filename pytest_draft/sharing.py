@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,14 +17,18 @@ import pytest
 from filelock import FileLock
 
 from pytest_draft.artifact.privacy import Privacy
+from pytest_draft.artifact.published import Published
 from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.evaluate.baselines import Baseline
+from pytest_draft.evaluate.contents import Copy, Rarest, StoredFacts, Vector
 from pytest_draft.evaluate.entropy import Between, Entropy, RowGroup
 from pytest_draft.evaluate.findings import Findings, Part, Raw, Told, Values
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.evaluate.individuals import Individuals
 from pytest_draft.evaluate.numeric import Closeness, Numeric
 from pytest_draft.evaluate.significance import Significance
+from pytest_draft.evaluate.slices import Measured, SliceBaseline, SliceFigures
+from pytest_draft.evaluate.structure import StructureFacts
 from pytest_draft.gate import ArtifactFacts, Case, DataFacts, DomainFacts, Examination
 from pytest_draft.matching import Distance
 
@@ -80,16 +85,36 @@ class Shared:
         with FileLock(self.folder / f"{name}.lock"):
             self.heed_interrupt()
             if not path.exists():
-                path.write_text(json.dumps(asdict(compute()), allow_nan=False), encoding="utf-8")
-            return _examination(json.loads(path.read_text(encoding="utf-8")))
+                path.write_text(as_text(compute()), encoding="utf-8")
+            return from_text(case, path.read_text(encoding="utf-8"))
 
 
-def _examination(content: dict[str, Any]) -> Examination:
-    """Return the examination that JSON holds."""
-    content["case"] = Case(**content["case"])
-    if (declared := content["artifact"]["privacy"]) is not None:
-        content["artifact"]["privacy"] = Privacy(**_tupled(declared))
-    content["artifact"] = ArtifactFacts(**_tupled(content["artifact"]))
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that an earlier one is replaced whole, or stays."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def as_text(examination: Examination) -> str:
+    """Return an examination, without its case, as JSON."""
+    content = asdict(examination)
+    del content["case"]  # a slice's bounds can be infinite, which is not JSON
+    return json.dumps(content, allow_nan=False)
+
+
+def from_text(case: Case, text: str) -> Examination:
+    """Return the examination of a case that JSON holds."""
+    return _examination(case, json.loads(text))
+
+
+def _examination(case: Case, content: dict[str, Any]) -> Examination:
+    """Return the examination of a case that JSON holds."""
+    content["case"] = case
+    content["artifact"] = _artifact(content["artifact"])
     for name in ("data", "holdout"):
         if content[name] is not None:
             content[name] = DataFacts(**_tupled(content[name]))
@@ -108,6 +133,23 @@ def _examination(content: dict[str, Any]) -> Examination:
     return Examination(**_tupled(content))
 
 
+def _artifact(content: dict[str, Any]) -> ArtifactFacts:
+    """Return the facts on a file that JSON holds."""
+    if (declared := content["privacy"]) is not None:
+        content["privacy"] = Privacy(**_tupled(declared))
+    if (published := content["published"]) is not None:
+        content["published"] = Published(**published)
+    if (stored := content["contents"]) is not None:
+        for name, kind in _STORED.items():
+            stored[name] = tuple(kind(**_tupled(one)) for one in stored[name])
+        content["contents"] = StoredFacts(**_tupled(stored))
+    if (structure := content["structure"]) is not None:
+        for name in ("alone", "told_class"):
+            structure[name] = Between(**structure[name])
+        content["structure"] = StructureFacts(**_tupled(structure))
+    return ArtifactFacts(**_tupled(content))
+
+
 def _findings(content: dict[str, Any]) -> Findings:
     """Return the findings that JSON holds."""
     for name, kind in _FIGURES.items():
@@ -121,10 +163,21 @@ def _findings(content: dict[str, Any]) -> Findings:
         if (part := content[name]) is not None:
             part["error"], part["split_half"] = Distance(**part["error"]), Baseline(**part["split_half"])
             content[name] = Part(**part)
+    content["slices"] = tuple(map(_slice, content["slices"]))
     if (raw := content["raw"]) is not None:
         content["raw"] = Raw(raw["columns"], Distance(**raw["error"]))
     return Findings(**_tupled(content))
 
+
+def _slice(content: dict[str, Any]) -> SliceFigures:
+    """Return the figures on a slice that JSON holds."""
+    if (measured := content["measured"]) is not None:
+        kinds: dict[str, type[Any]] = {"error": Distance, "random": SliceBaseline, "split_half": SliceBaseline}
+        content["measured"] = Measured(**measured | {name: kind(**measured[name]) for name, kind in kinds.items()})
+    return SliceFigures(**content)
+
+
+_STORED: dict[str, type[Any]] = {"by_row": Vector, "perhaps_by_row": Vector, "copies": Copy, "rarest": Rarest}
 
 _FIGURES: dict[str, type[Any]] = {
     "error": Distance,

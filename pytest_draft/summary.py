@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -14,7 +16,8 @@ import pytest
 from pytest_draft.errors import one_line
 from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.document import document, merged
-from pytest_draft.session import GateSession, write_atomically
+from pytest_draft.session import GateSession
+from pytest_draft.sharing import write_atomically
 
 _HEADINGS = (
     "forest",
@@ -28,6 +31,11 @@ _HEADINGS = (
     "verdict",
 )
 
+EXTRA = "extra"
+"""The key of a report under which a project's hooks can add something."""
+
+_REFUSED = "the hook pytest_draft_update_report was refused, which fails the run"
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -40,6 +48,8 @@ class Summary:
         The whole report, plain.
     explanation : str or None
         Shown last, for the demo.
+    refused : str or None
+        What a hook did to the report that it may not do; then nothing of it is in there.
     not_written : dict of Path to str
         Reports that could not be written, and why.
     """
@@ -47,6 +57,7 @@ class Summary:
     session: GateSession
     report: dict[str, Any]
     explanation: str | None
+    refused: str | None = None
     not_written: dict[Path, str] = field(default_factory=dict)
 
     @classmethod
@@ -63,7 +74,8 @@ class Summary:
 
             explanation = demo.EXPLANATION
         results = merged(record["result"] for record in records)
-        return cls(session, with_hash(document(results, not_run, _version())), explanation)
+        report, refused = _updated(config, document(results, not_run, _version()))
+        return cls(session, with_hash(report), explanation, refused)
 
     def finish(self, exitstatus: int) -> int:
         """Write the reports and return the exit status of the run."""
@@ -76,7 +88,7 @@ class Summary:
         strictly_failed = self.session.settings.strict and (
             self.report["not_run"] or self.report["verdict"] == "failed"
         )
-        if passed and (self.not_written or strictly_failed):
+        if passed and (self.not_written or self.refused or strictly_failed):
             return int(pytest.ExitCode.TESTS_FAILED)
         return exitstatus
 
@@ -103,6 +115,8 @@ class Summary:
             so = "" if self.report["verdict"] == "failed" else ", so the verdict is inconclusive"
             strict = "; --draft-strict fails the run" if self.session.settings.strict else ""
             terminal.line(f"not run{so}{strict}: {', '.join(not_run)}")
+        if self.refused:
+            terminal.line(self.refused)
         for kind, path in self.session.settings.reports:
             problem = self.not_written.get(path)
             terminal.line(
@@ -111,6 +125,24 @@ class Summary:
         if self.explanation:
             terminal.line("")
             terminal.line(self.explanation)
+
+
+def _updated(config: pytest.Config, report: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """Return a report with what hooks add under `EXTRA`; as it was, and why, where they do anything else."""
+    offered = {**copy.deepcopy(report), EXTRA: {}}
+    try:
+        config.hook.pytest_draft_update_report(config=config, report=offered)
+        extra = json.loads(json.dumps(offered.pop(EXTRA, {}), allow_nan=False))
+        unchanged = _plain(offered) == _plain(report)
+    except Exception as error:
+        return report, f"{_REFUSED}: it raised {type(error).__name__}"
+    if not unchanged or not isinstance(extra, dict):
+        return report, f"{_REFUSED}: it may only add plain values to the object report[{EXTRA!r}]"
+    return ({**report, EXTRA: extra} if extra else report), None
+
+
+def _plain(report: dict[str, Any]) -> str:
+    return json.dumps(report, sort_keys=True, allow_nan=False)
 
 
 def _rendered(kind: str, report: dict[str, Any]) -> str:
@@ -134,7 +166,7 @@ def _row(result: dict[str, Any]) -> tuple[str, ...]:
         of("perfect_rows", "n_rows"),
         of("singled_out_rows", "unique_rows"),
         _certain(metrics),
-        f"{result['seconds']:.1f} s",
+        f"{result['seconds']:.1f} s" + " (cached)" * result["cached"],
         result["verdict"].upper() if result["verdict"] != "passed" else "passed",
     )
 

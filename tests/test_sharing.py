@@ -7,13 +7,19 @@ from dataclasses import replace
 import pytest
 
 from pytest_draft.artifact.privacy import Privacy
+from pytest_draft.artifact.published import Published
+from pytest_draft.artifact.rule_list import Literal
 from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.evaluate.baselines import Baseline
+from pytest_draft.evaluate.contents import Copy, Rarest, StoredFacts, Vector
+from pytest_draft.evaluate.entropy import Between
 from pytest_draft.evaluate.findings import Findings, Part, Raw, Told, Values
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.evaluate.individuals import Individuals
 from pytest_draft.evaluate.numeric import Closeness, Numeric
 from pytest_draft.evaluate.significance import Significance
+from pytest_draft.evaluate.slices import Measured, Slice, SliceBaseline, SliceFigures
+from pytest_draft.evaluate.structure import StructureFacts
 from pytest_draft.gate import ArtifactFacts, Case, DataFacts, DomainFacts, Examination
 from pytest_draft.matching import Distance
 from pytest_draft.sharing import Shared, stamps
@@ -58,6 +64,23 @@ EXAMINATIONS = {
         WHOLE,
         artifact=ArtifactFacts("model.joblib", privacy=Privacy("laplace", 5.0, 0.0, 2.0, "sum", True, ("one", "two"))),
     ),
+    "what stands in the file": replace(
+        WHOLE,
+        artifact=ArtifactFacts(
+            "model.joblib",
+            published=Published(7, "rows", "rows of each class"),
+            contents=StoredFacts(
+                arrays=3,
+                n_rows=(40, 50),
+                by_row=(Vector("a", (40,)), Vector("b", (40, 2))),
+                perhaps_by_row=(Vector("c", (8, 40)),),
+                copies=(Copy("d", (40, 3), 40, 3),),
+                rarest=(Rarest("e", 1, 2),),
+                doubts=("one", "two"),
+            ),
+            structure=StructureFacts("leaf", 5, 1, 1.5, (1, 4), Between(0.1, 0.2), (4, 8), Between(0.5, 0.5)),
+        ),
+    ),
     "holdout": replace(
         WHOLE,
         case=Case("model.joblib", "train.csv", holdout="others.csv"),
@@ -90,6 +113,34 @@ EXAMINATIONS = {
                 Closeness(),
                 Closeness(0.3, 0.4, 0.1, 0.0, 0.0, 0.0),
                 Baseline(0.3, 0.0, 1, 40),
+            ),
+        ),
+    ),
+    "slices": replace(
+        WHOLE,
+        case=Case(
+            "model.joblib", "train.csv", slices=(Slice("old", ("age",), (Literal(0, 60.0, float("inf")),), ("it",)),)
+        ),
+        findings=replace(
+            FINDINGS,
+            slices=(
+                SliceFigures("few", 3, None),
+                SliceFigures(
+                    "old",
+                    20,
+                    Measured(
+                        22,
+                        Distance(0.1, 0.1, 0.3),
+                        5,
+                        0.2,
+                        0.3,
+                        2,
+                        9,
+                        SliceBaseline(0.4, 0.1, 7),
+                        SliceBaseline(0.2, 0.1, 9),
+                    ),
+                ),
+                SliceFigures("no time", 20, Measured(22, Distance(0.0, 1.0, None), 5, 0.2, None, 2, 9)),
             ),
         ),
     ),

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.artifact.contents import NOTHING, Contents
 from pytest_draft.artifact.pipeline import Encoder
 from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.artifact.rule_list import RuleList
@@ -357,6 +358,11 @@ class Artifact:
         Attribute paths in the file that were left opaque.
     encoder : Encoder or None
         What the file's transformers make of raw columns; None where none stands before the forest.
+    not_covered : str or None
+        Why it is not known what the file's transformers make of raw columns: no rows can be judged by such a file, only
+        what stands in it. None where that is known.
+    contents : Contents
+        All else that stands in the file.
     """
 
     path: str
@@ -366,6 +372,8 @@ class Artifact:
     model: Forest | RuleList
     not_read: tuple[str, ...]
     encoder: Encoder | None = None
+    not_covered: str | None = None
+    contents: Contents = field(default=NOTHING, repr=False)
 
     @property
     def forest(self) -> Forest:

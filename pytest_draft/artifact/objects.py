@@ -103,6 +103,11 @@ class Object:
                 found[name] = NOT_PLAIN
         return found
 
+    @property
+    def asked(self) -> frozenset[tuple[int, str]]:
+        """The attributes that were asked for, by the record's `id` and name."""
+        return frozenset((id(self.record), name) for name in self._asked)
+
     def not_read(self) -> list[str]:
         """Return the paths of the attributes that nobody asked for and that can hold data."""
         paths = [

@@ -35,7 +35,8 @@ def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Ar
     Returns
     -------
     Artifact
-        With a model whose structure and sums have been checked.
+        With a model whose structure and sums have been checked. Where it is not known what the transformers before a
+        forest do, `Artifact.not_covered` says so, and the forest is read all the same.
 
     Raises
     ------
@@ -63,7 +64,18 @@ def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Ar
             del packed
             budget = Budget(limits, stream.size)
             found = view(interpret(stream, budget), budget)
-        return Artifact(given, source.sha256, size, found.holds, found.model, found.not_read, found.encoder)
+        not_covered = None if found.not_covered is None else f"{_shown(given)}: {found.not_covered}"
+        return Artifact(
+            given,
+            source.sha256,
+            size,
+            found.holds,
+            found.model,
+            found.not_read,
+            found.encoder,
+            not_covered,
+            found.contents,
+        )
 
 
 @dataclass
@@ -89,5 +101,9 @@ def _refusals(path: str) -> Iterator[_Source]:
         refusal = CorruptArtifactError(f"its content makes no sense ({type(error).__name__})")
     else:
         return
-    name = one_line(Path(path).name or path, 120)
-    raise type(refusal)(f"{name}: {refusal.kind}: {refusal}", sha256=source.sha256) from None
+    raise type(refusal)(f"{_shown(path)}: {refusal.kind}: {refusal}", sha256=source.sha256) from None
+
+
+def _shown(path: str) -> str:
+    """Return the file's name, for messages."""
+    return one_line(Path(path).name or path, 120)

@@ -218,6 +218,8 @@ class EncoderReader:
     ----------
     parts : list of Object
         The transformers that were looked at.
+    not_covered : str or None
+        What is not covered of them; None where nothing was found.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -227,9 +229,10 @@ class EncoderReader:
         self._n_inputs = 0
         self._kinds: dict[str, None] = {}
         self.parts: list[Object] = []
+        self.not_covered: str | None = None
 
     def add(self, step: object, path: str) -> None:
-        """Read the next transformer of a pipeline.
+        """Read the next transformer of a pipeline; behind one that is not covered, nothing is known of the columns.
 
         Parameters
         ----------
@@ -240,15 +243,20 @@ class EncoderReader:
 
         Raises
         ------
-        UnsupportedArtifactError
-            If it is not one of those that are covered.
         CorruptArtifactError
             If it contradicts itself or the transformers before.
         """
-        self._block = self._after(step, path, self._block, 0)
+        if self.not_covered is not None:
+            if isinstance(step, Record):
+                self.parts.append(Object(step, path))
+            return
+        try:
+            self._block = self._after(step, path, self._block, 0)
+        except UnsupportedArtifactError as error:
+            self._block, self.not_covered = None, str(error)
 
     def encoder(self, n_features: int) -> Encoder | None:
-        """Return the encoder of a forest with so many columns, None where nothing stands before it.
+        """Return the encoder of a forest with so many columns, None where nothing that is covered stands before it.
 
         Raises
         ------

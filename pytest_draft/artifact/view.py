@@ -7,13 +7,14 @@ opaque and is listed as not read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
 
 from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.contents import NOTHING, Contents, contents_of
 from pytest_draft.artifact.corels import is_corels, stored_corels
 from pytest_draft.artifact.forest import FloatArray, Forest, IntArray, Tree
 from pytest_draft.artifact.greedy import GREEDY, greedy_rule_list
@@ -83,6 +84,8 @@ class View:
     model: Forest | RuleList
     not_read: tuple[str, ...]
     encoder: Encoder | None = None
+    not_covered: str | None = None
+    contents: Contents = NOTHING
 
 
 def view(root: object, budget: Budget) -> View:
@@ -106,9 +109,10 @@ def view(root: object, budget: Budget) -> View:
         If the model contradicts itself.
     """
     if isinstance(root, Record) and root.cls.key in GREEDY:
-        return view_of_rules(*greedy_rule_list(Object(root)))
+        found = Object(root)
+        return replace(view_of_rules(*greedy_rule_list(found)), contents=contents_of(root, found.asked))
     if is_corels(root):
-        return view_of_rules(*stored_corels(root))
+        return replace(view_of_rules(*stored_corels(root)), contents=contents_of(root))
     transformers = EncoderReader(budget)
     estimator, wrappers = _unwrapped(root, transformers)
     key = estimator.record.cls.key
@@ -127,9 +131,12 @@ def view(root: object, budget: Budget) -> View:
     parts = (*wrappers, *transformers.parts, estimator, *reader.parts)
     paths = {path for part in parts for path in part.not_read()}
     before = "" if encoder is None else f", behind {' + '.join(encoder.transformers)}"
+    if transformers.not_covered is not None:
+        before = ", behind transformers that are not covered"
     inside = "".join(f", in {with_article(wrapper.kind)}" for wrapper in reversed(wrappers))
     not_read = tuple(sorted(one_line(path) for path in paths))
-    return View(_holds(forest) + before + inside, forest, not_read, encoder)
+    contents = contents_of(root, frozenset().union(*(part.asked for part in parts)))
+    return View(_holds(forest) + before + inside, forest, not_read, encoder, transformers.not_covered, contents)
 
 
 def view_of_rules(rules: RuleList, not_read: Sequence[str]) -> View:
@@ -145,7 +152,8 @@ def view_of_rules(rules: RuleList, not_read: Sequence[str]) -> View:
     if rules.n_features is not None:
         columns = _count(rules.n_features, "column")
     holds = ", ".join((rules.kind, _count(rules.n_rules, "rule"), columns, f"{rules.n_classes} classes"))
-    return View(holds, rules, tuple(sorted({one_line(path) for path in not_read})))
+    others = tuple(sorted({one_line(path) for path in not_read}))
+    return View(holds, rules, others, contents=Contents(opaque=others))
 
 
 def _holds(forest: Forest) -> str:

@@ -170,19 +170,33 @@ class _Reader:
                 return
             self.columns[column] = len(self.columns)
         try:
-            inside, outside = _bounds(test), []
-            if isinstance(test, Mapping) and "not" in test:
-                given = test["not"]
-                outside = [_bounds(one) for one in (given if isinstance(given, Sequence) else [given])]
-            _require_possible(inside, outside)
+            yield from literals(self.columns[column], test)
         except ValueError as error:
             self.problems.append((str(error), keys))
-            return
-        position = self.columns[column]
-        if inside != (-math.inf, math.inf):
-            yield Literal(position, *inside)
-        for low, high in outside:
-            yield Literal(position, low, high, negated=True)
+
+
+def literals(position: int, test: Any) -> tuple[Literal, ...]:
+    """Return what a test of one column asks for.
+
+    Parameters
+    ----------
+    position : int
+        Of the column, from then on.
+    test : number, bool or mapping
+        In the form of the schema's ``test``.
+
+    Raises
+    ------
+    ValueError
+        In one line, where it can never hold, or is ambiguous.
+    """
+    inside, outside = _bounds(test), []
+    if isinstance(test, Mapping) and "not" in test:
+        given = test["not"]
+        outside = [_bounds(one) for one in (given if isinstance(given, Sequence) else [given])]
+    _require_possible(inside, outside)
+    bounds = [] if inside == (-math.inf, math.inf) else [Literal(position, *inside)]
+    return (*bounds, *(Literal(position, low, high, negated=True) for low, high in outside))
 
 
 def _bounds(test: Any) -> Bounds:

@@ -16,7 +16,9 @@ baseline is still a bar that only the forest lets one cross.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from scipy import stats
@@ -232,42 +234,82 @@ def split_half_baseline(
     Baseline
         Nothing (`error` None) for a single row.
     """
-    rng = np.random.default_rng([seed, 2])
     unknown = np.arange(len(rows)) if unknown is None else unknown
-    half = len(unknown) if comparison.alone else min(len(unknown), len(rows) // 2)
-    if (not weights.counted.all() or weights.tolerance.any()) and not comparison.alone:
-        half = min(half, SAMPLE_ROWS)
+    half = half_of(len(rows), len(unknown), weights, comparison)
     errors: list[float] = []
     perfect: list[int] = []
-    for _ in range(SPLITS if len(rows) <= SAMPLE_ROWS else SPLITS_WHEN_LARGE):
-        if timebox.over or not half or len(rows) < 2:
-            break
-        one, other = _another(rows, unknown, weights, rng) if comparison.alone else _halves(rows, unknown, half, rng)
-        if not weights.counted.all():
-            if not comparison.alone:
-                other = other[matched(one, other, weights.known)]
-            other = with_known(other, one, weights)
-        distance = comparison.distance(one, other, weights, timebox)
+    draws = halvings(rows, weights, seed, timebox, unknown, comparison, half)
+    for positions, _, guess in islice(draws, SPLITS if len(rows) <= SAMPLE_ROWS else SPLITS_WHEN_LARGE):
+        distance = comparison.distance(rows[positions], guess, weights, timebox)
         if distance.exact is None:
             break
         errors.append(distance.exact)
-        perfect.append(len(comparison.met(one, other, weights, timebox).rows))
+        perfect.append(len(comparison.met(rows[positions], guess, weights, timebox).rows))
     if not errors:
         return Baseline(None, None, 0, half)
     return Baseline(float(np.mean(errors)), float(np.mean(perfect)) * len(unknown) / half, len(errors), half)
 
 
-def _halves(rows: Rows, unknown: IntArray, half: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Return some of the unknown rows, and as many others."""
+def half_of(n_rows: int, n_unknown: int, weights: Weights, comparison: Comparison) -> int:
+    """Return how many rows the split-half baseline lays beside as many others."""
+    if comparison.alone:
+        return n_unknown
+    half = min(n_unknown, n_rows // 2)
+    return half if weights.counted.all() and not weights.tolerance.any() else min(half, SAMPLE_ROWS)
+
+
+def halvings(
+    rows: Rows,
+    weights: Weights,
+    seed: int,
+    timebox: TimeBox,
+    unknown: IntArray,
+    comparison: Comparison,
+    half: int,
+) -> Iterator[tuple[IntArray, IntArray, Rows]]:
+    """Yield random halvings of the training data, until the time is out.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    weights : Weights
+    seed : int
+    timebox : TimeBox
+    unknown : ndarray of int64, shape (n_unknown,)
+        Positions of the rows that are rebuilt: the true ones are drawn from these first.
+    comparison : Comparison
+    half : int
+        Rows of each side (`half_of`).
+
+    Yields
+    ------
+    one, other : ndarray of int64, shape (half,)
+        Positions of true rows, and of others.
+    guess : ndarray of float32, shape (half, n_columns)
+        The others, with what is known of the true ones.
+    """
+    rng = np.random.default_rng([seed, 2])
+    while half and len(rows) > 1 and not timebox.over:
+        if comparison.alone:
+            one, other = unknown, _another(rows, unknown, weights, rng)
+        else:
+            one, other = _halves(rows, unknown, half, rng)
+        if not weights.counted.all() and not comparison.alone:
+            other = other[matched(rows[one], rows[other], weights.known)]
+        yield one, other, with_known(rows[other], rows[one], weights)
+
+
+def _halves(rows: Rows, unknown: IntArray, half: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Return the positions of some of the unknown rows, and of as many others."""
     order = rng.permutation(len(rows))
     order = order[np.argsort(~np.isin(order, unknown), kind="stable")]
-    return rows[order[:half]], rows[order[half : 2 * half]]
+    return order[:half], order[half : 2 * half]
 
 
-def _another(rows: Rows, unknown: IntArray, weights: Weights, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Return the unknown rows, and for each one of the others that are nearest in what is known."""
+def _another(rows: Rows, unknown: IntArray, weights: Weights, rng: np.random.Generator) -> IntArray:
+    """Return for each unknown row the position of one of the others that are nearest in what is known."""
     distance = cdist(*comparable(rows[unknown], rows, weights.known), "cityblock")
     distance[np.arange(len(unknown)), unknown] = np.inf
     nearest = distance == distance.min(axis=1, keepdims=True)
-    other = np.argmax(nearest * (1 - rng.random(nearest.shape)), axis=1)
-    return rows[unknown], rows[other]
+    other: IntArray = np.argmax(nearest * (1 - rng.random(nearest.shape)), axis=1).astype(np.int64)
+    return other

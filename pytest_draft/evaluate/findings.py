@@ -15,6 +15,9 @@ taken on parts of the data, each beside its baselines on the same rows and colum
 
 Where not all rows were seen, the last two are taken on those that were.
 
+What a forest gives away of a few rows, a mean over all of them hides as well. So relative and absolute thresholds hold
+for each slice that a policy names (`pytest_draft.evaluate.slices`).
+
 A perfect row has all values right; a numeric one is right to within `matching.TOLERANCE` of its range, so that no leak
 passes because a last digit differs. Where close rows cannot all be listed, there are bounds (`Part.most_perfect_rows`).
 """
@@ -40,6 +43,7 @@ from pytest_draft.evaluate.identity import Identity
 from pytest_draft.evaluate.individuals import Individuals, inliers
 from pytest_draft.evaluate.numeric import Numeric, measure
 from pytest_draft.evaluate.significance import Significance, leak_significance
+from pytest_draft.evaluate.slices import Slice, Sliced, SliceFigures
 from pytest_draft.matching import (
     Distance,
     IntArray,
@@ -217,6 +221,8 @@ class Findings:
     row_errors : tuple of float, length 101, or None
         Quantiles of the rows' distances in the matching that was found: the lowest, that of each further hundredth of
         the rows, the highest. None without an exact matching.
+    slices : tuple of SliceFigures
+        Those that the policy names.
     """
 
     n_rows: int
@@ -251,6 +257,7 @@ class Findings:
     numeric: Numeric | None = None
     raw: Raw | None = None
     row_errors: tuple[float, ...] | None = None
+    slices: tuple[SliceFigures, ...] = ()
 
     @property
     def certain_values(self) -> int | None:
@@ -287,6 +294,7 @@ def evaluate(
     holdout: Rows | None = None,
     raw: RawColumns | None = None,
     inside: BoolArray | None = None,
+    slices: Sequence[Slice] = (),
 ) -> Findings:
     """Measure a reconstruction against the training data.
 
@@ -313,6 +321,8 @@ def evaluate(
         Of training data that the file's transformers have encoded.
     inside : ndarray of bool, shape (n_rows,), or None
         Which training rows are inliers, where that was found out already (`inliers`).
+    slices : sequence of Slice
+        That the policy names.
 
     Returns
     -------
@@ -329,7 +339,7 @@ def evaluate(
     unknown = knowledge.unknown if knowledge is not None else np.arange(len(data.rows))
     comparison = Comparison(alone=knowledge is not None and knowledge.informed)
     truth, rebuilt, free, seen_rows = data.rows[unknown], reconstruction.rows, reconstruction.free, reconstruction.seen
-    certain = reconstruction.certain
+    certain, labels = reconstruction.certain, reconstruction.labels
     n_rebuilt, ordered = len(rebuilt), reconstruction.ordered
     if n_rebuilt != len(truth):
         if comparison.alone:
@@ -337,11 +347,12 @@ def evaluate(
         chosen = as_many(len(truth), n_rebuilt, np.random.default_rng([seed, 42]))
         rebuilt, free, seen_rows, ordered = rebuilt[chosen], free[chosen], None, False
         certain = None if certain is None else certain[chosen]
+        labels = None if labels is None else labels[chosen]
     if certain is not None:
         free = free & ~certain
     everyone, mine = row_identities(data.rows, truth)
     unique = np.bincount(everyone)[mine] == 1
-    whole = _Compared("", data.rows, unknown, rebuilt, free, domain, known, comparison, seed, timebox)
+    whole = _Compared("", data.rows, unknown, rebuilt, free, labels, domain, known, comparison, seed, timebox)
     perfect = whole.perfect()
     singled_out = whole.singled_out(perfect, unique)
     in_their_place = ordered and identity.status == "confirmed"
@@ -369,6 +380,7 @@ def evaluate(
         comparison=comparison,
         in_order=in_their_place,
     )
+    sliced = (whole if seen is None or seen.comparison.share < 1 else seen).slices(slices, data)
     random = whole.random()  # takes the longest
     for name, part in compared.items():
         if part is not None:
@@ -412,6 +424,7 @@ def evaluate(
         numeric=None if numeric is None else numeric.with_random(random),
         row_errors=whole.row_errors(),
         raw=None if raw is None else _raw(truth, rebuilt, raw, domain, known, comparison, timebox),
+        slices=sliced,
     )
 
 
@@ -538,6 +551,8 @@ class _Compared:
     rebuilt : ndarray of float32, shape (n_unknown, n_columns)
         Only the share counts that the comparison says.
     free : ndarray of bool, shape (n_unknown, n_attributes)
+    labels : ndarray of int64, shape (n_unknown,), or None
+        Rebuilt classes.
     domain : Domain
     known : tuple of int
     comparison : Comparison
@@ -550,6 +565,7 @@ class _Compared:
     unknown: IntArray
     rebuilt: Rows
     free: BoolArray
+    labels: IntArray | None
     domain: Domain
     known: tuple[int, ...]
     comparison: Comparison
@@ -658,12 +674,35 @@ class _Compared:
             return None
         if identity.status == "confirmed":
             unknown, rebuilt, free = self.unknown[seen], self.rebuilt[seen], self.free[seen]
-            return replace(self, on=ON_SEEN, unknown=unknown, rebuilt=rebuilt, free=free)
+            labels = None if self.labels is None else self.labels[seen]
+            return replace(self, on=ON_SEEN, unknown=unknown, rebuilt=rebuilt, free=free, labels=labels)
         if identity.status == "order differs":  # the other rebuilt rows can stand for any true row
             first = np.argsort(~seen, kind="stable")
             comparison = replace(self.comparison, share=float(seen.mean()))
-            return replace(self, on=ON_SEEN, rebuilt=self.rebuilt[first], free=self.free[first], comparison=comparison)
+            rebuilt, free = self.rebuilt[first], self.free[first]
+            labels = None if self.labels is None else self.labels[first]
+            return replace(self, on=ON_SEEN, rebuilt=rebuilt, free=free, labels=labels, comparison=comparison)
         return None
+
+    def slices(self, slices: Sequence[Slice], data: TrainingData) -> tuple[SliceFigures, ...]:
+        """Return the figures of slices."""
+        if not slices:
+            return ()
+        everyone, mine = row_identities(self.rows, self.rows[self.unknown])
+        compared = Sliced(
+            data,
+            self.unknown,
+            self.rebuilt,
+            self.labels,
+            self.partners,
+            np.bincount(everyone)[mine] == 1,
+            self.domain,
+            self.weights,
+            self.comparison,
+            self.seed,
+            self.timebox,
+        )
+        return compared.figures(slices)
 
     def told(self) -> _Compared | None:
         """Return what is left without (nearly) constant attributes that are open in every row."""

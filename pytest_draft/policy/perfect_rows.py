@@ -3,13 +3,47 @@
 from __future__ import annotations
 
 from pytest_draft.evaluate.findings import Findings, Part
+from pytest_draft.evaluate.slices import Measured, SliceFigures
 from pytest_draft.matching import TOLERANCE
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
+from pytest_draft.policy.slices import named, of_slices
 
 
 def check(findings: Findings, thresholds: Thresholds) -> Outcome:
-    """Fail when more rows are perfect, whole or on a part of the columns, than a threshold allows."""
-    return combined([outcome for part in findings.judged for outcome in _of_part(part, thresholds)])
+    """Fail when more rows are perfect, whole, on a part of the columns or in a slice, than a threshold allows.
+
+    A slice holds no more perfect rows than all rows do, so that numbers of them are not held against it.
+    """
+    outcomes = [outcome for part in findings.judged for outcome in _of_part(part, thresholds)]
+    if (share := thresholds.get("max_share_beyond_split_half")) is not None:
+        on = within(findings.numeric is not None)
+        outcomes += of_slices(findings, lambda one, found: [_of_slice(one, found, share, on)], _spared)
+    return combined(outcomes)
+
+
+def _spared(found: Measured) -> float:
+    """Return how little of a slice is perfect of what other people's rows would not have met."""
+    baseline = found.split_half.perfect_share or 0.0
+    return (baseline - found.perfect_share) / max(1 - baseline, 1e-9)
+
+
+def _of_slice(one: SliceFigures, found: Measured, share: float, on: str) -> Outcome:
+    """Judge the mean of two shares: of the slice's true rows, and of the rebuilt rows that are in it."""
+    what = f"{found.perfect_rows:,} of the {one.rows:,} rows of {named(one)} are rebuilt perfectly{on}"
+    what += f", and {found.rebuilt_rows:,} rebuilt rows are in it: a share of {found.perfect_share:.1%}"
+    baseline = found.split_half.perfect_share
+    whole = found.perfect_rows == one.rows
+    if baseline is None:
+        missing = f"the split-half baseline of {named(one)} is missing: the time was out"
+        return Outcome("failed", what) if whole else Outcome("inconclusive", missing)
+    most = baseline + share * (1 - baseline)
+    allowed = f"at most {most:.1%} is allowed (its split-half baseline of {baseline:.1%} and {share:g} of the rest)"
+    if found.perfect_share > most or whole:
+        return Outcome("failed", f"{what}; {allowed}, crossed by {max(0.0, found.perfect_share - most):.1%}")
+    if found.most_perfect_share is not None and found.most_perfect_share > most:
+        least = f"{what} or more, up to {found.most_perfect_share:.1%}, where very many rows are close"
+        return Outcome("inconclusive", f"{least}; {allowed}")
+    return Outcome("passed", f"{what}; {allowed}")
 
 
 def _of_part(part: Part, thresholds: Thresholds) -> list[Outcome]:

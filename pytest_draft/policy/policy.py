@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_draft.adversary import check_adversary
-from pytest_draft.documents import Problem, all_located, rules_folder, toml, violations
+from pytest_draft.artifact.rule_list import Literal
+from pytest_draft.artifact.written import literals
+from pytest_draft.documents import Problem, all_located, located, rules_folder, toml, violations
 from pytest_draft.errors import PolicyError, UsageError, one_line
+from pytest_draft.evaluate.slices import Slice
+from pytest_draft.policy.compared_with_earlier import OF_ATTACKS, OF_AUDITS
 from pytest_draft.policy.rule import Severity
-from pytest_draft.policy.rules import RULES
+from pytest_draft.policy.rules import COMPARED, RULES, nameable, rule_of
 from pytest_draft.policy.waiver import Waiver
 
 Budgets = Mapping[str, Mapping[str, Any]]
@@ -41,6 +45,12 @@ class Policy:
     severities : mapping of str to {"error", "warning"}
         By rule id; those that are not given are the rules' own.
     waivers : tuple of Waiver
+    compare : mapping of str to float
+        How much worse than in an earlier report a metric may be, where one is given.
+    slices : tuple of Slice
+        Rows that thresholds are held against by themselves, besides all rows.
+    by_class : bool
+        Whether they are held against the rows of each class, too.
     """
 
     name: str
@@ -52,17 +62,26 @@ class Policy:
     sha256: str | None = None
     severities: Mapping[str, Severity] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
+    compare: Mapping[str, float] = field(default_factory=dict)
+    slices: tuple[Slice, ...] = ()
+    by_class: bool = False
 
     def __post_init__(self) -> None:
-        complete = {rule: RULES[rule].in_force(thresholds) for rule, thresholds in self.rules.items()}
+        complete = {rule: rule_of(rule).in_force(thresholds) for rule, thresholds in self.rules.items()}
         object.__setattr__(self, "rules", complete)
-        severities = {rule: self.severities.get(rule, RULES[rule].severity) for rule in self.rules}
-        object.__setattr__(self, "severities", severities)
+        severities = {rule: rule_of(rule).severity for rule in self.rules}
+        object.__setattr__(self, "severities", {**severities, **self.severities})
 
     @property
     def needs_attack(self) -> bool:
         """Whether some rule judges what an attack finds."""
-        return any(RULES[rule].attack for rule in self.rules)
+        return any(rule_of(rule).attack for rule in self.rules)
+
+    @property
+    def with_comparison(self) -> Policy:
+        """The policy with the comparison with an earlier report as a rule, by its own allowances or the usual ones."""
+        usual = OF_ATTACKS if self.needs_attack else OF_AUDITS
+        return replace(self, rules={**self.rules, COMPARED.id: {**usual, **self.compare}})
 
     def waiver(self, rule: str, artifact_sha256: str | None) -> Waiver | None:
         """Return the waiver of a rule for a model file, if there is one."""
@@ -81,8 +100,8 @@ class Policy:
         merged = {rule: dict(thresholds) for rule, thresholds in self.rules.items()}
         for rule, thresholds in budgets.items():
             mine = merged.setdefault(rule, {})
-            for key, value in RULES[rule].in_force(thresholds).items():
-                mine[key] = RULES[rule].keys[key].strictest(mine.get(key, value), value)
+            for key, value in rule_of(rule).in_force(thresholds).items():
+                mine[key] = rule_of(rule).keys[key].strictest(mine.get(key, value), value)
         return replace(self, rules=merged)
 
 
@@ -120,10 +139,13 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
     except ValueError as error:
         raise PolicyError(f"{shown}: {error}") from None
     content = _with_dates_as_text(content)
-    listed = violations(content, "policy.schema.json", text)
+    listed = violations(content, "policy.schema.json", text) + all_located(_wrong_rules(content), text)
+    slices: list[Slice] = []
     if not listed:
         problems = [*_wrong_adversaries(content.get("adversaries", ())), *_wrong_severities(content)]
-        listed = all_located([*problems, *_wrong_waivers(content, today or date.today())], text)
+        problems += _wrong_waivers(content, today or date.today())
+        slices, wrong = _slices(content, text, shown)
+        listed = all_located([*problems, *wrong], text)
     if listed:
         raise PolicyError(f"{shown}: " + "; ".join(listed))
     return Policy(
@@ -138,6 +160,9 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
             Waiver(**{**waiver, "expires": date.fromisoformat(waiver["expires"])})
             for waiver in content.get("waiver", ())
         ),
+        compare=content.get("compare", {}),
+        slices=tuple(slices),
+        by_class=content.get("by_class", False),
     )
 
 
@@ -148,6 +173,26 @@ def _with_dates_as_text(content: Any) -> Any:
     if isinstance(content, list):
         return [_with_dates_as_text(value) for value in content]
     return content.isoformat() if isinstance(content, (date, datetime)) else content
+
+
+def _wrong_rules(content: Mapping[str, Any]) -> list[Problem]:
+    """Return what the schema cannot know: which rules there are, and the keys of other distributions' rules."""
+    problems: list[Problem] = []
+    rules = content.get("rules")
+    for rule, thresholds in rules.items() if isinstance(rules, dict) else ():
+        try:
+            keys = nameable(rule).keys
+        except PolicyError as error:
+            problems.append((str(error), ["rules", rule]))
+            continue
+        if rule in RULES or not isinstance(thresholds, dict):
+            continue
+        for name, value in thresholds.items():
+            if name not in keys:
+                problems.append((f"{name!r} is no key of it; known are: {', '.join(keys)}", ["rules", rule, name]))
+            elif wrong := keys[name].wrong(value):
+                problems.append((f"it {wrong}", ["rules", rule, name]))
+    return problems
 
 
 def _wrong_adversaries(adversaries: Sequence[str]) -> list[Problem]:
@@ -166,7 +211,7 @@ def _wrong_severities(content: Mapping[str, Any]) -> list[Problem]:
     return [
         (f"the policy has no rule {rule!r}: name it under [rules], too", ["severity", rule])
         for rule in content.get("severity", {})
-        if rule not in content["rules"]
+        if rule not in (*content["rules"], COMPARED.id)
     ]
 
 
@@ -176,7 +221,7 @@ def _wrong_waivers(content: Mapping[str, Any], today: date) -> list[Problem]:
     seen: set[tuple[str, str]] = set()
     for index, waiver in enumerate(content.get("waiver", ())):
         rule, expires = waiver["rule"], waiver["expires"]
-        if rule not in content["rules"]:
+        if rule not in (*content["rules"], COMPARED.id):
             problems.append(
                 (f"it waives {rule!r}, which is no rule of this policy: remove it", ["waiver", index, "rule"])
             )
@@ -188,6 +233,33 @@ def _wrong_waivers(content: Mapping[str, Any], today: date) -> list[Problem]:
             )
         seen.add((rule, waiver["artifact_sha256"]))
     return problems
+
+
+_SLICED = frozenset({"reconstruction-error", "perfect-rows", "singled-out-rows"})
+"""The rules that look at slices."""
+
+
+def _slices(content: Mapping[str, Any], text: str, path: str) -> tuple[list[Slice], list[Problem]]:
+    """Return slices that have the schema's form, and what is wrong with them."""
+    slices: list[Slice] = []
+    problems: list[Problem] = []
+    if ("slice" in content or content.get("by_class")) and not _SLICED & set(content["rules"]):
+        key = "slice" if "slice" in content else "by_class"
+        problems.append((f"no rule of this policy looks at slices: name one of {', '.join(sorted(_SLICED))}", [key]))
+    for index, entry in enumerate(content.get("slice", ())):
+        if entry["name"] in (slice.name for slice in slices):
+            problems.append(("another slice has this name", ["slice", index, "name"]))
+        tests: list[Literal] = []
+        places = []
+        for position, (column, test) in enumerate(entry["if"].items()):
+            keys = ["slice", index, "if", column]
+            places.append(f"{path}: {located('', keys, text).removesuffix(': ')}")
+            try:
+                tests += literals(position, test)
+            except ValueError as error:
+                problems.append((str(error), keys))
+        slices.append(Slice(entry["name"], tuple(entry["if"]), tuple(tests), tuple(places)))
+    return slices, problems
 
 
 _ARGUMENTS = {
@@ -224,13 +296,7 @@ def budgets_of_marker(arguments: Mapping[str, object]) -> Budgets:
         if name not in _ARGUMENTS:
             raise PolicyError(f"reconstruction_budget: unknown argument {one_line(name)!r}; known are: {known}")
         key = RULES[_ARGUMENTS[name]].keys[name]
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or (key.whole and not isinstance(value, int)):
-            raise PolicyError(f"reconstruction_budget: {name} must be a {'whole ' * key.whole}number")
-        if not 0 <= value <= (key.largest if key.largest is not None else float("inf")):  # type: ignore[operator]
-            end = "" if key.largest is None else f" and {key.largest:g}"
-            raise PolicyError(
-                f"reconstruction_budget: {name} must be {'between 0' + end if end else 'at least 0'}, not {value}"
-            )
+        if wrong := key.wrong(value):
+            raise PolicyError(f"reconstruction_budget: {name} {wrong}")
         budgets.setdefault(_ARGUMENTS[name], {})[name] = value  # type: ignore[assignment]
     return budgets

@@ -3,34 +3,51 @@
 from __future__ import annotations
 
 from pytest_draft.evaluate.findings import Findings, Part
+from pytest_draft.evaluate.slices import Measured, SliceFigures
 from pytest_draft.matching import Distance
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
+from pytest_draft.policy.slices import named, of_slices
 
 _ROUNDING = 1e-9  # errors are sums of fractions
 
 
 def check(findings: Findings, thresholds: Thresholds) -> Outcome:
-    """Fail when the attack rebuilds the training data, or a part of them, with an error of at most a threshold."""
-    return combined([outcome for part in findings.judged for outcome in _of_part(part, thresholds)])
+    """Fail when the attack rebuilds the training data, a part or a slice with an error of at most a threshold."""
+    of_parts = [outcome for part in findings.judged for outcome in _of_part(part, thresholds)]
+    return combined([*of_parts, *of_slices(findings, lambda one, found: _of_slice(one, found, thresholds), _spared)])
 
 
 def _of_part(part: Part, thresholds: Thresholds) -> list[Outcome]:
+    held = thresholds if part.absolute else {key: bar for key, bar in thresholds.items() if key != "max_error"}
+    return _held(part.error, part.split_half.error, part.random_error, part.on, held)
+
+
+def _of_slice(one: SliceFigures, found: Measured, thresholds: Thresholds) -> list[Outcome]:
+    return _held(found.error, found.split_half.error, found.random.error, f" in {named(one)}", thresholds)
+
+
+def _spared(found: Measured) -> float:
+    """Return how far a slice is from being rebuilt, beside what other people's rows get of it."""
+    return found.error.upper / (found.split_half.error or 1.0)
+
+
+def _held(
+    error: Distance, split_half: float | None, random: float | None, on: str, thresholds: Thresholds
+) -> list[Outcome]:
+    """Hold thresholds against an error and its baselines."""
     outcomes = []
-    if "max_error" in thresholds and part.absolute:
-        outcomes.append(_against(part.error, thresholds["max_error"], "", part.on))
-    baselines = {
-        "max_error_of_split_half": ("split-half", part.split_half.error),
-        "max_error_of_random": ("random", part.random_error),
-    }
-    for key, (name, error) in baselines.items():
+    if "max_error" in thresholds:
+        outcomes.append(_against(error, thresholds["max_error"], "", on))
+    baselines = {"max_error_of_split_half": ("split-half", split_half), "max_error_of_random": ("random", random)}
+    for key, (name, baseline) in baselines.items():
         if key not in thresholds:
             continue
-        if error is None:
-            outcomes.append(_without_baseline(part, name))
+        if baseline is None:
+            outcomes.append(_without_baseline(error, on, name))
             continue
-        bar = thresholds[key] * error
-        where_from = f" ({thresholds[key]:g} x {'their' if part.on else 'the'} {name} baseline of {error:.4f})"
-        outcomes.append(_against(part.error, bar, where_from, part.on))
+        bar = thresholds[key] * baseline
+        where_from = f" ({thresholds[key]:g} x {'their' if on else 'the'} {name} baseline of {baseline:.4f})"
+        outcomes.append(_against(error, bar, where_from, on))
     return outcomes
 
 
@@ -52,13 +69,13 @@ def _against(error: Distance, bar: float, where_from: str, on: str) -> Outcome:
     )
 
 
-def _without_baseline(part: Part, name: str) -> Outcome:
+def _without_baseline(error: Distance, on: str, name: str) -> Outcome:
     """Judge without a baseline: nothing is better than no error at all."""
-    if part.error.upper == 0:
-        return Outcome("failed", f"the attack rebuilds the training data with an error of 0.0000{part.on}")
+    if error.upper == 0:
+        return Outcome("failed", f"the attack rebuilds the training data with an error of 0.0000{on}")
     return Outcome(
         "inconclusive",
-        f"the {name} baseline{part.on} is missing: the time was out, or the data have too few rows for it",
+        f"the {name} baseline{on} is missing: the time was out, or the data have too few rows for it",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
@@ -9,8 +10,9 @@ from typing import Any, Generic, Literal, TypeVar
 from pytest_draft.evaluate.entropy import Entropy
 from pytest_draft.evaluate.findings import Findings
 from pytest_draft.gate import ArtifactFacts, Examination
+from pytest_draft.policy.earlier import Compared
 
-Evidence = TypeVar("Evidence", Findings, ArtifactFacts, Entropy, Examination)
+Evidence = TypeVar("Evidence", Findings, ArtifactFacts, Entropy, Compared, Examination)
 Result = Literal["passed", "failed", "inconclusive"]
 Severity = Literal["error", "warning"]
 Thresholds = Mapping[str, Any]
@@ -58,6 +60,17 @@ class Key:
     default: float | None = None
     listed: bool = False
 
+    def wrong(self, value: object) -> str | None:
+        """Say what a value must be that is none of this threshold; None where nothing is wrong."""
+        if self.listed:
+            listed = isinstance(value, list) and value and all(isinstance(text, str) and text for text in value)
+            return None if listed else "must be a list of texts"
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or (self.whole and isinstance(value, float)):
+            return f"must be a {'whole ' * self.whole}number"
+        if not math.isfinite(value) or not 0 <= value <= (math.inf if self.largest is None else self.largest):
+            return f"must be {'at least 0' if self.largest is None else f'between 0 and {self.largest:g}'}, not {value}"
+        return None
+
 
 @dataclass(frozen=True)
 class Rule(Generic[Evidence]):
@@ -69,8 +82,8 @@ class Rule(Generic[Evidence]):
         Stable: part of the address of its test items.
     needs : type
         `Findings`, which an attack must have brought about, so that its doubts count; `ArtifactFacts`, which stand
-        once the file was read, whatever becomes of the attack; `Entropy`, which has doubts of its own; or all of the
-        `Examination`, whose doubts the rule itself heeds.
+        once the file was read, whatever becomes of the attack; `Entropy`, which has doubts of its own; `Compared`, what
+        an earlier report says beside it; or all of the `Examination`, whose doubts the rule itself heeds.
     keys : mapping of str to Key
         Its thresholds: any that is crossed fails. Empty where naming the rule says it all.
     check : callable

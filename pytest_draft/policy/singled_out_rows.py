@@ -5,13 +5,14 @@ from __future__ import annotations
 from pytest_draft.evaluate.findings import Findings
 from pytest_draft.policy.perfect_rows import within
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
+from pytest_draft.policy.slices import named
 
 
 def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     """Fail when more unique rows are perfect than allowed."""
     most = thresholds["max_singled_out_rows"]
     found = f"{findings.singled_out_rows:,} of {findings.unique_rows:,} rows that are unique in the training data"
-    on = within(findings.numeric is not None)
+    on = within(findings.numeric is not None) + _of_slice(findings)
     if findings.singled_out_rows > most:
         return Outcome(
             "failed",
@@ -25,6 +26,15 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
             f"is all that is known where very many rows are close, or the time is out; at most {most:g} are allowed",
         )
     return Outcome("passed", f"{found} are rebuilt perfectly{on}; at most {most:g} are allowed")
+
+
+def _of_slice(findings: Findings) -> str:
+    """Say of which slice most of the unique rows are; a slice has no more of them than all rows, so no own budget."""
+    measured = [(one, found) for one in findings.slices if (found := one.measured) is not None and found.unique_rows]
+    if not measured:
+        return ""
+    worst, found = max(measured, key=lambda entry: entry[1].singled_out_rows / entry[1].unique_rows)
+    return f", {found.singled_out_rows:,} of {found.unique_rows:,} in {named(worst)}"
 
 
 RULE = Rule(

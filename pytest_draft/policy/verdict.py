@@ -9,9 +9,10 @@ from pytest_draft.adversary import Adversary
 from pytest_draft.evaluate.entropy import Entropy
 from pytest_draft.evaluate.findings import Findings
 from pytest_draft.gate import ArtifactFacts, Examination
+from pytest_draft.policy.earlier import Compared
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.rule import Outcome, Result, Severity
-from pytest_draft.policy.rules import RULES
+from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.waiver import Waiver
 
 _FOR_EXACT = (
@@ -81,24 +82,26 @@ def judge(examination: Examination, policy: Policy) -> tuple[Check, ...]:
     return tuple(check_rule(examination, policy, rule) for rule in policy.rules)
 
 
-def check_rule(examination: Examination, policy: Policy, rule: str) -> Check:
+def check_rule(examination: Examination, policy: Policy, rule: str, compared: Compared | None = None) -> Check:
     """Check one rule: failed beats inconclusive beats passed.
 
     A budget that is crossed stays crossed, whatever else is in doubt; what is in doubt is never a pass. What stands
     in the file stands there whatever the attack has come to, once the file was read.
     """
-    check = _checked(examination, policy, rule)
+    check = _checked(examination, policy, rule, compared)
     waiver = None if check.result == "passed" else policy.waiver(rule, examination.artifact.sha256)
     return replace(check, severity=policy.severities[rule], waiver=waiver)
 
 
-def _checked(examination: Examination, policy: Policy, rule: str) -> Check:
-    adversary, artifact, judged = examination.case.adversary, examination.artifact, RULES[rule]
+def _checked(examination: Examination, policy: Policy, rule: str, compared: Compared | None) -> Check:
+    adversary, artifact, judged = examination.case.adversary, examination.artifact, rule_of(rule)
     outcome, doubts = Outcome("inconclusive", "there is nothing that this rule could judge"), examination.reasons
     if judged.needs is Findings and examination.findings is not None:
         outcome = judged.check(examination.findings, policy.rules[rule])
     elif judged.needs is ArtifactFacts and artifact.was_read:
         outcome, doubts = judged.check(artifact, policy.rules[rule]), ()
+    elif judged.needs is Compared and compared is not None:
+        outcome = judged.check(compared, policy.rules[rule])
     elif judged.needs is Examination:
         outcome, doubts = judged.check(examination, policy.rules[rule]), ()
     elif judged.needs is Entropy and examination.entropy is not None:
@@ -107,7 +110,8 @@ def _checked(examination: Examination, policy: Policy, rule: str) -> Check:
         doubts = (examination.not_audited,)
     if outcome.result == "failed":
         remedy = judged.remedy or remedy_for(artifact)
-        return Check(rule, adversary, "failed", outcome.sentence, cause_in_file(examination), remedy)
+        cause = cause_in_file(examination) if judged.attack or judged.needs is Entropy else None
+        return Check(rule, adversary, "failed", outcome.sentence, cause, remedy)
     if doubts:
         return Check(rule, adversary, "inconclusive", "; ".join(doubts))
     return Check(rule, adversary, outcome.result, outcome.sentence)

@@ -25,8 +25,9 @@ def annotations(report: dict[str, Any]) -> list[str]:
     """Return a report as workflow commands.
 
     Errors are what keeps the verdict from being passed: failed checks, the forest that gives back most first, then
-    inconclusive ones, those with the same reason together, then what was not run. Warnings are the notes of the
-    examinations. Of more than `MOST` of a kind, the last tells how many are left out.
+    inconclusive ones, those with the same reason together, then what was not run. Warnings are checks that the policy
+    makes warnings and checks that somebody has waived, and then the notes of the examinations. Of more than `MOST` of
+    a kind, the last tells how many are left out.
 
     Parameters
     ----------
@@ -39,11 +40,12 @@ def annotations(report: dict[str, Any]) -> list[str]:
         One line each.
     """
     results = sorted(report["results"], key=_gives_back, reverse=True)
-    errors = [_of_failed(result, check) for result in results for check in _checks(result, "failed")]
+    errors = [_of_failed("error", result, check) for result in results for check in _checks(result, "failed")]
     errors += [command for result in results for command in _of_inconclusive(result)]
     errors += [command("error", f"not run, so nothing is known: {check}") for check in report["not_run"]]
     notes = [(result["artifact"]["path"], note) for result in results for note in result["notes"]]
-    warnings = [command("warning", note, file=path, title=_title(path, "note")) for path, note in dict.fromkeys(notes)]
+    warnings = [_of_failed("warning", result, check) for result in results for check in _stopping_nothing(result)]
+    warnings += [command("warning", note, file=path, title=_title(path, "note")) for path, note in dict.fromkeys(notes)]
     return [*_at_most("error", errors), *_at_most("warning", warnings)]
 
 
@@ -70,14 +72,26 @@ def _gives_back(result: dict[str, Any]) -> tuple[float, float]:
 
 
 def _checks(result: dict[str, Any], outcome: str) -> list[dict[str, Any]]:
-    return [check for check in result["checks"] if check["result"] == outcome]
+    return [check for check in result["checks"] if check["result"] == outcome and _counts(check)]
 
 
-def _of_failed(result: dict[str, Any], check: dict[str, Any]) -> str:
+def _stopping_nothing(result: dict[str, Any]) -> list[dict[str, Any]]:
+    return [check for check in result["checks"] if check["result"] != "passed" and not _counts(check)]
+
+
+def _counts(check: dict[str, Any]) -> bool:
+    """Return whether the verdict depends on a check."""
+    return bool(check["severity"] == "error" and check["waiver"] is None)
+
+
+def _of_failed(kind: str, result: dict[str, Any], check: dict[str, Any]) -> str:
     lines = [check["sentence"]]
+    if (waiver := check["waiver"]) is not None:
+        lines.append(f"waived until {waiver['expires']} by {waiver['owner']}: {waiver['reason']}")
     lines += [f"{name}: {check[name]}" for name in ("cause", "remedy") if check[name]]
     path = result["artifact"]["path"]
-    return command("error", "\n".join(lines), file=path, title=_title(path, f"{_named(result, [check])} failed"))
+    title = _title(path, f"{_named(result, [check])} {check['result']}")
+    return command(kind, "\n".join(lines), file=path, title=title)
 
 
 def _of_inconclusive(result: dict[str, Any]) -> Iterable[str]:

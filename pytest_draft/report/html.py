@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_draft.policy.rules import RULES
+from pytest_draft.policy.rules import known_rule
 from pytest_draft.report import wording
 from pytest_draft.report.canonical import HASH
 from pytest_draft.report.charts import WIDTH, charts
@@ -47,6 +47,7 @@ def render(report: dict[str, Any]) -> str:
         signs={"failed": "✕", "inconclusive": "?", "warning": "!", "waived": "~", "passed": "✓"},
         width=WIDTH,
         how_to_read=wording.HOW_TO_READ,
+        slice_headings=wording.SLICE_HEADINGS,
         no_proof=wording.NO_PROOF,
         canonical=report.get(HASH),
     )
@@ -75,6 +76,7 @@ def _described(index: int, result: wording.Result) -> dict[str, Any]:
             (group["name"], f"{group['rows']:,}", f"{group['mean']:.3f}", f"{group['lowest']:.3f}")
             for group in entropy.get("groups", ())
         ],
+        "slices": wording.slices(result),
         "not_audited": entropy.get("not_audited"),
         "provenance": _provenance(result),
         "figures": [(name.replace("_", " "), _figure(value)) for name, value in metrics.items() if value is not None],
@@ -83,7 +85,7 @@ def _described(index: int, result: wording.Result) -> dict[str, Any]:
 
 def _explained(result: wording.Result, check: wording.Check) -> dict[str, Any]:
     """Return a check with its standing, its thresholds, and why its rule exists."""
-    known = RULES.get(check["rule"])
+    known = known_rule(check["rule"])
     helps = {} if known is None else {key: about.help for key, about in known.keys.items()}
     thresholds = result["policy"]["rules"].get(check["rule"], {})
     return {
@@ -120,7 +122,7 @@ def _provenance(result: wording.Result) -> list[tuple[str, str]]:
         ("Attack", result["engine"]),
         ("Solver status", result["solver_status"]),
         ("Seeds", ", ".join(f"{name} {seed}" for name, seed in result["seeds"].items())),
-        ("Time", f"{result['seconds']:.1f} s of {result['time_box']:g} s"),
+        ("Time", f"{result['seconds']:.1f} s of {result['time_box']:g} s" + ", in an earlier run" * result["cached"]),
         ("Effort", None if result["effort"] is None else f"{result['effort']:g} units"),
         ("Versions", ", ".join(f"{name} {version}" for name, version in result["versions"].items())),
     ]

@@ -32,7 +32,8 @@ def render(report: dict[str, Any]) -> str:
     -------
     str
     """
-    parts = [*_verdicts(report), *_checks(report), *_measured(report), *_waivers(report), *_not_run(report)]
+    parts = [*_verdicts(report), *_checks(report), *_measured(report), *_slices(report)]
+    parts += [*_waivers(report), *_not_run(report)]
     parts += [*_what_to_do(report), *_judged(report), *_details(report)]
     return "\n".join(parts) + "\n"
 
@@ -87,6 +88,18 @@ def _measured(report: dict[str, Any]) -> Iterator[str]:
             name = f"{escaped(result['artifact']['path'])} (adversary: {escaped(result['adversary'])})"
             yield f"- **{name}**: {' '.join(map(escaped, sentences))}"
     yield ""
+
+
+def _slices(report: dict[str, Any]) -> Iterator[str]:
+    rows = [
+        tuple(map(escaped, (result["artifact"]["path"], result["adversary"], *(cell or "-" for cell in cells))))
+        for result in report["results"]
+        for cells in wording.slices(result)
+    ]
+    yield from _table("Slices", ("Model", "Adversary", *wording.SLICE_HEADINGS), rows[:MOST_CHECKS])
+    if len(rows) > MOST_CHECKS:
+        yield f"{len(rows) - MOST_CHECKS:,} more slices are in the JSON report."
+        yield ""
 
 
 def _waivers(report: dict[str, Any]) -> Iterator[str]:

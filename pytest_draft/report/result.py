@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_draft.evaluate.findings import Findings
+from pytest_draft.evaluate.structure import AT_LEAST, StructureFacts
 from pytest_draft.gate import Examination
 from pytest_draft.matching import TOLERANCE
 from pytest_draft.policy.policy import Policy
@@ -84,6 +85,9 @@ METRICS = (
 
 Result = dict[str, Any]
 
+_SECTIONS = frozenset(("published", "contents", "structure"))
+"""What the facts on an artifact hold and a report tells in sections of their own."""
+
 
 def result_of(examination: Examination, checks: Iterable[Check], policy: Policy, *, rows: bool = False) -> Result:
     """Return one entry of a report's ``results``.
@@ -100,10 +104,10 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
     -------
     dict
     """
-    case, domain = examination.case, examination.domain
+    case, domain, artifact = examination.case, examination.domain, examination.artifact
     checks = tuple(checks)
     return {
-        "artifact": asdict(examination.artifact),
+        "artifact": {name: value for name, value in asdict(artifact).items() if name not in _SECTIONS},
         "adversary": case.adversary,
         "data": asdict(examination.data),
         "holdout": asdict(examination.holdout) if examination.holdout else None,
@@ -143,10 +147,16 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
         "memory_cap": case.memory,
         "seeds": {"draft_seed": case.seed},
         "workers": case.workers,
+        "cached": examination.cached,
         "versions": dict(examination.versions),
         "baselines": _baselines(examination),
         "entropy": _entropy(examination, rows),
         "row_errors": _row_errors(examination),
+        "slices": _slices(examination),
+        "published": asdict(artifact.published) if artifact.published else None,
+        "contents": asdict(artifact.contents) if artifact.contents else None,
+        "structure": _structure(artifact.structure),
+        "leaf_sizes": _leaf_sizes(artifact.structure),
         "statistics": {name: round(value, 3) for name, value in examination.statistics.items()},
         "metrics": metrics_of(examination),
     }
@@ -242,6 +252,25 @@ def _of_values(findings: Findings) -> dict[str, float | int | None]:
     return metrics
 
 
+def _structure(structure: StructureFacts | None) -> dict[str, Any] | None:
+    """Return what stands behind the leaves but for their sizes, which have a section of their own."""
+    if structure is None:
+        return None
+    return {
+        "what": structure.what,
+        "number": structure.leaves,
+        "smallest": structure.smallest,
+        "median_smallest_of_a_tree": structure.median_smallest,
+        "rows_alone_bounds": list(structure.alone_rows),
+        "share_alone_bounds": [structure.alone.lower, structure.alone.upper],
+        "share_told_class_bounds": [structure.told_class.lower, structure.told_class.upper],
+    }
+
+
+def _leaf_sizes(structure: StructureFacts | None) -> dict[str, list[int]] | None:
+    return None if structure is None else {"at_least": list(AT_LEAST), "leaves": list(structure.sizes)}
+
+
 def _entropy(examination: Examination, rows: bool) -> dict[str, Any]:
     """Return the entropy audit; its most exposed rows only where rows may be named."""
     entropy = examination.entropy
@@ -269,6 +298,28 @@ def _row_errors(examination: Examination) -> dict[str, Any] | None:
     if findings is None or findings.row_errors is None:
         return None
     return {"quantiles": list(findings.row_errors), "split_half_quantiles": None}
+
+
+def _slices(examination: Examination) -> list[dict[str, Any]]:
+    """Return the figures of the slices that the policy names; null where a slice has too few rows."""
+    figures = () if examination.findings is None else examination.findings.slices
+    return [
+        {
+            "name": one.name,
+            "rows": one.rows,
+            "rebuilt_rows": found and found.rebuilt_rows,
+            "error": found and found.error.exact,
+            "random_error": found and found.random.error,
+            "split_half_error": found and found.split_half.error,
+            "perfect_rows": found and found.perfect_rows,
+            "perfect_share": found and found.perfect_share,
+            "split_half_perfect_share": found and found.split_half.perfect_share,
+            "singled_out_rows": found and found.singled_out_rows,
+            "unique_rows": found and found.unique_rows,
+        }
+        for one in figures
+        for found in [one.measured]
+    ]
 
 
 def _baselines(examination: Examination) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pytest_draft.policy.rule import Rule
-from pytest_draft.policy.rules import RULES
+from pytest_draft.policy.rules import RULES, known_rule
 from pytest_draft.report.wording import Check, Report, Result, shown, standing
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -76,7 +76,7 @@ def _level(rule: str, checks: Sequence[Check]) -> str:
 
 
 def _descriptor(rule: str, level: str) -> dict[str, Any]:
-    """Return what a rule is about, in words; of one that is not among `RULES`, its id."""
+    """Return what a rule is about, in words; of one that is not known here, its id."""
     title = rule.replace("-", " ").capitalize()
     told: dict[str, Any] = {
         "id": rule,
@@ -85,7 +85,7 @@ def _descriptor(rule: str, level: str) -> dict[str, Any]:
         "defaultConfiguration": {"level": level},
         "properties": {"tags": ["privacy"]},
     }
-    known = RULES.get(rule)
+    known = known_rule(rule)
     if known is not None:
         told["fullDescription"] = {"text": _plain(known.rationale)}
         told["help"] = {"text": _plain(_help(known)), "markdown": _plain(_help(known, "- ", "`{}`"))}

@@ -140,6 +140,23 @@ def about(result: Result) -> list[str]:
     return sentences
 
 
+def slices(result: Result) -> list[tuple[str, ...]]:
+    """Return the slices of a result as cells: name, rows, error, that of others, perfect rows, singled out."""
+    cells: list[tuple[str, ...]] = []
+    for one in result.get("slices", ()):
+        if one["perfect_rows"] is None:
+            cells.append((one["name"], f"{one['rows']:,}", "too few rows", "", "", ""))
+            continue
+        errors = ["not known" if error is None else f"{error:.4f}" for error in (one["error"], one["split_half_error"])]
+        counts = [f"{one['perfect_rows']:,}", f"{one['singled_out_rows']:,} of {one['unique_rows']:,} unique"]
+        cells.append((one["name"], f"{one['rows']:,}", *errors, *counts))
+    return cells
+
+
+SLICE_HEADINGS = ("Slice", "Rows", "Error", "Split-half error", "Perfect rows", "Singled out")
+"""What the cells of `slices` are."""
+
+
 def bounded(exact: float | None, bounds: Sequence[float] | None) -> str | None:
     """Return an error as text: its value, else the bounds that are known; None without either."""
     if exact is not None:

@@ -380,7 +380,7 @@ def test_forests_of_other_kinds_are_unsupported(columns, classes, dump):
     nested = BaggingClassifier(RandomForestClassifier(2), 2).fit(columns, classes)
     refused(dump(nested), UnsupportedArtifactError, "a BaggingClassifier of a RandomForestClassifier")
     pipeline = make_pipeline(PCA(2), RandomForestClassifier(2)).fit(columns, classes)
-    refused(dump(pipeline), UnsupportedArtifactError, "a PCA before its last step")
+    assert "a PCA before its last step" in read(dump(pipeline)).not_covered
     private = b"\x80\x04" + text("diffprivlib.models.linear_model") + text("LogisticRegression") + b"\x93)\x81."
     refused(dump(private), UnsupportedArtifactError, "a diffprivlib.models.linear_model.LogisticRegression; supported")
 

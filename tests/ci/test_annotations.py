@@ -10,8 +10,12 @@ import pytest
 from pytest_draft.report.annotations import MOST, annotations, command, main
 
 
-def check(rule="perfect-rows", outcome="failed", sentence="80 of 100 rows", cause=None, remedy=None):
-    return {"rule": rule, "result": outcome, "sentence": sentence, "cause": cause, "remedy": remedy}
+def check(
+    rule="perfect-rows", outcome="failed", sentence="80 of 100 rows", cause=None, remedy=None, severity="error", by=None
+):
+    waiver = None if by is None else {"owner": by, "reason": "own use", "expires": "2027-01-31"}
+    told = {"rule": rule, "result": outcome, "sentence": sentence, "cause": cause, "remedy": remedy}
+    return {**told, "severity": severity, "waiver": waiver}
 
 
 def result(*checks, path="a.joblib", perfect=None, error=None, notes=()):
@@ -52,6 +56,15 @@ def parsed(line):
 )
 def test_whatever_is_in_a_command_comes_out_as_it_was(text):
     assert parsed(command("error", text, file=text, title=text)) == ("error", {"file": text, "title": text}, text)
+
+
+@pytest.mark.parametrize("outcome", ["failed", "inconclusive"])
+@pytest.mark.parametrize(("severity", "by"), [("warning", None), ("error", "A. Person")])
+def test_warnings_of_the_policy_and_waived_checks_are_warnings(outcome, severity, by):
+    (line,) = annotations(report(result(check(outcome=outcome, severity=severity, by=by)), verdict="passed"))
+    kind, _, message = parsed(line)
+    assert kind == "warning"
+    assert ("waived until 2027-01-31 by A. Person: own use" in message) == (by is not None)
 
 
 def test_half_a_surrogate_pair_can_be_printed():

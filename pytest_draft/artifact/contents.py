@@ -1,0 +1,339 @@
+"""Everything in a model file that could hold data: in goes its inert record, out come its arrays, by path.
+
+A reader looks at what a model needs, by name; here all the rest is found, whatever it may be for. Nothing is copied:
+an array's values are decoded when they are asked for. A path has attribute names and positions, never a dictionary's
+key, which could be a value of a row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pytest_draft.artifact.arrays import fill_array
+from pytest_draft.artifact.records import AnyArray, Array, Items, Mapping, Record
+from pytest_draft.errors import CorruptArtifactError
+
+SMALL = 32
+"""Up to so many Python values in a list or a tuple are taken for a parameter, where only its length is known."""
+
+_LONG_TEXT = 200
+_MOST_CELLS = 2**26
+"""Cells of the largest sparse matrix that is written out: 512 MB of numbers."""
+_MOST_OBJECTS = 2**24
+
+_TREE = ("sklearn.tree._tree", "Tree")
+_NODES = ("nodes", "values")
+_GENERATORS = ("numpy.random",)
+_MASKED = ("numpy.ma.core", "_mareconstruct")
+_ARROW = ("pyarrow.lib", "_restore_array")
+_ARROW_OFFSETS = {"string": "<i4", "large_string": "<i8"}
+_NOT_OF_ROWS = frozenset(("feature_names_in_", "estimator_params"))
+_SIZES = frozenset(("n_features_in_", "n_features_", "_n_features_out", "n_outputs_", "n_classes_", "n_components_"))
+"""Attributes that say why an array is as long as it is."""
+
+BY_ROW = frozenset(("_sample_weight", "categories_"))
+"""Attributes that are understood and still tell of single rows or values of the training data."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """One array, list or table of values in a model file.
+
+    Attributes
+    ----------
+    path : str
+        Attribute names and positions on the way to it.
+    shape : tuple of int
+    few : bool
+        Whether it is a list or a tuple of at most `SMALL` Python values.
+    categories : bool
+        Whether it is what an encoder knows of one column.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    few: bool = False
+    categories: bool = False
+    _held: AnyArray | Sequence[object] | Record = field(default=(), repr=False)
+
+    def values(self) -> AnyArray:
+        """Return the values: numbers or texts as they are stored, else objects (atoms only).
+
+        Raises
+        ------
+        ValueError
+            Where it is a sparse matrix that contradicts itself, or too large to be written out.
+        """
+        if isinstance(self._held, Record):
+            return _written_out(self._held, self.shape)
+        if isinstance(self._held, np.ndarray):
+            return self._held
+        if math.prod(self.shape) > _MOST_OBJECTS:
+            raise ValueError("a list that refers to the same values again and again")
+        atoms = self._held if len(self.shape) == 1 else [atom for row in self._held for atom in _atoms_in(row)]
+        result = np.empty(len(atoms), dtype=object)
+        result[:] = atoms
+        return result.reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What stands in a model file besides its trees.
+
+    Attributes
+    ----------
+    arrays : tuple of Stored
+        In the file's order.
+    sizes : frozenset of int
+        Lengths that the file itself explains, such as its number of columns.
+    opaque : tuple of str
+        Paths of texts and bytes that are too long to be names: nothing is known of what they hold.
+    """
+
+    arrays: tuple[Stored, ...] = ()
+    sizes: frozenset[int] = frozenset()
+    opaque: tuple[str, ...] = ()
+
+
+NOTHING = Contents()
+
+
+def contents_of(root: object, understood: frozenset[tuple[int, str]] = frozenset()) -> Contents:
+    """Find all arrays in a file.
+
+    Parameters
+    ----------
+    root : object
+        What the interpreter made of the file.
+    understood : frozenset of (int, str)
+        Attributes that a reader has looked at, by their record's `id` and name: they hold what they are for. Those in
+        `BY_ROW` are listed all the same.
+    """
+    walk = _Walk(understood)
+    walk.run(root)
+    return Contents(tuple(walk.arrays), frozenset(walk.sizes), tuple(walk.opaque))
+
+
+class _Walk:
+    """One walk over a file's records, each visited once, without recursion: a file can nest them deeply."""
+
+    def __init__(self, understood: frozenset[tuple[int, str]]) -> None:
+        self._understood = understood
+        self._widths: dict[int, int] = {}
+        self.arrays: list[Stored] = []
+        self.sizes: set[int] = set()
+        self.opaque: list[str] = []
+
+    def run(self, root: object) -> None:
+        seen: set[int] = set()
+        ahead: list[tuple[str, object]] = [("", root)]
+        while ahead:
+            path, value = ahead.pop()
+            if isinstance(value, (Record, Mapping, Items, Array, list, tuple)):
+                if id(value) in seen:
+                    continue
+                seen.add(id(value))
+            ahead += reversed(list(self._inside(path, value)))
+
+    def _inside(self, path: str, value: object) -> Iterator[tuple[str, object]]:
+        """Note a value, and return what is to be visited in it."""
+        if isinstance(value, Record):
+            yield from self._record(path, value)
+        elif isinstance(value, Array):
+            yield from self._array(path, value)
+        elif isinstance(value, Mapping):
+            yield from self._several(f"{path}(keys)", [key for key, _ in value.pairs])
+            yield from self._several(path, [item for _, item in value.pairs])
+        elif isinstance(value, (list, tuple)):
+            yield from self._several(path, value)
+        elif isinstance(value, Items):
+            yield from self._several(path, value.items)
+        elif _is_long(value):
+            self.opaque.append(path)
+
+    def _record(self, path: str, record: Record) -> Iterator[tuple[str, object]]:
+        if record.cls.module.startswith(_GENERATORS):
+            return
+        attributes = record.state.pairs if isinstance(record.state, Mapping) else []
+        named = {name: value for name, value in attributes if type(name) is str}
+        if record.cls.key == _ARROW and (texts := _arrow_texts(record)) is not None:
+            self._add(path, (len(texts),), texts)
+        elif (shape := _sparse_shape(record, named)) is not None:
+            self._add(path, shape, record)
+        elif record.cls.key == _MASKED:
+            yield path, _masked(record)
+        else:
+            self._note_sizes(named)
+            yield from self._attributes(path, record, attributes)
+            if not isinstance(record.state, Mapping):
+                yield f"{path}(state)", record.state
+            if record.cls.key != _TREE:
+                yield f"{path}(arguments)", record.args
+            yield f"{path}(items)", record.appended
+            yield f"{path}(items)", record.set_items
+
+    def _note_sizes(self, named: dict[str, object]) -> None:
+        """Note the lengths that an object explains: those of its inputs and outputs, and of what a search has tried."""
+        self.sizes.update(value for name, value in named.items() if name in _SIZES and type(value) is int)
+        if isinstance(tried := named.get("cv_results_"), Mapping):
+            self.sizes.update(len(value) for key, value in tried.pairs if key == "params" and isinstance(value, list))
+
+    def _attributes(
+        self, path: str, record: Record, attributes: list[tuple[object, object]]
+    ) -> Iterator[tuple[str, object]]:
+        for name, value in attributes:
+            if type(name) is not str:
+                yield f"{path}(state)", value
+            elif not (name in _NOT_OF_ROWS or (record.cls.key == _TREE and name in _NODES)):
+                inside = f"{path}.{name}" if path else name
+                if (id(record), name) not in self._understood or name in BY_ROW:
+                    yield inside, value
+                else:
+                    yield from _objects_in(inside, value)
+
+    def _array(self, path: str, array: Array) -> Iterator[tuple[str, object]]:
+        if array.items is not None:
+            if all(_is_atom(item) for item in array.items):
+                self._add(path, array.shape, _objects(array))
+            else:
+                yield from self._several(path, array.items)
+        elif array.data is not None and array.data.dtype.names:
+            for name in array.data.dtype.names:
+                self._add(f"{path}[{name}]", array.shape, array.data[name])
+        elif array.data is not None:
+            self._add(path, array.shape, array.data)
+
+    def _several(self, path: str, items: Sequence[object]) -> Iterator[tuple[str, object]]:
+        """Note a list of atoms or a table of them; return the items of any other."""
+        if len(items) > 1 and all(_is_atom(item) for item in items):
+            self._add(path, (len(items),), items)
+            return
+        widths = {self._width(item) for item in items} if len(items) > 1 else {0}
+        if len(widths) == 1 and widths != {0}:
+            self._add(path, (len(items), *widths), items)
+            return
+        for index, item in enumerate(items):
+            yield f"{path}[{index}]", item
+
+    def _width(self, item: object) -> int:
+        """Return how many atoms a row of a nested list holds; 0 where it is none."""
+        if id(item) not in self._widths:
+            atoms = _atoms_in(item)
+            self._widths[id(item)] = len(atoms) if all(_is_atom(atom) for atom in atoms) else 0
+        return self._widths[id(item)]
+
+    def _add(self, path: str, shape: tuple[int, ...], held: AnyArray | Sequence[object] | Record) -> None:
+        few = isinstance(held, (list, tuple)) and math.prod(shape) <= SMALL
+        if not isinstance(held, (np.ndarray, Record)) and any(_is_long(item) for item in held):
+            self.opaque.append(path)
+        name = path.rpartition(".")[2]
+        categories = name.startswith("categories_[") or name == "classes_"
+        self.arrays.append(Stored(path, shape, few, categories, held))
+
+
+def _objects_in(path: str, value: object) -> Iterator[tuple[str, object]]:
+    """Return the objects in an attribute that is understood itself, such as a pipeline's steps."""
+    if isinstance(value, Record):
+        yield path, value
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            if isinstance(item, Record):
+                yield f"{path}[{index}]", item
+            elif isinstance(item, tuple):
+                yield from (
+                    (f"{path}[{index}][{at}]", part) for at, part in enumerate(item) if isinstance(part, Record)
+                )
+
+
+def _is_atom(value: object) -> bool:
+    return value is None or type(value) in (bool, int, float, str)
+
+
+def _is_long(value: object) -> bool:
+    """Return whether a value is a text or bytes in which a table could stand."""
+    return isinstance(value, (str, bytes, bytearray, memoryview)) and len(value) > _LONG_TEXT
+
+
+def _atoms_in(row: object) -> Sequence[Any]:
+    """Return what a row of a nested list holds; nothing where it is none."""
+    if isinstance(row, Mapping):
+        return [item for _, item in row.pairs]
+    return row if isinstance(row, (list, tuple)) else ()
+
+
+def _objects(array: Array) -> AnyArray:
+    result = np.empty(len(array.items or ()), dtype=object)
+    result[:] = array.items
+    return result.reshape(array.shape)
+
+
+def _sparse_shape(record: Record, named: dict[str, object]) -> tuple[int, ...] | None:
+    """Return the shape of a compressed sparse matrix of SciPy; None for any other record."""
+    shape = named.get("_shape")
+    parts = [named.get(name) for name in ("data", "indices", "indptr")]
+    if not record.cls.module.startswith("scipy.sparse") or not all(isinstance(part, Array) for part in parts):
+        return None
+    if not isinstance(shape, tuple) or len(shape) != 2 or any(type(n) is not int or n < 0 for n in shape):
+        return None
+    return shape
+
+
+def _written_out(record: Record, shape: tuple[int, ...]) -> AnyArray:
+    """Return a compressed sparse matrix as an array with its zeros."""
+    named = record.attributes()
+    arrays = [array.data for name in ("data", "indices", "indptr") if isinstance(array := named[name], Array)]
+    data, indices, pointer = (np.empty(0) if array is None else array for array in arrays)
+    by_column = record.cls.name.startswith("csc")
+    long, wide = shape[::-1] if by_column else shape
+    if long * wide > _MOST_CELLS or len(pointer) != long + 1 or len(indices) != len(data):
+        raise ValueError("a sparse matrix that is too large, or malformed")
+    ends = pointer.astype(np.int64)
+    counts = ends[1:] - ends[:-1]
+    inside = indices.size == 0 or (indices.min() >= 0 and indices.max() < wide)
+    if data.dtype.kind not in "biuf" or not inside or (counts < 0).any() or counts.sum() != len(data):
+        raise ValueError("a sparse matrix that is malformed")
+    result = np.zeros((long, wide), dtype=data.dtype)
+    result[np.repeat(np.arange(long), counts), indices] = data
+    return result.T if by_column else result
+
+
+def _masked(record: Record) -> object:
+    """Return the values of a masked array; where it is malformed, its state."""
+    array = Array()
+    try:
+        fill_array(array, record.state[:5] if isinstance(record.state, tuple) else None)
+    except CorruptArtifactError:
+        return record.state
+    return array
+
+
+def _arrow_texts(record: Record) -> list[object] | None:
+    """Return an array of texts of pyarrow, a missing one as None; None where it is of another form."""
+    try:
+        kind, length, _, offset, (valid, ends, letters) = record.args[0][:5]  # type: ignore[index]
+        limits = np.frombuffer(_buffer(ends), _ARROW_OFFSETS[kind.args[0]])[: length + 1]
+        if offset != 0 or len(limits) != length + 1 or limits[0] != 0 or (np.diff(limits) < 0).any():
+            return None
+        content = bytes(_buffer(letters))
+        texts: list[object] = [content[a:b].decode() for a, b in pairwise(limits.tolist())]
+        if valid is not None:
+            bits = np.unpackbits(np.frombuffer(_buffer(valid), np.uint8), bitorder="little")[:length].tolist()
+            texts = [text if bit else None for text, bit in zip(texts, bits, strict=True)]
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError):
+        return None
+    return texts
+
+
+def _buffer(record: object) -> memoryview:
+    """Return the bytes of ``pyarrow.lib.py_buffer``."""
+    while isinstance(record, Record) and record.args:
+        record = record.args[0]
+    if not isinstance(record, (bytes, bytearray, memoryview)):
+        raise TypeError
+    return memoryview(record)

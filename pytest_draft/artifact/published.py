@@ -1,0 +1,58 @@
+"""What a file tells of the draws and the counts behind its leaves: in goes an `Artifact`, out comes `Published`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_draft.artifact.forest import Artifact, Forest
+from pytest_draft.artifact.private import REPLAYED
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a file tells besides the splits of its trees.
+
+    Attributes
+    ----------
+    seeded : int
+        Trees whose random draws its seeds replay: stored with each tree, or following from the ensemble's own.
+    draws : {"rows", "noise"} or None
+        What was drawn for each tree: its rows, or the noise of a forest that declares privacy; None for nothing, where
+        every tree was grown on all rows.
+    counts : {"rows of each class", "rows and mean targets"} or None
+        What it tells exactly of its leaves' or rules' training rows.
+    """
+
+    seeded: int
+    draws: Literal["rows", "noise"] | None
+    counts: Literal["rows of each class", "rows and mean targets"] | None
+
+    def __post_init__(self) -> None:
+        if self.seeded < 0:
+            raise ValueError("a number of trees below 0")
+
+
+def published(artifact: Artifact) -> Published:
+    """Return what a file tells of the draws and the counts behind its leaves.
+
+    A generator that an ensemble was given, in place of a number, is stored in its last state. It can be run backwards
+    to the seeds, which is why it counts as a seed.
+
+    Parameters
+    ----------
+    artifact : Artifact
+    """
+    model = artifact.model
+    if not isinstance(model, Forest):
+        return Published(0, None, None if model.counts is None else "rows of each class")
+    stored = type(model.parameters.get("random_state")) is int or any(
+        path.rpartition(".")[2] == "random_state" and "[1]." not in path for path in artifact.not_read
+    )  # a transformer's path has the second of a step's name and estimator
+    draws: Literal["rows", "noise"] | None = "rows" if model.bootstrap else None
+    if model.privacy is not None:
+        stored, draws = REPLAYED in model.privacy.broken_by, "noise"
+    seeded = model.n_trees if stored else sum(tree.seed is not None for tree in model.trees)
+    if model.is_private:
+        return Published(seeded, draws, None)
+    return Published(seeded, draws, "rows of each class" if model.classes is not None else "rows and mean targets")

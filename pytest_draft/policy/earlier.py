@@ -1,0 +1,25 @@
+"""What one judgement measured, beside what an earlier report says: no rule of its own, only what such a rule needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Figures = Mapping[str, tuple[float, float]]
+"""Metrics by name, each as its lower and upper bound, equal where it is exact; what is not known is left out."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The figures of one model file and adversary, now and in an earlier report.
+
+    Attributes
+    ----------
+    now, before : mapping of str to tuple of float
+    doubts : tuple of str
+        Why nothing passes by the earlier figures; empty where nothing stands in the way.
+    """
+
+    now: Figures
+    before: Figures = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()

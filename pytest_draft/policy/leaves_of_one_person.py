@@ -1,0 +1,56 @@
+"""Rule ``leaves-of-one-person``: how many training rows may be alone in a leaf of some tree."""
+
+from __future__ import annotations
+
+from pytest_draft.gate import ArtifactFacts
+from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
+from pytest_draft.policy.smallest_leaf import without_structure
+
+
+def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
+    """Fail when more rows, or a larger share of them, are alone in a leaf than allowed."""
+    found = artifact.structure
+    if found is None:
+        return without_structure(artifact)
+    what = f"alone in a {found.what}" + (" of some tree" if found.what == "leaf" and artifact.n_trees != 1 else "")
+    outcomes = []
+    if "max_share" in thresholds:
+        share = (found.alone.lower, found.alone.upper)
+        outcomes.append(_against("max_share", share, thresholds["max_share"], f"of the training rows is {what}"))
+    if "max_rows" in thresholds:
+        outcomes.append(_against("max_rows", found.alone_rows, thresholds["max_rows"], f"training rows are {what}"))
+    return combined(outcomes)
+
+
+def _against(key: str, bounds: tuple[float, float], most: float, what: str) -> Outcome:
+    """Hold the least and the most that there can be against a threshold."""
+    whole = key == "max_rows"
+    low, high, allowed = (f"{int(n):,}" if whole else f"{n:.4f}" for n in (*bounds, most))
+    lead = "" if whole else "a share of "
+    exact = bounds[0] == bounds[1]
+    if bounds[0] > most:
+        over = f"{int(bounds[0] - most):,}" if whole else f"{bounds[0] - most:.4f}"
+        shown = low if exact else f"at least {low}"
+        return Outcome("failed", f"{lead}{shown} {what}; {key} allows at most {allowed}, crossed by {over}")
+    if bounds[1] <= most:
+        return Outcome("passed", f"{lead}{high if exact else f'at most {high}'} {what}; {key} allows at most {allowed}")
+    return Outcome("inconclusive", f"{lead}{low} to {high} {what}, by the file alone; {key} allows at most {allowed}")
+
+
+RULE = Rule(
+    id="leaves-of-one-person",
+    needs=ArtifactFacts,
+    keys={
+        "max_share": Key(
+            False, 1.0, min, "fail when more than this share of the training rows is alone in a leaf of some tree"
+        ),
+        "max_rows": Key(True, None, min, "fail when more training rows than this are alone in a leaf of some tree"),
+    },
+    check=check,
+    rationale=(
+        "A leaf of one row describes one person: the path gives bounds of the values, the count the class. That is "
+        "singling out in the sense of GDPR recital 26 and of WP 216 of the Article 29 Working Party, section 2.2. How "
+        "many persons it concerns says more than whether there is one, which holds for nearly every forest."
+    ),
+    remedy="retrain with min_samples_leaf of at least 2, better 5 to 10, and judge the new file",
+)

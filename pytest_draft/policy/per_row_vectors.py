@@ -1,0 +1,55 @@
+"""Rule ``per-row-vectors``: whether some array of the file has an entry for each training row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_draft.evaluate.contents import Vector
+from pytest_draft.gate import ArtifactFacts
+from pytest_draft.policy.rule import Outcome, Rule, Thresholds
+
+_MOST_SHOWN = 3
+
+
+def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
+    """Fail when an array is as long as the training data, and nothing else explains that."""
+    found = artifact.contents
+    if found is None or not found.n_rows:
+        return Outcome("inconclusive", "the number of training rows is not known: add --draft-data")
+    n_rows = " or ".join(f"{n:,}" for n in found.n_rows)
+    if found.by_row:
+        return Outcome(
+            "failed", f"the file has {_shown(found.by_row)} with an entry for each of {n_rows} training rows"
+        )
+    if found.perhaps_by_row:
+        return Outcome(
+            "inconclusive",
+            f"the file has {_shown(found.perhaps_by_row)} with as many entries as there are training rows ({n_rows}), "
+            "which is also a length that the model explains: look at it",
+        )
+    return Outcome("passed", f"no array of the file has an entry for each of {n_rows} training rows")
+
+
+def _shown(vectors: Sequence[Vector]) -> str:
+    """Return paths and shapes, the first few."""
+    named = [f"{vector.path} ({' x '.join(f'{n:,}' for n in vector.shape)})" for vector in vectors[:_MOST_SHOWN]]
+    more = f" and {len(vectors) - _MOST_SHOWN:,} more" if len(vectors) > _MOST_SHOWN else ""
+    return f"{len(vectors):,} array{'s' * (len(vectors) != 1)}, {', '.join(named)}{more},"
+
+
+RULE = Rule(
+    id="per-row-vectors",
+    needs=ArtifactFacts,
+    keys={},
+    check=check,
+    rationale=(
+        "An array with an entry for each training row is about persons one by one, in the order of the training data. "
+        "From scikit-learn 1.9 on, _sample_weight of a forest with class_weight is its label column; the out-of-bag "
+        "votes of oob_score tell who is an outlier (membership and inference, WP 216 of the Article 29 Working Party, "
+        "section 2.2; GDPR article 25: data that the purpose does not need)."
+    ),
+    remedy=(
+        "delete these attributes before saving the model, which changes no prediction (del model._sample_weight, "
+        "model.oob_decision_function_), or train without class_weight and oob_score, and judge the new file"
+    ),
+)

@@ -1,0 +1,43 @@
+"""Rule ``seeds-published``: whether the file holds seeds that replay what was drawn for its trees."""
+
+from __future__ import annotations
+
+from pytest_draft.gate import ArtifactFacts
+from pytest_draft.policy.rule import Outcome, Rule, Thresholds
+
+_TOLD = {
+    "rows": "tells how often each training row was drawn for its tree",
+    "noise": "replays the noise or the choice that was meant to hide its rows",
+}
+
+
+def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
+    """Fail when the draw of some tree can be replayed from the file."""
+    found = artifact.published
+    if found is None:
+        return Outcome("inconclusive", "it is not known whether the file holds seeds")
+    if found.draws is None:
+        return Outcome("passed", "no rows were drawn for the trees, so no seed tells which")
+    if not found.seeded:
+        return Outcome("passed", "the file holds no seed of a tree")
+    trees = f"{found.seeded:,} of {artifact.n_trees or found.seeded:,} trees"
+    return Outcome("failed", f"the file holds the seeds of {trees}: each {_TOLD[found.draws]}")
+
+
+RULE = Rule(
+    id="seeds-published",
+    needs=ArtifactFacts,
+    keys={},
+    check=check,
+    rationale=(
+        "scikit-learn stores each tree's random_state, and the bootstrap sample is a pure function of it: whoever has "
+        "the file knows how often each row was drawn for every tree. That takes away what makes forests with bagging "
+        "harder to invert (DRAFT, ICML 2024, table 2): 100 of 100 rows come back exactly, in their order. It singles "
+        "out persons in the sense of GDPR recital 26 and WP 216 of the Article 29 Working Party, section 2.2."
+    ),
+    remedy=(
+        "set random_state of every tree and of the ensemble (and _seeds of a Bagging ensemble) to None before saving "
+        "it, which changes no prediction; the counts remain, so judge the new file"
+    ),
+    severity="warning",
+)

@@ -1,0 +1,62 @@
+"""What a rule says of slices: in go findings and how one slice is judged, out come outcomes that name the worst one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from pytest_draft.errors import one_line
+from pytest_draft.evaluate.findings import Findings
+from pytest_draft.evaluate.slices import LEAST_ROWS, Measured, SliceFigures
+from pytest_draft.policy.rule import Outcome, combined
+
+
+def of_slices(
+    findings: Findings,
+    judge: Callable[[SliceFigures, Measured], list[Outcome]],
+    spared: Callable[[Measured], float],
+) -> list[Outcome]:
+    """Return the gravest outcome of all slices that were measured, and one for those that were not.
+
+    Parameters
+    ----------
+    findings : Findings
+    judge : callable
+        Returns at least one outcome of a slice.
+    spared : callable
+        Returns a number by which the slice that the attack spares least comes first.
+    """
+    measured = [(spared(one.measured), one, one.measured) for one in findings.slices if one.measured is not None]
+    found = [combined(judge(one, figures)) for _, one, figures in sorted(measured, key=lambda entry: entry[0])]
+    outcomes = []
+    if found:
+        results = [outcome.result for outcome in found]
+        gravest = found[0] if set(results) == {"passed"} else combined(found)
+        outcomes.append(_among(gravest, results.count(gravest.result), len(found)))
+    if small := [one for one in findings.slices if one.measured is None]:
+        told = ", ".join(f"{named(one)} has {one.rows:,}" for one in small)
+        outcomes.append(
+            Outcome(
+                "inconclusive",
+                f"{told}: slices of fewer than {LEAST_ROWS} rows are not judged, as too much of them is chance; widen "
+                "them, or take them out of the policy",
+            )
+        )
+    return outcomes
+
+
+def named(one: SliceFigures) -> str:
+    """Return how a sentence names a slice."""
+    return f"slice '{one_line(one.name, 80)}'"
+
+
+def _among(gravest: Outcome, alike: int, number: int) -> Outcome:
+    """Return an outcome that says for how many slices it speaks."""
+    if number == 1:
+        return gravest
+    told = {
+        "failed": f"{alike:,} of {number:,} slices fail",
+        "inconclusive": f"{alike:,} of {number:,} slices are undecided",
+        "passed": f"the closest of {number:,} slices",
+    }
+    return replace(gravest, sentence=f"{gravest.sentence}; {told[gravest.result]}")

@@ -1,0 +1,45 @@
+"""Rule ``smallest-leaf``: how few training rows a leaf, or a rule of a rule list, may stand for."""
+
+from __future__ import annotations
+
+from pytest_draft.gate import ArtifactFacts
+from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
+
+
+def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
+    """Fail when some leaf holds fewer different training rows than asked for."""
+    found = artifact.structure
+    if found is None:
+        return without_structure(artifact)
+    least = int(thresholds["min_rows"])
+    rows = f"{found.smallest:,} different training row{'s' * (found.smallest != 1)}"
+    sentence = f"the smallest of {found.leaves:,} {found.what}s holds {rows}"
+    if found.what == "leaf":
+        sentence = (
+            f"the smallest of {found.leaves:,} leaves holds {rows} (the median tree's: {found.median_smallest:,.4g})"
+        )
+    sentence += f"; min_rows asks for at least {least:,}"
+    if found.smallest < least:
+        return Outcome("failed", f"{sentence}, crossed by {least - found.smallest:,}")
+    return Outcome("passed", sentence)
+
+
+def without_structure(artifact: ArtifactFacts) -> Outcome:
+    """Say what it means that the sizes of leaves are not known: only noise that nothing takes away hides them."""
+    if artifact.privacy is not None and not artifact.contradictions:
+        return Outcome("passed", f"the file declares {artifact.claim}, and tells of no leaf which rows it holds")
+    return Outcome("inconclusive", "it is not known how many training rows a leaf or a rule holds")
+
+
+RULE = Rule(
+    id="smallest-leaf",
+    needs=ArtifactFacts,
+    keys={"min_rows": Key(True, None, max, "fail when some leaf holds fewer different training rows than this")},
+    check=check,
+    rationale=(
+        "A leaf is a group of rows that the file describes: by its path and its counts. Statistical offices do not "
+        "publish a group of fewer than a few persons (k-anonymity: Sweeney, 2002; thresholds of 3 to 10 in disclosure "
+        "control, as in the SACRO guidelines on releasing trained models)."
+    ),
+    remedy="retrain with a larger min_samples_leaf (for a rule list: a larger minimum support), and judge the new file",
+)

@@ -1,0 +1,81 @@
+"""Rule ``verbatim-data``: whether training rows, columns or rare values stand in the file as they are."""
+
+from __future__ import annotations
+
+from pytest_draft.evaluate.contents import Copy, Rarest, StoredFacts
+from pytest_draft.gate import ArtifactFacts
+from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
+
+_MOST_SHOWN = 3
+
+
+def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
+    """Fail when an array holds training data, or an encoder knows a value that too few rows have."""
+    found = artifact.contents
+    if found is None:
+        return Outcome("inconclusive", "the file was not compared with the training data")
+    outcomes = [_of_copies(found)]
+    if found.rarest:
+        outcomes.append(_of_categories(found.rarest, int(thresholds["min_rows_of_a_category"])))
+    return combined(outcomes)
+
+
+def _of_copies(found: StoredFacts) -> Outcome:
+    if found.copies:
+        named = "; ".join(_shown(copy) for copy in found.copies[:_MOST_SHOWN])
+        more = f"; and {len(found.copies) - _MOST_SHOWN:,} more" if len(found.copies) > _MOST_SHOWN else ""
+        return Outcome("failed", f"the file holds training data: {named}{more}")
+    if found.doubts:
+        return Outcome("inconclusive", "; ".join(found.doubts[:_MOST_SHOWN]))
+    if not found.arrays:
+        return Outcome("passed", "the file holds no array or list besides what its trees and encoders need")
+    which = (
+        "the only other array or list" if found.arrays == 1 else f"none of the {found.arrays:,} other arrays and lists"
+    )
+    none = "does not hold" if found.arrays == 1 else "holds"
+    return Outcome("passed", f"{which} in the file {none} training rows or columns")
+
+
+def _shown(copy: Copy) -> str:
+    parts = [f"{copy.rows:,} training row{'s' * (copy.rows != 1)}"] if copy.rows else []
+    parts += [f"{copy.columns:,} training column{'s' * (copy.columns != 1)}"] if copy.columns else []
+    return f"{copy.path} ({' x '.join(f'{n:,}' for n in copy.shape)}) holds {' and '.join(parts)}"
+
+
+def _of_categories(rarest: tuple[Rarest, ...], least: int) -> Outcome:
+    """Hold the rarest value that an encoder knows against the fewest rows that must have it."""
+    asked = f"min_rows_of_a_category asks for at least {least:,}"
+    for path, rows in sorted(((r.path, r.at_most) for r in rarest), key=lambda found: found[1]):
+        if rows < least:
+            few = f"{rows:,} training row{' has' if rows == 1 else 's have'}"
+            return Outcome("failed", f"{path} holds a value that only {few}; {asked}, crossed by {least - rows:,}")
+    for possible in rarest:
+        if possible.at_least < least:
+            return Outcome(
+                "inconclusive",
+                f"several columns can be the one that {possible.path} was fitted on, and only in some of them as many "
+                f"rows have each value as {asked.removesuffix(f' asks for at least {least:,}')} asks for",
+            )
+    return Outcome("passed", f"each value that an encoder knows is in enough training rows; {asked}")
+
+
+RULE = Rule(
+    id="verbatim-data",
+    needs=ArtifactFacts,
+    keys={
+        "min_rows_of_a_category": Key(
+            True, None, max, "fail when an encoder knows a value that fewer training rows have", default=2
+        )
+    },
+    check=check,
+    rationale=(
+        "A file with training rows in it is the training data: a KNNImputer keeps the whole matrix that it was fitted "
+        "on, a search for neighbours too, and an encoder lists every value of a column, also the one that a single "
+        "person has. Personal data in a released file are disclosed whatever the model does (GDPR article 4(1) and "
+        "recital 26; singling out, WP 216 of the Article 29 Working Party, section 2.2)."
+    ),
+    remedy=(
+        "replace what keeps its training data (a KNNImputer by a SimpleImputer), group rare values before fitting (an "
+        "encoder's min_frequency does not remove their names), or save the forest alone, and judge the new file"
+    ),
+)
