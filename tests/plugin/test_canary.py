@@ -46,9 +46,22 @@ def nothing_leaks(project):
 
 def test_no_value_is_shown_when_the_rows_are_rebuilt(project, planted, nothing_leaks):
     result = project.judge("other.joblib", *LOUD, data="other.csv")
-    result.assert_outcomes(failed=2)
+    result.assert_outcomes(failed=2, passed=4)
     assert project.result()["metrics"]["perfect_rows"] > 30  # planted values among them
     assert project.result()["domain"]["granted_to_adversary"][2].startswith("ordinal age: ")
+    nothing_leaks(result)
+
+
+def test_no_value_is_shown_when_slices_are_judged(project, planted, nothing_leaks):
+    project.write(
+        "ours.toml",
+        'schema_version = 1\nname = "ours"\nby_class = true\n'
+        f'[[slice]]\nname = "old"\nif = {{age = {{above = {LOW}}}}}\n'
+        "[rules.reconstruction-error]\nmax_error_of_split_half = 0.5\n",
+    )
+    result = project.judge("other.joblib", "--draft-policy=ours.toml", *LOUD, data="other.csv")
+    result.assert_outcomes(failed=1)
+    assert [one["rows"] > 0 for one in project.result()["slices"]] == [True, True, True]
     nothing_leaks(result)
 
 

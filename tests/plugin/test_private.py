@@ -84,7 +84,7 @@ def noisy(project, rows):
 
 def test_a_large_epsilon_does_not_save_a_forest(noisy, project):
     result = noisy()
-    result.assert_outcomes(failed=2)
+    result.assert_outcomes(failed=2, passed=4)
     judged = project.result()
     assert judged["artifact"]["privacy"]["epsilon"] == 200.0
     assert judged["metrics"]["reconstruction_error"] < 0.1
@@ -94,7 +94,7 @@ def test_a_large_epsilon_does_not_save_a_forest(noisy, project):
 
 
 def test_strong_noise_hides_the_rows_and_passes(noisy, project):
-    noisy(epsilon=0.5).assert_outcomes(passed=2)
+    noisy(epsilon=0.5).assert_outcomes(passed=6)
     judged = project.result()
     assert judged["reasons"] == []
     assert judged["metrics"]["reconstruction_error"] > 0.2
@@ -102,14 +102,14 @@ def test_strong_noise_hides_the_rows_and_passes(noisy, project):
 
 def test_other_peoples_rows_are_no_pass(noisy, project, rows):
     release(rows, project.path / "noisy.joblib", epsilon=200.0)
-    project.judge("noisy.joblib", "--draft-target=label", data="strangers.csv").assert_outcomes(failed=2)
+    project.judge("noisy.joblib", "--draft-target=label", data="strangers.csv").assert_outcomes(failed=2, passed=4)
     judged = project.result()
     assert judged["verdict"] == "inconclusive"
     assert "hardly trained on these rows" in judged["reasons"][0]
 
 
 def test_the_number_of_rows_can_be_unknown(noisy, project):
-    noisy("--draft-adversary=artifact+n-unknown").assert_outcomes(failed=2)
+    noisy("--draft-adversary=artifact+n-unknown").assert_outcomes(failed=2, passed=4)
     judged = project.result()
     assert "number of training rows" not in judged["domain"]["granted_to_adversary"]
     assert abs((judged["metrics"]["rebuilt_rows"] or 40) - 40) <= 2
@@ -117,13 +117,13 @@ def test_the_number_of_rows_can_be_unknown(noisy, project):
 
 
 def test_known_columns_and_rows_are_left_out_of_the_figures(noisy, project):
-    noisy("--draft-adversary=artifact+columns:c1,c4+rows:25%").assert_outcomes(failed=2)
+    noisy("--draft-adversary=artifact+columns:c1,c4+rows:25%").assert_outcomes(failed=2, passed=4)
     metrics = project.result()["metrics"]
     assert (metrics["n_rows"], metrics["known_rows"], metrics["known_attributes"]) == (30, 10, 2)
 
 
 def test_an_informed_adversary_scores_every_candidate(noisy, project):
-    noisy("--draft-adversary=artifact+informed").assert_outcomes(failed=2)
+    noisy("--draft-adversary=artifact+informed").assert_outcomes(failed=2, passed=4)
     judged = project.result()
     assert judged["reasons"] == []
     metrics = judged["metrics"]
@@ -138,20 +138,20 @@ def test_who_knows_rows_knows_their_number(project, one_line_error):
 
 def test_exact_counts_behind_a_declared_epsilon_are_attacked_as_such(noisy, project):
     result = noisy(epsilon=1.0, exact=True)
-    result.assert_outcomes(failed=2)
+    result.assert_outcomes(failed=2, passed=4)
     assert project.result()["artifact"]["privacy"]["exact"]
     result.stdout.fnmatch_lines(["*declares epsilon 1, but the counts in the file are exact*"])
 
 
 def test_counts_that_were_clipped_after_the_noise_are_no_pass(noisy, project):
-    noisy(epsilon=0.5, clipped=True).assert_outcomes(failed=2)
+    noisy(epsilon=0.5, clipped=True).assert_outcomes(failed=2, passed=4)
     judged = project.result()
     assert judged["verdict"] == "inconclusive"
     assert "more than the declared noise makes" in judged["reasons"][0]
 
 
 def test_more_rows_than_are_looked_for_are_said(noisy, project):
-    noisy("--draft-adversary=artifact+n-unknown", epsilon=0.05).assert_outcomes(failed=2)
+    noisy("--draft-adversary=artifact+n-unknown", epsilon=0.05).assert_outcomes(failed=2, passed=4)
     judged = project.result()
     assert judged["verdict"] == "inconclusive"
     assert "its number of rows may be as high as" in judged["reasons"][0]
@@ -160,7 +160,7 @@ def test_more_rows_than_are_looked_for_are_said(noisy, project):
 
 @pytest.mark.parametrize("engine", ["cp", "milp"])
 def test_the_papers_models_for_exact_counts_are_not_run_on_noisy_ones(noisy, project, engine):
-    noisy(f"--draft-engine={engine}").assert_outcomes(failed=2)
+    noisy(f"--draft-engine={engine}").assert_outcomes(failed=2, passed=4)
     judged = project.result()
     assert (judged["verdict"], judged["solver_status"]) == ("inconclusive", "not covered")
     (reason,) = judged["reasons"]
@@ -173,7 +173,7 @@ def test_no_rows_to_compare_with_is_inconclusive(noisy, project, rows):
     columns = "".join(f'[attributes.{index}]\nkind = "binary"\n' for index in range(N_COLUMNS))
     domain = project.write("domain.toml", columns)
     result = project.judge("noisy.joblib", f"--draft-domain={domain}", data=None)
-    result.assert_outcomes(failed=2)
+    result.assert_outcomes(failed=3, passed=3)
     assert project.result()["reasons"][-1].startswith("no training data are given to compare with")
 
 
@@ -218,7 +218,7 @@ def labels(project, monkeypatch):
 def test_labels_are_attacked_and_never_pass_while_their_seeds_are_in_the_file(labels, project, rows):
     rows.assign(label=(rows["label"] == "yes").astype(int)).to_csv(project.path / "coded.csv", index=False)
     result = project.judge(labels, "--draft-target=label", data="coded.csv")
-    result.assert_outcomes(failed=2)
+    result.assert_outcomes(failed=2, passed=4)
     judged = project.result()
     assert judged["verdict"] == "inconclusive"
     assert judged["artifact"]["privacy"]["mechanism"] == "permute-and-flip"
@@ -241,5 +241,5 @@ def test_an_attack_on_labels_that_was_cut_short_has_not_converged(labels, projec
 def test_side_knowledge_of_a_forest_with_labels_is_not_covered(labels, project, rows):
     rows.assign(label=(rows["label"] == "yes").astype(int)).to_csv(project.path / "coded.csv", index=False)
     arguments = ("--draft-target=label", "--draft-adversary=artifact+rows:3")
-    project.judge(labels, *arguments, data="coded.csv").assert_outcomes(failed=2)
+    project.judge(labels, *arguments, data="coded.csv").assert_outcomes(failed=2, passed=4)
     assert "releases labels only is not covered yet" in project.result()["reasons"][0]

@@ -19,7 +19,7 @@ KNOWING = [
 @pytest.mark.parametrize("forest", ["leaking", "bagged"])
 def test_a_leaking_forest_fails_whatever_the_adversary_knows_besides(project, forest, adversary):
     result = project.judge(f"{forest}.joblib", f"--draft-adversary={adversary}")
-    result.assert_outcomes(failed=2)
+    result.assert_outcomes(failed=2, passed=4)
     judged = project.result()
     assert judged["adversary"] == adversary
     assert judged["reasons"] == []
@@ -117,7 +117,9 @@ def test_rows_in_another_order_are_never_a_pass_when_the_seeds_tell_the_order(pr
 
 @pytest.mark.parametrize("adversary", KNOWING)
 def test_the_order_is_all_one_when_the_forest_was_not_bagged(project, adversary):
-    project.judge("leaking.joblib", f"--draft-adversary={adversary}", data="shuffled.csv").assert_outcomes(failed=2)
+    project.judge("leaking.joblib", f"--draft-adversary={adversary}", data="shuffled.csv").assert_outcomes(
+        failed=2, passed=4
+    )
     assert project.result()["reasons"] == []
 
 
@@ -150,4 +152,5 @@ def test_a_policy_can_name_side_knowledge(project, policy):
 
 def test_the_cause_names_the_seeds_that_the_attack_used(project):
     project.judge("bagged.joblib", "--draft-adversary=artifact+rows:10")
-    assert all("each tree's seed" in check["cause"] for check in project.result()["checks"])
+    attacked = project.result()["checks"][:2]
+    assert all("each tree's seed" in check["cause"] for check in attacked)
