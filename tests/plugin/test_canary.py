@@ -14,7 +14,9 @@ PLANTED = (9_871_712, 9_871_713)
 TEXT = "Quokka-of-Rottnest"
 LABEL = "label-of-one-person"
 CANARIES = (*map(str, PLANTED), "9.871712", "9.871713", TEXT, LABEL)
-LOUD = ("--showlocals", "--tb=long", "-vv", "-rA", "--junitxml=junit.xml", "--log-level=DEBUG")
+REPORTS = {"html": "html", "markdown": "md", "sarif": "sarif", "intoto": "intoto.json"}
+LOUD = ("--showlocals", "--tb=long", "-vv", "-rA", "--junitxml=junit.xml", "--log-level=DEBUG", "--draft-cache")
+LOUD = (*LOUD, *(f"--draft-report={kind}" for kind in REPORTS))
 
 
 @pytest.fixture
@@ -38,6 +40,10 @@ def nothing_leaks(project):
             "junit": (project.path / "junit.xml").read_text(encoding="utf-8"),
             "report": (project.path / "report.json").read_text(encoding="utf-8"),
         }
+        written = [project.path / f"draft-report.{suffix}" for suffix in REPORTS.values()]
+        outputs |= {path.name: path.read_text(encoding="utf-8") for path in written if path.exists()}
+        kept = [path for path in (project.path / ".pytest_cache").rglob("*") if path.is_file()]
+        outputs |= {str(path): path.read_bytes().decode("latin-1") for path in kept}
         found = {name: canary for name, text in outputs.items() for canary in CANARIES if canary in text}
         assert not found
 
@@ -49,6 +55,8 @@ def test_no_value_is_shown_when_the_rows_are_rebuilt(project, planted, nothing_l
     result.assert_outcomes(failed=2, passed=4)
     assert project.result()["metrics"]["perfect_rows"] > 30  # planted values among them
     assert project.result()["domain"]["granted_to_adversary"][2].startswith("ordinal age: ")
+    assert all((project.path / f"draft-report.{suffix}").is_file() for suffix in REPORTS.values())
+    assert any("draft" in path.name for path in (project.path / ".pytest_cache").rglob("*"))
     nothing_leaks(result)
 
 

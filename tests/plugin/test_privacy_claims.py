@@ -47,7 +47,6 @@ def test_an_ordinary_forest_fails_where_differential_privacy_is_required(project
         [
             f"*{forest}: dp-required[[]artifact[]]*",
             "failed: the file declares no differential privacy",
-            "cause: the file stores the class counts of every node of *",
             "remedy: train a differentially private forest *",
             f"{forest}: dp-required[[]artifact[]] failed: the file declares no differential privacy",
         ]
