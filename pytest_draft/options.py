@@ -349,7 +349,10 @@ def _path(config: pytest.Config, name: str) -> Path | None:
 def _policy(config: pytest.Config) -> Path | None:
     """Return the policy's file: one that is named by its path, or a shipped one by its bare name."""
     _, paths = _given(config, "policy")
-    if len(paths) == 1 and not paths[0].exists() and not paths[0].suffix:
+    folder = config.invocation_params.dir
+    if config.option.draft_policy is None and config.inipath is not None:
+        folder = config.inipath.parent
+    if len(paths) == 1 and paths[0].parent == folder and not paths[0].is_file() and not paths[0].suffix:
         from pytest_draft.documents import rules_folder
 
         shipped = {path.stem: path for path in sorted(rules_folder().glob("*.toml"))}

@@ -195,7 +195,7 @@ class GateSession:
         """Examine a case with the data that a hook gives, else with the configured ones, which can be kept."""
         try:
             data = self._loaded(Path(case.artifact))
-        except Exception as error:  # whatever it says could quote rows
+        except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # its text could quote rows
             reason = f"the hook pytest_draft_load_training_data raised {type(error).__name__}: correct it"
             return replace(unexamined(case), solver_status="refused", reasons=(reason,))
         if data is not None:

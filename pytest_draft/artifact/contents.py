@@ -27,6 +27,9 @@ _MOST_CELLS = 2**26
 """Cells of the largest sparse matrix that is written out: 512 MB of numbers."""
 _MOST_OBJECTS = 2**24
 
+_DEEPEST = 3
+"""Levels of lists in a row, such as the pair of a person's values and label, that are taken for one row."""
+
 _TREE = ("sklearn.tree._tree", "Tree")
 _NODES = ("nodes", "values")
 _GENERATORS = ("numpy.random",)
@@ -125,7 +128,7 @@ class _Walk:
 
     def __init__(self, understood: frozenset[tuple[int, str]]) -> None:
         self._understood = understood
-        self._widths: dict[int, int] = {}
+        self._widths: dict[tuple[int, int], int] = {}
         self.arrays: list[Stored] = []
         self.sizes: set[int] = set()
         self.opaque: list[str] = []
@@ -214,23 +217,25 @@ class _Walk:
         if len(items) > 1 and all(_is_atom(item) for item in items):
             self._add(path, (len(items),), items)
             return
-        widths = {self._width(item) for item in items} if len(items) > 1 else {0}
+        widths = {self._width(item, _DEEPEST) for item in items} if len(items) > 1 else {0}
         if len(widths) == 1 and widths != {0}:
             self._add(path, (len(items), *widths), items)
-            return
+            if all(_is_atom(part) for item in items for part in _parts_of(item)):
+                return
         for index, item in enumerate(items):
             yield f"{path}[{index}]", item
 
-    def _width(self, item: object) -> int:
-        """Return how many atoms a row of a nested list holds; 0 where it is none."""
-        if id(item) not in self._widths:
-            atoms = _atoms_in(item)
-            self._widths[id(item)] = len(atoms) if all(_is_atom(atom) for atom in atoms) else 0
-        return self._widths[id(item)]
+    def _width(self, item: object, depth: int) -> int:
+        """Return how many atoms a row of a nested list holds, also in lists and arrays in it; 0 where it is none."""
+        key = (id(item), depth)
+        if key not in self._widths:
+            widths = [1 if _is_atom(part) else self._width(part, depth - 1) if depth else 0 for part in _parts_of(item)]
+            self._widths[key] = _size_of(item) or (sum(widths) if all(widths) else 0)
+        return self._widths[key]
 
     def _add(self, path: str, shape: tuple[int, ...], held: AnyArray | Sequence[object] | Record) -> None:
         few = isinstance(held, (list, tuple)) and math.prod(shape) <= SMALL
-        if not isinstance(held, (np.ndarray, Record)) and any(_is_long(item) for item in held):
+        if not isinstance(held, Record) and _holds_long(held):
             self.opaque.append(path)
         name = path.rpartition(".")[2]
         categories = name.startswith("categories_[") or name == "classes_"
@@ -260,11 +265,37 @@ def _is_long(value: object) -> bool:
     return isinstance(value, (str, bytes, bytearray, memoryview)) and len(value) > _LONG_TEXT
 
 
-def _atoms_in(row: object) -> Sequence[Any]:
+def _holds_long(held: AnyArray | Sequence[object]) -> bool:
+    """Return whether a long text or bytes stands in an array, a list, or a row of a list."""
+    if isinstance(held, np.ndarray) and held.dtype.kind in "US":
+        return bool(held.size and np.char.str_len(held).max() > _LONG_TEXT)
+    if isinstance(held, np.ndarray):
+        return held.dtype.kind == "O" and any(map(_is_long, held.flat))
+    rows = {id(item): item for item in held}.values()  # a list can hold the same row again and again
+    return any(_is_long(item) or any(map(_is_long, _parts_of(item))) for item in rows)
+
+
+def _parts_of(row: object) -> Sequence[Any]:
     """Return what a row of a nested list holds; nothing where it is none."""
     if isinstance(row, Mapping):
         return [item for _, item in row.pairs]
     return row if isinstance(row, (list, tuple)) else ()
+
+
+def _size_of(row: object) -> int:
+    """Return how many values an array of numbers or texts holds; 0 for all else."""
+    return row.data.size if isinstance(row, Array) and row.data is not None and not row.data.dtype.names else 0
+
+
+def _atoms_in(row: object) -> Iterator[Any]:
+    """Return the atoms of a row of a nested list, also those in lists and arrays in it."""
+    if isinstance(row, Array) and row.data is not None:
+        yield from row.data.ravel().tolist()
+    for part in _parts_of(row):
+        if _is_atom(part):
+            yield part
+        else:
+            yield from _atoms_in(part)
 
 
 def _objects(array: Array) -> AnyArray:

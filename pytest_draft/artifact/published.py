@@ -17,15 +17,15 @@ class Published:
     ----------
     seeded : int
         Trees whose random draws its seeds replay: stored with each tree, or following from the ensemble's own.
-    draws : {"rows", "noise"} or None
-        What was drawn for each tree: its rows, or the noise of a forest that declares privacy; None for nothing, where
-        every tree was grown on all rows.
+    draws : {"rows", "thresholds", "noise"} or None
+        What was drawn for each tree: its rows; on all rows, its thresholds, between the lowest and the highest value at
+        each node; or the noise of a forest that declares privacy. None for nothing that tells of rows.
     counts : {"rows of each class", "rows and mean targets"} or None
         What it tells exactly of its leaves' or rules' training rows.
     """
 
     seeded: int
-    draws: Literal["rows", "noise"] | None
+    draws: Literal["rows", "thresholds", "noise"] | None
     counts: Literal["rows of each class", "rows and mean targets"] | None
 
     def __post_init__(self) -> None:
@@ -49,10 +49,18 @@ def published(artifact: Artifact) -> Published:
     stored = type(model.parameters.get("random_state")) is int or any(
         path.rpartition(".")[2] == "random_state" and "[1]." not in path for path in artifact.not_read
     )  # a transformer's path has the second of a step's name and estimator
-    draws: Literal["rows", "noise"] | None = "rows" if model.bootstrap else None
+    draws: Literal["rows", "thresholds", "noise"] | None = "rows" if model.bootstrap else None
+    if draws is None and _draws_thresholds(model):
+        draws = "thresholds"
     if model.privacy is not None:
         stored, draws = REPLAYED in model.privacy.broken_by, "noise"
     seeded = model.n_trees if stored else sum(tree.seed is not None for tree in model.trees)
     if model.is_private:
         return Published(seeded, draws, None)
     return Published(seeded, draws, "rows of each class" if model.classes is not None else "rows and mean targets")
+
+
+def _draws_thresholds(forest: Forest) -> bool:
+    """Return whether the trees' thresholds were drawn at random, so that a seed tells between which values."""
+    splitter = forest.parameters.get("splitter", forest.parameters.get("estimator__splitter"))
+    return forest.kind.startswith("ExtraTree") or splitter == "random"

@@ -74,6 +74,8 @@ def _wrong(loaded: object, rule: str) -> str | None:
     if loaded.needs not in Evidence.__constraints__:
         known = ", ".join(kind.__name__ for kind in Evidence.__constraints__)
         return f"it needs none of {known}"
+    if loaded.severity not in ("error", "warning"):  # it would stop nothing
+        return f"its severity is {one_line(loaded.severity)!r}, neither error nor warning"
     return None
 
 

@@ -91,7 +91,7 @@ class Policy:
         return None
 
     def tightened(self, budgets: Budgets) -> Policy:
-        """Return the policy with further budgets; where two meet, the strictest wins.
+        """Return the policy with further budgets; where two meet, the strictest wins. Their rules are errors.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Policy:
             mine = merged.setdefault(rule, {})
             for key, value in rule_of(rule).in_force(thresholds).items():
                 mine[key] = rule_of(rule).keys[key].strictest(mine.get(key, value), value)
-        return replace(self, rules=merged)
+        return replace(self, rules=merged, severities={**self.severities, **dict.fromkeys(budgets, "error")})
 
 
 def default_policy() -> Policy:

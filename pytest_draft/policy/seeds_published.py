@@ -7,6 +7,7 @@ from pytest_draft.policy.rule import Outcome, Rule, Thresholds
 
 _TOLD = {
     "rows": "tells how often each training row was drawn for its tree",
+    "thresholds": "replays how its thresholds were drawn, and with them the lowest and the highest value at each node",
     "noise": "replays the noise or the choice that was meant to hide its rows",
 }
 
@@ -17,7 +18,7 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
     if found is None:
         return Outcome("inconclusive", "it is not known whether the file holds seeds")
     if found.draws is None:
-        return Outcome("passed", "no rows were drawn for the trees, so no seed tells which")
+        return Outcome("passed", "neither rows nor thresholds were drawn for the trees, so no seed tells which")
     if not found.seeded:
         return Outcome("passed", "the file holds no seed of a tree")
     trees = f"{found.seeded:,} of {artifact.n_trees or found.seeded:,} trees"

@@ -11,9 +11,10 @@ from pytest_draft.report.result import SCHEMA_VERSION, Result
 
 def merged(results: Iterable[Result]) -> list[Result]:
     """Join the checks of results that are about the same artifact, adversary and data."""
-    joined: dict[tuple[str, str, str | None], Result] = {}
+    joined: dict[tuple[str, str, str | None, bool], Result] = {}
     for result in results:
-        key = (result["artifact"]["path"], result["adversary"], result["data"]["path"])
+        asked = result["solver_status"] != "not asked"  # with an attack, metrics are others
+        key = (result["artifact"]["path"], result["adversary"], result["data"]["path"], asked)
         if key in joined:
             known = {(check["item"], check["rule"]) for check in joined[key]["checks"]}
             fresh = [check for check in result["checks"] if (check["item"], check["rule"]) not in known]
@@ -32,7 +33,7 @@ def merged(results: Iterable[Result]) -> list[Result]:
         result["verdict"] = verdict_of(
             (check["result"], check["severity"] == "error" and check["waiver"] is None) for check in result["checks"]
         )
-    return [joined[key] for key in sorted(joined, key=lambda key: (key[0], key[1], key[2] or ""))]
+    return [joined[key] for key in sorted(joined, key=lambda key: (key[0], key[1], key[2] or "", key[3]))]
 
 
 def document(results: Sequence[Result], not_run: Sequence[str], version: str | None) -> dict[str, Any]:

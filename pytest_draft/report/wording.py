@@ -102,6 +102,8 @@ def _headline(name: str, verdict: str, results: Sequence[Result]) -> tuple[str, 
                 f"Not cleared for release: {name}. {of_all} could not be decided, which is no pass{besides}.",
             )
         return verdict, f"Undecided, which the policy allows: {name}. {of_all} could not be decided{besides}."
+    if warnings and "passed" not in standings:
+        return "warning", f"Nothing stops {name}, because the policy only warns: {of_all} passed{besides}."
     if waived:
         return "waived", f"Releasing {name} rests on waivers: {of_all} passed{besides}."
     return verdict, f"No objection to releasing {name}: {of_all} passed{besides}."

@@ -49,6 +49,9 @@ HELD = {
     "Fortran order": np.asfortranarray,
     "list of lists": lambda rows: rows.tolist(),
     "list of dicts": lambda rows: [dict(enumerate(row)) for row in rows.tolist()],
+    "list of arrays": list,
+    "list of examples": lambda rows: [(row[:-1], row[-1]) for row in rows.tolist()],
+    "list of objects": lambda rows: [{"features": [row[:2], row[2:]]} for row in rows],
     "sparse by row": sp.csr_matrix,
     "sparse by column": sp.csc_array,
 }
@@ -133,6 +136,22 @@ def test_texts_and_bytes_in_which_a_table_could_stand_are_said_to_be_opaque(fore
     assert set(read(dump(forest)).contents.opaque) == {"csv", "packed", "several"}
 
 
+@pytest.mark.parametrize(
+    "hold",
+    [
+        lambda text: [[text, "x"], ["y", "z"]],
+        lambda text: {"a": {"t": text, "u": 1}, "b": {"t": "x", "u": 2}},
+        lambda text: np.array([text, "x"]),
+        lambda text: np.array([text.encode(), b"x"]),
+        lambda text: np.array([text, None], dtype=object),
+    ],
+    ids=["table", "dicts", "texts", "bytes", "objects"],
+)
+def test_a_long_text_is_opaque_among_others_too(hold, forest, dump):
+    forest.kept = hold("a,b\n" * 100)
+    assert read(dump(forest)).contents.opaque == ("kept",)
+
+
 def test_encoders_of_a_pipeline_that_is_understood_are_told_by_their_categories(dump):
     frame = pd.DataFrame({"town": ["Oslo", "Rome"] * 10, "grade": [1.0, 2.0, 3.0, 4.0, 5.0] * 4})
     model = make_pipeline(OneHotEncoder(), RandomForestClassifier(2)).fit(frame, [0, 1] * 10)
@@ -187,6 +206,7 @@ def test_what_is_published_is_told(forest, columns, classes, numbers, dump):
     assert of(forest) == Published(3, "rows", counts)
     forest.random_state = np.random.RandomState(7)  # it can be run backwards
     assert of(forest) == Published(3, "rows", counts)
-    assert of(ExtraTreesClassifier(2).fit(columns, classes)).draws is None
+    assert of(ExtraTreesClassifier(2).fit(columns, classes)).draws == "thresholds"
+    assert of(RandomForestClassifier(2, bootstrap=False).fit(columns, classes)).draws is None
     assert of(RandomForestRegressor(2).fit(columns, numbers)).counts == "rows and mean targets"
     assert of(BaggingClassifier(n_estimators=4).fit(columns, classes)).seeded == 4

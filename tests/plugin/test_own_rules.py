@@ -144,6 +144,12 @@ def test_a_rule_that_needs_what_there_is_not_is_refused(install, judge, one_line
     assert "it needs none of Findings, " in one_line_error(judge("[rules.most-trees]\n"))
 
 
+def test_a_rule_whose_severity_is_none_is_refused_since_it_would_stop_nothing(install, judge, one_line_error):
+    install(needs='ArtifactFacts,\n    severity="Error"')
+    error = one_line_error(judge("[rules.most-trees]\nmax_trees = 1\n"))
+    assert "its severity is 'Error', neither error nor warning" in error
+
+
 def test_two_distributions_with_one_id_are_refused(install, judge, one_line_error):
     install()
     install(name="another")

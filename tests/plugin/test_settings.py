@@ -49,6 +49,7 @@ def test_a_name_that_pytest_cannot_address_is_a_usage_error(project):
         (["--draft-seed=-1"], "--draft-seed: at least 0"),
         (["--draft-domain=missing.toml"], "--draft-domain: there is no file"),
         (["--draft-policy=missing.toml"], "--draft-policy: there is no file"),
+        (["--draft-policy=policies/internal"], "--draft-policy: there is no file"),  # no other one of that name
         (["--draft-data=missing.csv"], "--draft-data: no file matches"),
         (
             ["--draft-data=shuffled.csv"],

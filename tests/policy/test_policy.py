@@ -264,6 +264,13 @@ def test_a_rule_without_thresholds_is_added_where_two_policies_meet():
     assert policy.rules == {**mine, "dp-required": {}}
 
 
+def test_a_further_budget_is_an_error_where_the_policy_only_warns():
+    rules = {"perfect-rows": {"max_perfect_rows": 3}, "time-box": {"min_seconds": 1}}
+    first = Policy("ours", "by hand", rules, severities={"perfect-rows": "warning", "time-box": "warning"})
+    second = first.tightened({"perfect-rows": {"max_perfect_rows": 5}})
+    assert second.severities == {"perfect-rows": "error", "time-box": "warning"}
+
+
 def test_a_further_budget_is_added_and_the_first_policy_stays_as_it_was():
     first = Policy("ours", "by hand", {"perfect-rows": {"max_perfect_rows": 3}}, ("published",), True)
     second = first.tightened({"reconstruction-error": {"max_error": 0.1}})

@@ -77,7 +77,8 @@ def test_only_what_every_forest_has_is_a_warning_and_no_rule_needs_an_attack(rul
         (Published(2, "rows", None), "failed", "2 of 7 trees"),
         (Published(7, "noise", None), "failed", "replays the noise"),
         (Published(0, "rows", None), "passed", "no seed"),
-        (Published(7, None, None), "passed", "no rows were drawn"),
+        (Published(7, None, None), "passed", "neither rows nor thresholds were drawn"),
+        (Published(7, "thresholds", None), "failed", "how its thresholds were drawn"),
     ],
 )
 def test_a_seed_fails_where_something_was_drawn_by_it(published, result, words):

@@ -82,6 +82,7 @@ BROKEN = {
     "waiver without file": (HEAD + RULES + waiver(without="artifact_sha256"), 5, "artifact_sha256"),
     "waiver without rule": (HEAD + RULES + waiver(without="rule"), 5, "rule"),
     "waiver with an empty reason": (HEAD + RULES + waiver(reason='""'), 8, "reason"),
+    "waiver with a blank owner": (HEAD + RULES + waiver(owner='" "'), 9, "owner"),
     "waiver with a short hash": (HEAD + RULES + waiver(artifact_sha256='"abc"'), 7, "artifact_sha256"),
     "waiver with capitals": (HEAD + RULES + waiver(artifact_sha256=f'"{HASH.upper()}"'), 7, "artifact_sha256"),
     "waiver with no date": (HEAD + RULES + waiver(expires='"soon"'), 10, "expires"),

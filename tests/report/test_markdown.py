@@ -86,13 +86,16 @@ def test_a_release_that_rests_on_waivers_says_so_first(only, waived):
     assert text.startswith("# 📝 Releasing models/leaking.joblib rests on waivers: 0 of 3 checks passed; 3 waived.")
 
 
-def test_a_warning_is_told_and_is_no_objection(only):
+def test_where_a_policy_only_warns_that_is_told_and_nothing_is_cleared(only):
     report = only("leaking")
     for check in report["results"][0]["checks"]:
         check["severity"] = "warning"
     report["results"][0]["verdict"] = "passed"
     text = markdown.render(report)
-    assert text.startswith("# ✅ No objection to releasing models/leaking.joblib: 0 of 3 checks passed; 3 warnings.")
+    assert text.splitlines()[0].endswith(
+        "Nothing stops models/leaking.joblib, because the policy only warns: 0 of 3 checks passed; 3 warnings."
+    )
+    assert "✅" not in text.splitlines()[0]
     assert "| ⚠️ warning: failed | models/leaking.joblib | reconstruction-error |" in text
 
 
