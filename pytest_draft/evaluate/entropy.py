@@ -37,11 +37,12 @@ from numpy.typing import NDArray
 from pytest_draft.artifact import occurrences
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.problem import OutOfTimeError, Problem, leaf_positions
+from pytest_draft.attack.problem import KnownRows, OutOfTimeError, Problem, leaf_positions
 from pytest_draft.attack.reconstruct import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError, NotCoveredError, one_line
+from pytest_draft.evaluate.individuals import hundredths
 from pytest_draft.evaluate.worlds import (
     FloatArray,
     Left,
@@ -345,22 +346,20 @@ def audit_rules(
         Where the domain allows no row that a rule captured; or the numbers of rows are neither told nor given.
     """
     _require_uncertain(domain)
-    captured = None if data is None else rules.captured(data.rows)
-    told = rules.counts
-    if told is None and (captured is None or data is None):
-        raise DataError("the file does not tell how many rows each rule captured: add --draft-data")
-    reasons: tuple[str, ...] = ()
-    if captured is not None and data is not None:
+    captured = counted = None
+    if data is not None:
+        captured = rules.captured(data.rows)
         counted = np.zeros((rules.n_rules, len(rules.classes)), dtype=np.int64)
         np.add.at(counted, (captured, data.labels), 1)
-        if told is None:
-            told = counted
-        elif wrong := int((told != counted).any(axis=1).sum()):
-            reasons = (
-                f"this rule list was not trained on these rows: {wrong:,} of its {rules.n_rules:,} rules captured "
-                "other numbers of them",
-            )
-    assert told is not None
+    told = counted if rules.counts is None else rules.counts
+    if told is None:
+        raise DataError("the file does not tell how many rows each rule captured: add --draft-data")
+    reasons: tuple[str, ...] = ()
+    if counted is not None and (wrong := int((told != counted).any(axis=1).sum())):
+        reasons = (
+            f"this rule list was not trained on these rows: {wrong:,} of its {rules.n_rules:,} rules captured "
+            "other numbers of them",
+        )
     parts = parts_of_rules(rules, told.sum(axis=1), domain, timebox)
     if not parts.exact:
         reasons += (
@@ -482,7 +481,7 @@ def together(entropy: Entropy, problem: Problem, reconstruction: Reconstruction 
             lowest_row=Between(min(entropy.lowest_row.lower, row) if entropy.telling else row, row),
             told_by="all trees together",
             dist=None,
-            quantiles=_quantiles(ratios),
+            quantiles=hundredths(ratios),
             groups=(),
             most_exposed=(),
         )
@@ -548,7 +547,7 @@ def _entropy(
         told_by=told_by,
         trees=None,
         examined=0,
-        quantiles=_quantiles(parts.row_ratios),
+        quantiles=hundredths(parts.row_ratios),
         groups=tuple(groups),
         most_exposed=exposed,
         reasons=reasons,
@@ -571,11 +570,6 @@ def _names(classes: tuple[object, ...] | None) -> list[str]:
     return [] if classes is None else [one_line(label, 60) for label in classes]
 
 
-def _quantiles(ratios: FloatArray) -> tuple[float, ...]:
-    found = np.quantile(ratios, np.linspace(0, 1, 101), method="inverted_cdf")
-    return tuple(found.tolist())
-
-
 def _drawn(forest: Forest, n_rows: int) -> IntArray | None:
     """Return how often each tree saw each row, shape (n_trees, n_rows); None where the file does not tell."""
     if not forest.bootstrap and forest.row_times is None:
@@ -594,13 +588,11 @@ def _doubts(
         return (f"this forest was trained on {n_rows:,} rows, and the data hold {data.n_rows:,}",)
     if drawn is None:
         return ("the file does not tell which rows each tree saw, so it is not known whether these trained it",)
-    first, of_row, _ = _different(data.rows)
-    columns = np.ascontiguousarray(data.rows[first].T)
+    everyone = KnownRows(data.rows, data.labels, drawn)
     for t, tree in enumerate(forest.trees):
         if timebox.over:
             return ("the time was out before it was known whether this forest was trained on these rows",)
-        table = np.zeros((len(tree.leaves), forest.n_classes), dtype=np.int64)
-        np.add.at(table, (leaf_positions(tree, columns)[of_row], data.labels), drawn[t])
+        table = everyone.at_leaves(tree, drawn[t], forest.n_classes)
         wrong = (table != forest.counts(t)[tree.leaves]).any(axis=1)
         if wrong.any():
             order = ", or not in this order, which tells what each tree saw" if forest.bootstrap else ""

@@ -40,7 +40,7 @@ from pytest_draft.evaluate.baselines import Baseline, random_baseline, split_hal
 from pytest_draft.evaluate.close_rows import Met
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.identity import Identity
-from pytest_draft.evaluate.individuals import Individuals, inliers
+from pytest_draft.evaluate.individuals import Individuals, hundredths, inliers
 from pytest_draft.evaluate.numeric import Numeric, measure
 from pytest_draft.evaluate.significance import Significance, leak_significance
 from pytest_draft.evaluate.slices import Slice, Sliced, SliceFigures
@@ -652,8 +652,7 @@ class _Compared:
         """Return quantiles of the rows' distances."""
         if self.distances is None:
             return None
-        found = np.quantile(self.distances.mean(axis=1), np.linspace(0, 1, 101), method="inverted_cdf")
-        return tuple(found.tolist())
+        return hundredths(self.distances.mean(axis=1))
 
     def individuals(self, perfect: IntArray, inside: BoolArray) -> tuple[Individuals, Individuals]:
         """Return the figures on inliers and on outliers, of which those at the given places are perfect."""

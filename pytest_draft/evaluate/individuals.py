@@ -62,6 +62,22 @@ def inliers(rows: Rows, timebox: TimeBox) -> NDArray[np.bool_] | None:
     return (score > 0)[of_row]
 
 
+def hundredths(figures: NDArray[np.float64]) -> tuple[float, ...]:
+    """Return how one figure of each row is distributed: the lowest, that of each further hundredth, the highest.
+
+    Parameters
+    ----------
+    figures : ndarray of float64, shape (n_rows,)
+        At least one.
+
+    Returns
+    -------
+    tuple of float, length 101
+    """
+    found = np.quantile(figures, np.linspace(0, 1, 101), method="inverted_cdf")
+    return tuple(found.tolist())
+
+
 def _without_missing(rows: Rows) -> Rows:
     """Return rows in which a missing value is the column's median, and as many columns more that say where."""
     missing = np.isnan(rows)
