@@ -70,6 +70,11 @@ class Adversary:
         """Whether some training data are known."""
         return bool(self.columns or self.rows or self.percent or self.informed)
 
+    @property
+    def floor(self) -> str | None:
+        """The adversary without the side knowledge, who gets no more than this one; None where there is none."""
+        return self.name if self.has_side_knowledge else None
+
     @classmethod
     def parse(cls, text: str) -> Adversary:
         """Return the adversary that a text names.

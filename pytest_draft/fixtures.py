@@ -104,7 +104,9 @@ def draft_result(
     session = GateSession.of(request.config)
     examination, _ = _examined(session, draft_forest, draft_adversary, draft_training_data)
     policy = policy_of(request.node, session.explicit_policy) or session.policy
-    checks = judge(examination, policy)
+    floor = session.floor(draft_adversary)
+    weaker = None if floor is None else _examined(session, draft_forest, floor, draft_training_data)[0]
+    checks = judge(examination, policy, weaker)
     verdict = verdict_of((check.result, check.counts) for check in checks)
     return DraftResult(examination, policy, checks, verdict, metrics_of(examination))
 

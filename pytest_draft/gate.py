@@ -31,6 +31,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.artifact.published import Published, published
 from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.attack.choices import Choices
 from pytest_draft.attack.exact import Search
 from pytest_draft.attack.generate import build_any
 from pytest_draft.attack.informed import exact_likelihood, rebuild_alone
@@ -44,13 +45,15 @@ from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.attack.row_based import rebuild_row_by_row
 from pytest_draft.data import (
     Holdout,
+    Indicators,
     RawColumns,
     TrainingData,
+    declared_domain,
     domain_from,
     granted_by,
     holdout_of,
+    narrowed,
     raw_columns,
-    read_domain,
     read_table,
     training_data,
 )
@@ -113,6 +116,9 @@ class Case:
         Name of the label column.
     domain : str or None
         Path of a domain file; None to infer the domain from the training data.
+    domain_sha256 : str or None
+        Of the domain file that a policy vouches for: it is taken as it stands. Any other is narrowed to what occurs in
+        the training data.
     holdout : str or None
         Path of rows of the same population that were not trained on, for the leak p-value.
     adversary : str
@@ -152,14 +158,16 @@ class Case:
     attack: bool = True
     slices: tuple[Slice, ...] = ()
     by_class: bool = False
+    domain_sha256: str | None = None
 
 
 @dataclass(frozen=True)
 class ArtifactFacts:
     """What a report says of a model file; all but the path is None where it was refused.
 
-    Of the last three, which tell what stands in it without any attack, `structure` is also None where the file does not
-    tell how many rows a leaf holds.
+    Of `published`, `contents` and `structure`, which tell what stands in it without any attack, the last is also None
+    where the file does not tell how many rows a leaf holds. `unjudged` says which fitted trees in it are not the
+    model's, so that nothing that is said of the model holds for the file; None where there are none.
     """
 
     path: str
@@ -175,6 +183,7 @@ class ArtifactFacts:
     published: Published | None = None
     contents: StoredFacts | None = None
     structure: StructureFacts | None = None
+    unjudged: str | None = None
 
     @property
     def was_read(self) -> bool:
@@ -300,7 +309,7 @@ def examine(
     examination : Examination
         Aggregates only.
     reconstruction : Reconstruction or None
-        The rebuilt rows, where there are some.
+        The rebuilt rows as they are written, where there are some.
     """
     steps = _Steps(case, data, tell)
     try:
@@ -333,7 +342,7 @@ def examine(
         steps.stop("out of memory", too_little_memory(case.memory))
     except Exception as error:  # a bug: its message or traceback could show rows, so only its place is told
         steps.stop("error", _place_of(error))
-    return steps.result(), steps.reconstruction
+    return steps.result(), steps.rebuilt_as_written()
 
 
 def unexamined(case: Case) -> Examination:
@@ -349,10 +358,12 @@ class _Steps:
         self.given = data
         self.timebox = TimeBox(case.seconds)
         self.attack_box = self._search_box(ATTACK_SHARE)
+        self.attack_ended: tuple[float, bool] | None = None
         self.clock = StageClock(self.timebox, tell)
         self.artifact: Artifact | None = None
         self.artifact_sha256: str | None = None
         self.data: TrainingData | None = None
+        self.indicators = Indicators.none()
         self.holdout: Holdout | None = None
         self.domain: Domain | None = None
         self.knowledge: Knowledge | None = None
@@ -381,6 +392,8 @@ class _Steps:
             self.artifact_sha256 = self.artifact.sha256
             model = self.artifact.model
             self._note_privacy()
+            if (unjudged := self.artifact.unjudged.why) is not None:
+                self.reasons.append(unjudged)
             given = self.given
             try:
                 if given is None and case.data is not None:
@@ -391,20 +404,19 @@ class _Steps:
                     self.data = training_data(given, model, case.target, self.artifact.encoder)
             finally:  # what stands in the file stands there, whatever becomes of the data
                 self._inspect(self.artifact, given)
-            if case.domain is not None:
-                self.domain = read_domain(case.domain, self._columns(model))
-            elif self.data is not None:
-                self.domain = self._inferred(self.data)
-            else:
-                raise DataError("neither training data nor a domain is given: add --draft-data")
+            holdout = None
+            if case.holdout is not None and self.data is not None:
+                holdout = holdout_of(read_table(case.holdout), self.data, case.target, self.artifact.encoder)
+            self.domain = self._domain(model)
+            if isinstance(model, RuleList):
+                model = model.resolved(self.domain.columns)
+            model = self.indicators.model(model)
             self._note_outside()
             self.slices = self._sliced(model, self.domain.columns)
             self.knowledge = self._granted(model, self.domain)
-            if case.holdout is not None and self.data is not None:
-                self.holdout = holdout_of(read_table(case.holdout), self.data, case.target, self.artifact.encoder)
+            if holdout is not None and self.data is not None:
+                self.holdout = replace(holdout, rows=self.indicators.rows(holdout.rows))
                 self._require_holdout(self.data, self.holdout)
-        if isinstance(model, RuleList):
-            model = model.resolved(self.domain.columns)
         return model, self.domain
 
     def _inspect(self, artifact: Artifact, given: object) -> None:
@@ -421,7 +433,16 @@ class _Steps:
         """Return the slices to be measured by themselves, all of whose columns there must be."""
         for one in self.case.slices:
             one.require_columns(columns)
-        return (*self.case.slices, *(by_class(model.classes) if self.case.by_class else ()))
+        named = [
+            replace(
+                one,
+                literals=tuple(
+                    self.indicators.literal(test, columns.index(one.columns[test.column])) for test in one.literals
+                ),
+            )
+            for one in self.case.slices
+        ]
+        return (*named, *(by_class(model.classes) if self.case.by_class else ()))
 
     def _columns(self, model: Forest | RuleList) -> tuple[str, ...]:
         """Return the names of the model's input columns, or their numbers where nothing names them."""
@@ -479,6 +500,48 @@ class _Steps:
         if entropy is not None and entropy.examined > 1 and not entropy.reasons and told and self.knowledge is None:
             self.entropy = together(entropy, problem, reconstruction)
 
+    def _domain(self, model: Forest | RuleList) -> Domain:
+        """Return what a row can be, and turn what is not written as indicators into such."""
+        if self.case.domain is None:
+            if self.data is None:
+                raise DataError("neither training data nor a domain is given: add --draft-data")
+            self._write_indicators(Indicators.of(self.data.rows), self.data)
+            return self._inferred(self.data)
+        declared, sha256 = declared_domain(self.case.domain, self._columns(model))
+        if self.data is None:
+            return declared
+        coded = {one.columns[0] for one in declared.attributes if one.kind in ("ordinal", "numeric")}
+        as_declared = Indicators.of(self.data.rows, spared=coded)
+        excludes = declared.outside(as_declared.rows(self.data.rows).astype(np.float64))
+        if excludes or sha256 == self.case.domain_sha256:
+            self._write_indicators(as_declared, self.data)
+            return declared
+        self._write_indicators(Indicators.of(self.data.rows), self.data)
+        found = narrowed(declared, self._inferred(self.data), self.data.rows)
+        if found.widened:
+            self.notes.append(
+                f"the domain file allows values that no training row has in {len(found.widened)} attributes "
+                f"({one_line(', '.join(found.widened), 200)}): judged for an adversary who knows which occur; a policy "
+                "that names the file by its hash (domain_sha256) takes it as it stands"
+            )
+        return found.domain
+
+    def _write_indicators(self, indicators: Indicators, data: TrainingData) -> None:
+        """Write columns of two values as zeros and ones from here on."""
+        rows = indicators.rows(data.rows)
+        rows.flags.writeable = False
+        self.indicators, self.data = indicators, replace(data, rows=rows)
+
+    def rebuilt_as_written(self) -> Reconstruction | None:
+        """Return what was rebuilt in the values that the forest sees."""
+        rebuilt = self.reconstruction
+        if rebuilt is None or rebuilt.rows is None:
+            return rebuilt
+        tables = (rebuilt.rows, rebuilt.consistent, rebuilt.proved, rebuilt.provable)
+        written = (None if table is None else self.indicators.written(table) for table in tables)
+        rows, consistent, proved, provable = written
+        return replace(rebuilt, rows=rows, consistent=consistent, proved=proved, provable=provable)
+
     def _inferred(self, data: TrainingData) -> Domain:
         """Return what the training data and, of a pipeline, its transformers tell of what a row can be."""
         encoder = self.artifact.encoder if self.artifact is not None else None
@@ -493,6 +556,11 @@ class _Steps:
 
     def run(self, forest: Forest, domain: Domain) -> None:
         """Attack and evaluate what was read; each stage may raise."""
+        if all(attribute.low == attribute.high for attribute in domain.attributes):
+            raise NotCoveredError(
+                "all training rows are equal, so the domain that is inferred from them tells all that there is to "
+                "rebuild, and the file nothing more: name a domain file by its hash in the policy (domain_sha256)"
+            )
         if forest.is_private:
             self._run_private(forest, domain)
         elif is_numeric(domain):
@@ -527,12 +595,12 @@ class _Steps:
             self.status = "not converged"
             self.reasons.append(
                 f"the attack did not converge in {limit}: the training data explain the file better than all that it "
-                f"drew, so its error is only an upper bound; give it more with {remedy}"
+                f"drew, so its error is only an upper bound; {remedy}"
             )
         elif reconstruction.cut_short:
             self.reasons.append(
                 f"the attack did not converge in {limit}: it was cut short or still found likelier datasets, so its "
-                f"error is only an upper bound; give it more with {remedy}"
+                f"error is only an upper bound; {remedy}"
             )
         self._evaluate(reconstruction, self.data, domain, identity)
 
@@ -564,7 +632,7 @@ class _Steps:
             self.status = "not converged"
             self.reasons.append(
                 f"the attack did not converge in {limit}: the training data are likelier than its reconstruction, so "
-                f"its error is only an upper bound; give it more with {remedy}"
+                f"its error is only an upper bound; {remedy}"
             )
         if reconstruction.status == "not converged":
             missed = f"{reconstruction.residual:,}"
@@ -572,13 +640,11 @@ class _Steps:
             if groups.noise == "multinomial":
                 lacks = f"the forest's leaves lack {missed} of its rows (of the right rows none)"
             self.reasons.append(
-                f"the attack did not converge in {limit}: {lacks}, so its error is only an upper bound; give it more "
-                f"with {remedy}"
+                f"the attack did not converge in {limit}: {lacks}, so its error is only an upper bound; {remedy}"
             )
         elif reconstruction.cut_short:
             self.reasons.append(
-                f"the attack was cut short after {limit}, so its error is only an upper bound; give it more with "
-                f"{remedy}"
+                f"the attack was cut short after {limit}, so its error is only an upper bound; {remedy}"
             )
         n_rebuilt = len(reconstruction.rows)
         if n_rebuilt == len(self.data.rows if self.knowledge is None else self.knowledge.unknown):
@@ -643,13 +709,12 @@ class _Steps:
         if reconstruction.status == "not converged":
             self.reasons.append(
                 f"the attack did not converge in {limit}: its rows miss {reconstruction.residual:,} of the forest's "
-                "counts and thresholds (the right rows miss none), so its error is only an upper bound; give it more "
-                f"with {remedy}"
+                f"counts and thresholds (the right rows miss none), so its error is only an upper bound; {remedy}"
             )
         elif reconstruction.cut_short:
             self.reasons.append(
                 f"the attack was cut short after {limit}: there was more to find out, so its error is only an upper "
-                f"bound; give it more with {remedy}"
+                f"bound; {remedy}"
             )
         self._evaluate(reconstruction, self.data, domain, identity)
 
@@ -660,6 +725,7 @@ class _Steps:
     def _kept(self, reconstruction: Reconstruction) -> Reconstruction:
         """Keep what an attack rebuilt, and note what is known by that alone."""
         self.reconstruction = reconstruction
+        self.attack_ended = self.attack_box.elapsed, self.attack_box.over
         self._note_clock(self.attack_box, "attack")
         self.status = reconstruction.status
         if reconstruction.status == "infeasible":
@@ -683,6 +749,7 @@ class _Steps:
                 raw=self._raw_columns(data, domain),
                 inside=self.inside,
                 slices=self.slices,
+                n_classes=self._n_classes(),
             )
             self._note_clock(self.timebox, "evaluation")
         if self.holdout is not None:
@@ -708,10 +775,15 @@ class _Steps:
                 f"its error is only an upper bound: encode {one_line(', '.join(few))} as whole numbers"
             )
 
+    def _n_classes(self) -> int | None:
+        """Return how many classes the forest tells apart; None for a regressor."""
+        model = None if self.artifact is None else self.artifact.model
+        return model.n_classes if isinstance(model, Forest) and model.classes is not None else None
+
     def _raw_columns(self, data: TrainingData, domain: Domain) -> RawColumns | None:
         """Return the raw columns behind training data that were given raw."""
         encoder = self.artifact.encoder if self.artifact is not None else None
-        return raw_columns(encoder, domain) if encoder is not None and data.by_encoder else None
+        return raw_columns(encoder, domain, self.indicators) if encoder is not None and data.by_encoder else None
 
     def _truth_is_likelier(self, forest: Forest, problem: Problem) -> bool:
         if self.data is None or self.reconstruction is None:
@@ -743,7 +815,7 @@ class _Steps:
         if self.knowledge is None or not self.knowledge.informed:
             seeds_known = Adversary.parse(self.case.adversary).name == "artifact"
             evidence = evidence_by_refitting(forest, problem.groups) if seeds_known else None
-            return reconstruct(problem, search, evidence)
+            return reconstruct(problem, search, evidence, Choices.of(forest, problem, seeds_known=seeds_known))
         if not problem.complete:
             raise NotCoveredError("an informed adversary needs a domain that can be enumerated; larger ones: not yet")
         if problem.groups.noise != "exact":
@@ -759,18 +831,36 @@ class _Steps:
         return TimeBox(self.case.seconds * share, effort, start=self.timebox.start)
 
     def _limit(self) -> tuple[str, str]:
-        """Say what the attack was limited by, and which option gives it more."""
+        """Say what the attack had spent when it ended, and what may get it further."""
+        if not (self.attack_ended or (0.0, self.attack_box.over))[1]:
+            option = "time with --draft-budget" if self.case.effort is None else "with --draft-effort"
+            advice = f"more {option} may not help: try --draft-seed, too"
+            return f"{self._spent()} (the last of its searches had ended)", advice
         if self.case.effort is not None and not self.attack_box.clock_ended:
-            return f"{self.case.effort:g} units of effort", "--draft-effort"
+            return f"{self.case.effort:g} units of effort", "give it more with --draft-effort"
         share = f"{self.attack_box.seconds:g} s, its share of the time box of {self.case.seconds:g} s"
-        return share, "--draft-budget"
+        return share, "give it more with --draft-budget"
+
+    def _spent(self) -> str:
+        """Say what an attack that ended by itself has used; no seconds where they should differ from run to run."""
+        if self.case.effort is not None:
+            return f"{self.attack_box.meter.spent:.3g} of {self.case.effort:g} units of effort"
+        seconds = self.attack_box.elapsed if self.attack_ended is None else self.attack_ended[0]
+        share = f"{self.attack_box.seconds:g} s, its share of the time box of {self.case.seconds:g} s"
+        return f"{seconds:.1f} s of {share}"
 
     def out_of_time(self) -> str:
         """Say what ended before there was a dataset."""
         if not self.attack_box.effort_left:
             return f"the effort of {self.case.effort:g} units was spent before there was a dataset"
         self._note_clock(self.attack_box, "attack")
-        return f"the time box of {self.case.seconds:g} s ended before there was a dataset"
+        if (self.attack_ended or (0.0, self.attack_box.over))[1]:
+            share = f"{self.attack_box.seconds:g} s, the attack's share of the time box of {self.case.seconds:g} s,"
+            return f"{share} ended before there was a dataset: give it more with --draft-budget"
+        return (
+            f"the attack ended without a dataset after {self._spent()}: what was left is too short for its next step, "
+            "or nothing was left to try: give it more with --draft-budget"
+        )
 
     def _note_clock(self, timebox: TimeBox, what: str) -> None:
         """Note that a run that should depend on its effort alone depended on the clock."""
@@ -867,6 +957,7 @@ class _Steps:
                 published=published(artifact),
                 contents=self.contents,
                 structure=self.structure,
+                unjudged=artifact.unjudged.why,
             )
         forest = artifact.model
         return ArtifactFacts(
@@ -883,6 +974,7 @@ class _Steps:
             published(artifact),
             self.contents,
             self.structure,
+            artifact.unjudged.why,
         )
 
     def _domain_facts(self) -> DomainFacts | None:

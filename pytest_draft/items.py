@@ -4,14 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_draft.policy.verdict import Check, check_rule
+from pytest_draft.policy.rules import rule_of
+from pytest_draft.policy.verdict import Check, at_least, check_rule
 from pytest_draft.session import GateSession, Planned
 
 RECORD = pytest.StashKey[dict[str, Any]]()
+STANDING = pytest.StashKey["Standing | None"]()
+
+
+class Standing(NamedTuple):
+    """How a check stands that neither passed nor stops anything.
+
+    Attributes
+    ----------
+    name : {"inconclusive", "warned"}
+        What pytest counts it as.
+    why : str
+        One line.
+    """
+
+    name: str
+    why: str
+
+
+def stands(check: Check) -> Standing | None:
+    """Return how a check stands that stops nothing; None where it passed.
+
+    Parameters
+    ----------
+    check : Check
+        Not waived: a waived one is an expected failure.
+    """
+    if check.result == "passed":
+        return None
+    so = "a warning" if check.severity == "warning" else "allowed by the policy"
+    return Standing("warned" if check.result == "failed" else check.result, f"{check.result}, {so}: {check.sentence}")
 
 
 class CheckFailed(Exception):
@@ -47,6 +78,9 @@ class CheckItem(pytest.Item):
         policy = session.policy_of_items
         examination = session.aggregates(session.case(self.path, self.adversary, attack=policy.needs_attack))
         check = check_rule(examination, policy, self.rule, session.compared(examination))
+        if check.result != "failed" and rule_of(self.rule).attack and (floor := session.floor(self.adversary)):
+            weaker = session.aggregates(session.case(self.path, floor, attack=policy.needs_attack))
+            check = at_least(check, check_rule(weaker, policy, self.rule))
         record = session.record(examination, (check,), policy, self.nodeid)
         planned = Planned(session.shown(self.path), self.rule, self.adversary)
         self.stash[RECORD] = {
@@ -59,6 +93,7 @@ class CheckItem(pytest.Item):
             raise CheckFailed(check)
         if check.stops(policy):
             raise CheckFailed(check)
+        self.stash[STANDING] = stands(check)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
         """Return what a failed check shows: sentence, cause, remedy."""

@@ -4,8 +4,10 @@ The distance of two rows is a weighted sum of absolute differences by column, wh
 can be matched first: in an optimal matching that splits a pair of equal rows, swapping partners costs nothing
 (triangle inequality). The assignment then runs on the remainder only, and stays exact.
 
-A missing value (NaN) is as far from every present one as the two ends of the range are from each other, and not at all
-from another missing one. That is the same sum of absolute differences of three coordinates (`comparable`).
+An ordinal attribute's values are as far apart as their places in its code book: what numbers they are written as
+changes no distance. A missing value (NaN) is as far from every present one as the two ends of the range are from each
+other, and not at all from another missing one. That is the same sum of absolute differences of three coordinates
+(`comparable`).
 
 What an adversary knows of every row helps to match, but is no error (DRAFT, ICML 2024, appendix G): rows are matched
 on all columns, and the distance is measured on those that `Weights.counted` names. Where several matchings cost the
@@ -15,8 +17,8 @@ least, the one that is closest there is taken, so that the number does not depen
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,13 +30,17 @@ from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 
 Rows = NDArray[np.float32]
+AnyRows = NDArray[np.float32] | NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 MOST_ROWS = 6_000
 """Largest remainder that is assigned exactly: its distances take 8 bytes a pair, 288 MB."""
 
 TOLERANCE = 0.01
-"""Two values of a numeric column are close when their difference is at most this share of its range."""
+"""Two values of a numeric column are close when their difference is at most this share of its range.
+
+With true rows at hand, of the range without far-out values (`pytest_draft.evaluate.robust.near`).
+"""
 
 _SECONDS_PER_CUBE = 2e-10  # measured: 2,000 rows take 0.2 to 0.6 s, 4,000 rows 3 to 5 s
 _SECONDS_PER_DIFFERENCE = 1e-9  # of one column in two rows; measured: 0.6 to 1.0 ns
@@ -86,6 +92,8 @@ class Weights:
         What a missing value counts beside a present one: a difference of the whole range.
     tolerance : ndarray of float64, shape (n_columns,)
         The largest difference of values that are close: a share of the range in counted numeric columns, else 0.
+    books : mapping of int to ndarray of float64
+        By column, code books with gaps or of other numbers than whole ones.
     """
 
     columns: NDArray[np.float64]
@@ -93,10 +101,39 @@ class Weights:
     total: float
     missing: NDArray[np.float64]
     tolerance: NDArray[np.float64]
+    books: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+
+    def measured(self, rows: Rows) -> NDArray[np.float64]:
+        """Return rows as differences are taken of them: codes as their places in the code book, or between two."""
+        places = rows.astype(np.float64)
+        for column, book in self.books.items():
+            places[:, column] = np.interp(places[:, column], book, np.arange(len(book)))
+        return places
 
     def scaled(self, by: NDArray[np.floating[Any]] | NDArray[np.bool_]) -> Weights:
         """Return the weights with each column's multiplied; the total stays."""
         return replace(self, columns=self.columns * by, missing=self.missing * by)
+
+    def with_attribute(self, size: int) -> Weights:
+        """Return the weights of these columns and of one more binary attribute, whose values are a column each.
+
+        Two columns differ where its value does, so that each counts half.
+
+        Parameters
+        ----------
+        size : int
+            Number of its values.
+        """
+        common = self.total / float(self.counted.sum())
+        half = np.full(size, common / 2)
+        return replace(
+            self,
+            columns=np.concatenate([self.columns, half]),
+            counted=np.concatenate([self.counted, np.ones(size, dtype=bool)]),
+            total=self.total + common,
+            missing=np.concatenate([self.missing, half]),
+            tolerance=np.concatenate([self.tolerance, np.zeros(size)]),
+        )
 
     @property
     def known(self) -> Weights:
@@ -115,8 +152,9 @@ def _counted(domain: Domain, known: Sequence[int]) -> NDArray[np.bool_]:
 def encoded_weights(domain: Domain, known: Sequence[int] = ()) -> Weights:
     """Return the weights of the error on encoded columns (the papers' number).
 
-    Binary columns count mismatches, ordinal and numeric ones the absolute difference over the range; the mean
-    is taken over the encoded columns (DRAFT, ICML 2024, section 7.1), but for those of known attributes.
+    Binary columns count mismatches, numeric ones the absolute difference over the range, ordinal ones that of the
+    places in their code book over the last place; the mean is taken over the encoded columns (DRAFT, ICML 2024,
+    section 7.1), but for those of known attributes.
 
     Parameters
     ----------
@@ -125,6 +163,9 @@ def encoded_weights(domain: Domain, known: Sequence[int] = ()) -> Weights:
         Positions of attributes that the adversary knows.
     """
     ranges = domain.ranges
+    books = {attribute.columns[0]: attribute.book for attribute in domain.attributes if attribute.values is not None}
+    for column, book in books.items():
+        ranges[column] = len(book) - 1
     common = 1.0
     if all(attribute.kind != "numeric" for attribute in domain.attributes):
         common = float(math.lcm(*(int(size) for size in ranges if size > 0)))
@@ -135,11 +176,14 @@ def encoded_weights(domain: Domain, known: Sequence[int] = ()) -> Weights:
         if attribute.kind == "numeric":
             tolerance[list(attribute.columns)] = TOLERANCE * (attribute.high - attribute.low)
     tolerance[~counted] = 0.0
-    return Weights(columns, counted, common * float(counted.sum()), np.full_like(ranges, common), tolerance)
+    return Weights(columns, counted, common * float(counted.sum()), np.full_like(ranges, common), tolerance, books)
 
 
 def original_weights(domain: Domain, known: Sequence[int] = ()) -> Weights:
-    """Return the weights of the error on original attributes: a one-hot group counts once."""
+    """Return the weights of the error on original attributes: a one-hot group counts once.
+
+    A value of a group that has no column of its own is told by the others' alone, and counts half where it is mistaken.
+    """
     encoded = encoded_weights(domain, known)
     common = encoded.total / float(encoded.counted.sum())
     by = np.full(domain.n_columns, 2.0)
@@ -192,11 +236,11 @@ def differences(first: Rows, second: Rows, weights: Weights) -> NDArray[np.float
     ndarray of float64, shape (n_rows, n_columns)
         On all columns, also those that are not counted; a distance is the sum over `Weights.total`.
     """
-    apart, one_missing = gaps(first, second)
+    apart, one_missing = gaps(weights.measured(first), weights.measured(second))
     return np.where(one_missing, weights.missing, apart * weights.columns)
 
 
-def gaps(first: Rows, second: Rows) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def gaps(first: AnyRows, second: AnyRows) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the absolute differences of values, 0 where one or both are missing, and where only one is missing."""
     here, there = np.isnan(first), np.isnan(second)
     apart = np.abs(first.astype(np.float64) - second)
@@ -210,9 +254,9 @@ def comparable(first: Rows, second: Rows, weights: Weights) -> tuple[NDArray[np.
     missing value counts, a present value is ``(u, m - u, 0) / 2`` and a missing one ``(0, 0, m) / 2``: ``m`` apart,
     as ``u`` is between 0 and ``m``.
     """
-    left, right = first * weights.columns, second * weights.columns
+    left, right = weights.measured(first) * weights.columns, weights.measured(second) * weights.columns
     missing = np.isnan(left).any(axis=0) | np.isnan(right).any(axis=0)
-    if not missing.any():
+    if not missing.any() or not (len(left) and len(right)):
         return left, right
     least = np.fmin(np.fmin.reduce(left[:, missing]), np.fmin.reduce(right[:, missing]))
 

@@ -74,8 +74,8 @@ class Settings:
         Whether reports may name single rows, by index.
     compare : Path or None
         An earlier report.
-    policy_sha256 : str or None
-        Which the policy's file must have, in lower case.
+    policy_sha256, domain_sha256 : str or None
+        Which the policy's file and the domain file must have, in lower case.
     cache : bool
         Whether what was found out is kept for later runs.
     """
@@ -100,6 +100,7 @@ class Settings:
     report_rows: bool
     compare: Path | None
     policy_sha256: str | None
+    domain_sha256: str | None
     cache: bool
 
 
@@ -164,6 +165,12 @@ def add_options(parser: pytest.Parser) -> None:
         help="SHA-256 that the policy's file must have; else nothing is run",
     )
     group.addoption(
+        "--draft-domain-sha256",
+        default=None,
+        metavar="HEX",
+        help="SHA-256 that the domain file must have; else nothing is run",
+    )
+    group.addoption(
         "--draft-cache",
         action="store_true",
         default=None,
@@ -182,6 +189,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("draft_report_rows", "let reports name single rows, by index", type="bool", default=False)
     parser.addini("draft_only", "with --draft: run nothing but the judgements", type="bool", default=False)
     parser.addini("draft_policy_sha256", "SHA-256 that the policy's file must have", type="string", default=None)
+    parser.addini("draft_domain_sha256", "SHA-256 that the domain file must have", type="string", default=None)
     parser.addini("draft_cache", "keep what was found out in pytest's cache", type="bool", default=False)
     parser.addini("draft_strict", "fail the run when a check is not run", type="bool", default=False)
 
@@ -250,7 +258,8 @@ def resolve(config: pytest.Config) -> Settings:
         reports=reports,
         report_rows=_reports_rows(config),
         compare=compare,
-        policy_sha256=_policy_sha256(config),
+        policy_sha256=_sha256(config, "policy"),
+        domain_sha256=_sha256(config, "domain"),
         cache=_caches(config),
     )
 
@@ -259,12 +268,12 @@ def _reports_rows(config: pytest.Config) -> bool:
     return bool(config.option.draft_report_rows or config.getini("draft_report_rows"))
 
 
-def _policy_sha256(config: pytest.Config) -> str | None:
-    text = config.option.draft_policy_sha256  # an empty one is wrong: it is a variable that was not set
+def _sha256(config: pytest.Config, of: str) -> str | None:
+    text = config.getoption(f"draft_{of}_sha256")  # an empty one is wrong: it is a variable that was not set
     if text is None:
-        text = _first(config, "policy_sha256", None)
+        text = _first(config, f"{of}_sha256", None)
     if text is not None and not re.fullmatch("[0-9a-fA-F]{64}", text):
-        raise pytest.UsageError(f"--draft-policy-sha256: {one_line(text)!r} is not 64 hexadecimal digits")
+        raise pytest.UsageError(f"--draft-{of}-sha256: {one_line(text)!r} is not 64 hexadecimal digits")
     return None if text is None else str(text).lower()
 
 

@@ -21,6 +21,7 @@ from pytest_draft.fixtures import (  # noqa: F401  (pytest finds fixtures by the
 from pytest_draft.options import add_options, is_active, is_strict
 
 if TYPE_CHECKING:
+    from pytest_draft.items import Standing
     from pytest_draft.summary import Summary
 
 _SUMMARY = pytest.StashKey["Summary"]()
@@ -113,10 +114,19 @@ def pytest_runtest_makereport(
         if report.outcome == "passed":  # unittest's methods have no fixtures; and the fixture can be replaced
             _fail(report, f"{marks.NAME}: nothing was checked: draft_result is missing or was replaced")
     elif is_active(item.config):
-        from pytest_draft.items import RECORD
+        from pytest_draft.items import RECORD, STANDING
 
         report.draft = item.stash.get(RECORD, None)  # type: ignore[attr-defined]
+        _tell(report, item.stash.get(STANDING, None))
     return report
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+    """Give checks that neither passed nor stop anything a letter, a word and a count of their own."""
+    name = getattr(report, "draft_standing", None)
+    if name is None or not report.skipped:
+        return None
+    return name, name[0].upper(), (name.upper(), {"yellow": True})
 
 
 def _judge_marked(item: pytest.Item, report: pytest.TestReport, result: DraftResult) -> None:
@@ -130,6 +140,15 @@ def _judge_marked(item: pytest.Item, report: pytest.TestReport, result: DraftRes
     crossed = [check for check in result.checks if check.stops(result.policy)]
     if crossed and report.outcome != "failed":  # also where the test expects to fail, or skips itself
         _fail(report, "\n\n".join(f"{check.rule}[{check.adversary}]\n{explained(check)}" for check in crossed))
+
+
+def _tell(report: pytest.TestReport, standing: Standing | None) -> None:
+    """Let a report say of a check that did not pass what it is: skipped, to pytest, as that fails nothing."""
+    if standing is None or report.outcome != "passed":
+        return
+    report.outcome = "skipped"
+    report.longrepr = (report.location[0], (report.location[1] or 0) + 1, standing.why)
+    report.draft_standing = standing.name  # type: ignore[attr-defined]
 
 
 def _fail(report: pytest.TestReport, why: str) -> None:

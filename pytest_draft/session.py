@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_draft.adversary import check_adversary
+from pytest_draft.adversary import Adversary, check_adversary
 from pytest_draft.attack.reconstruct import Reconstruction
 from pytest_draft.cache import Cache
 from pytest_draft.errors import PolicyError, UsageError, one_line
@@ -77,6 +77,7 @@ class GateSession:
             self.explicit_policy = read_policy(self.settings.policy) if self.settings.policy else None
             self.policy = self.explicit_policy or default_policy()
             self._require_pinned_policy()
+            self._require_pinned_domain()
             self.earlier: Earlier | None = read_earlier(self.settings.compare) if self.settings.compare else None
             for name in self.settings.adversaries:
                 check_adversary(name)
@@ -98,8 +99,30 @@ class GateSession:
                 "says: give the policy that was signed off, or have this one signed off"
             )
 
+    def _require_pinned_domain(self) -> None:
+        """Refuse a domain file that is not the one whose hash is given, by the command line or by the policy.
+
+        Raises
+        ------
+        PolicyError
+        """
+        path = self.settings.domain
+        pins = {
+            "--draft-domain-sha256 says": self.settings.domain_sha256,
+            "the policy names": self.policy.domain_sha256,
+        }
+        if path is None or not any(pins.values()):
+            return
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        for whose, pinned in pins.items():
+            if pinned is not None and found != pinned:
+                raise PolicyError(
+                    f"{one_line(path)}: the domain file's SHA-256 is {found}, and not as {whose}: give the file that "
+                    "was signed off, or have this one signed off"
+                )
+
     def _require_matched_waivers(self) -> None:
-        """Refuse a waiver for a file that is not judged: it hides that somebody decided about another one.
+        """Refuse a waiver for a file or a rule that is not judged: it hides that somebody decided about another one.
 
         Raises
         ------
@@ -108,6 +131,12 @@ class GateSession:
         policy = self.explicit_policy
         if policy is None or not policy.waivers or not self.settings.active:
             return
+        unused = [waiver.rule for waiver in policy.waivers if waiver.rule not in self.policy_of_items.rules]
+        if unused:
+            raise PolicyError(
+                f"{one_line(policy.source)}: waiver of {unused[0]!r}: nothing is compared in this run: add "
+                "--draft-compare, or remove it"
+            )
         judged = {hashlib.sha256(path.read_bytes()).hexdigest() for path in self.settings.forests}
         unmatched = [waiver for waiver in policy.waivers if waiver.artifact_sha256 not in judged]
         if unmatched:
@@ -135,6 +164,11 @@ class GateSession:
         if not given:
             return self.policy.adversaries
         return tuple(dict.fromkeys((*self.policy.adversaries, *given) if self.policy.explicit else given))
+
+    @staticmethod
+    def floor(adversary: str) -> str | None:
+        """Return the adversary without the side knowledge, whose crossing is this one's too; None for no such."""
+        return Adversary.parse(adversary).floor
 
     def planned(self) -> tuple[Planned, ...]:
         """Return every check of the models' own items."""
@@ -173,6 +207,7 @@ class GateSession:
             attack=attack,
             slices=self.policy.slices,
             by_class=self.policy.by_class,
+            domain_sha256=self.policy.domain_sha256,
         )
 
     def examine(self, case: Case, data: object = None) -> tuple[Examination, Reconstruction | None]:

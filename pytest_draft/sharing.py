@@ -22,10 +22,10 @@ from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.evaluate.baselines import Baseline
 from pytest_draft.evaluate.contents import Copy, Rarest, StoredFacts, Vector
 from pytest_draft.evaluate.entropy import Between, Entropy, RowGroup
-from pytest_draft.evaluate.findings import Findings, Part, Raw, Told, Values
+from pytest_draft.evaluate.findings import Findings, Labelled, Part, Raw, Told, Values
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.evaluate.individuals import Individuals
-from pytest_draft.evaluate.numeric import Closeness, Numeric
+from pytest_draft.evaluate.numeric import Closeness, Exact, Numeric
 from pytest_draft.evaluate.significance import Significance
 from pytest_draft.evaluate.slices import Measured, SliceBaseline, SliceFigures
 from pytest_draft.evaluate.structure import StructureFacts
@@ -159,14 +159,25 @@ def _findings(content: dict[str, Any]) -> Findings:
         for name in ("attack", "random", "median"):
             numeric[name] = Closeness(**numeric[name])
         content["numeric"] = Numeric(**numeric | {"median_guess": Baseline(**numeric["median_guess"])})
-    for name in ("seen", "told", "mostly_determined"):
-        if (part := content[name]) is not None:
-            part["error"], part["split_half"] = Distance(**part["error"]), Baseline(**part["split_half"])
-            content[name] = Part(**part)
+    for name in ("seen", "told", "mostly_determined", "fully_determined"):
+        if content[name] is not None:
+            content[name] = _part(content[name])
+    content["rescaled"] = tuple(map(_part, content["rescaled"]))
+    if (labelled := content["labelled"]) is not None:
+        measured = {"error": Distance(**labelled["error"]), "split_half": Baseline(**labelled["split_half"])}
+        content["labelled"] = Labelled(**labelled | measured)
     content["slices"] = tuple(map(_slice, content["slices"]))
     if (raw := content["raw"]) is not None:
         content["raw"] = Raw(raw["columns"], Distance(**raw["error"]))
     return Findings(**_tupled(content))
+
+
+def _part(content: dict[str, Any]) -> Part:
+    """Return the figures on a part that JSON holds."""
+    content["error"], content["split_half"] = Distance(**content["error"]), Baseline(**content["split_half"])
+    if content["exact"] is not None:
+        content["exact"] = Exact(**content["exact"])
+    return Part(**content)
 
 
 def _slice(content: dict[str, Any]) -> SliceFigures:

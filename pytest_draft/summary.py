@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_draft.errors import one_line
+from pytest_draft.report import wording
 from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.document import document, merged
 from pytest_draft.session import GateSession
@@ -105,6 +106,7 @@ class Summary:
                 *_of_numbers(result),
                 *_of_proofs(result),
                 *_of_values(result),
+                *_of_whole_rows(result),
                 *_of_sizes(result),
                 *_of_holdout(result),
                 *_of_entropy(result),
@@ -167,8 +169,15 @@ def _row(result: dict[str, Any]) -> tuple[str, ...]:
         of("singled_out_rows", "unique_rows"),
         _certain(metrics),
         f"{result['seconds']:.1f} s" + " (cached)" * result["cached"],
-        result["verdict"].upper() if result["verdict"] != "passed" else "passed",
+        _verdict(result),
     )
+
+
+def _verdict(result: dict[str, Any]) -> str:
+    """Return a verdict in one or two words; nothing has passed where a policy only warns, and of each of its checks."""
+    if result["verdict"] != "passed":
+        return str(result["verdict"]).upper()
+    return "passed" if any(check["result"] == "passed" for check in result["checks"]) else "not stopped"
 
 
 def _number(value: float | None) -> str:
@@ -195,16 +204,31 @@ def _of_values(result: dict[str, Any]) -> list[str]:
     metrics = result["metrics"]
     if not metrics["free_values"]:
         return []
+    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
+    if not metrics["determined_values"]:
+        return [f"{name}: the forest determines no value: the error of {_error(result)} is that of guesses"]
     parts = []
-    for name, kind in (
+    for which, kind in (
         ("determined", "that the forest determines"),
         ("free", "that it leaves open, which are guessed"),
     ):
-        number = metrics[f"{name}_values"]
-        share = number / (metrics["determined_values"] + metrics["free_values"])
-        parts.append(f"{_number(metrics[f'{name}_error'])} on the {share:.0%} of values {kind}")
-    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
+        share = metrics[f"{which}_values"] / (metrics["determined_values"] + metrics["free_values"])
+        parts.append(f"{_number(metrics[f'{which}_error'])} on the {_part(share)} of values {kind}")
     return [f"{name}: the error is {' and '.join(parts)}"]
+
+
+def _part(share: float) -> str:
+    """Return a share of more than none and less than all so that neither is what it is rounded to."""
+    if 0 < share < 1 and round(share, 2) in (0, 1):
+        return "less than 1%" if share < 0.5 else "more than 99%"
+    return f"{share:.0%}"
+
+
+def _of_whole_rows(result: dict[str, Any]) -> list[str]:
+    """Return one line of rows that are known to be rebuilt, and of rows with their labels."""
+    parts = wording.of_whole_rows(result["metrics"])
+    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
+    return [f"{name}: {'; '.join(parts)}"] if parts else []
 
 
 def _of_raw_columns(result: dict[str, Any]) -> list[str]:
@@ -229,7 +253,12 @@ def _of_numbers(result: dict[str, Any]) -> list[str]:
         told = [_share(figures[name]) for figures in (found["attack"], *guesses)]
         return told[0] + beside(*told[1:])
 
-    close = f"{shares('close_values')} of the numeric values to within {found['tolerance']:.0%} of the range"
+    near = f"{found['tolerance']:.0%} of the range without far-out ones"
+    close = f"{shares('close_values')} of the numeric values to within {near}"
+    metrics = result["metrics"]
+    if metrics["rank_split_half_error"] is not None:
+        by_rank, others = _error(result, "rank_error"), _number(metrics["rank_split_half_error"])
+        error += f", by rank {by_rank} (other people's rows {others})"
     order = ", row by row in the order that the attack knows" if found["in_order"] else ""
     name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
     return [f"{name}: {error}; {close}, {_share(found['attack']['exact_values'])} exactly{order}"]
@@ -306,14 +335,17 @@ def _sentences(result: dict[str, Any]) -> list[str]:
         if (waiver := check["waiver"]) is not None:
             waived = f" (waived until {waiver['expires']} by {one_line(waiver['owner'])}: {one_line(waiver['reason'])})"
         outcome = f"{check['rule']}[{result['adversary']}] {check['result']}{waived}"
-        text = f"{name}: {warning}{outcome}: {check['sentence']}"
-        if check["result"] == "failed" or (
-            check["result"] == "inconclusive" and check["sentence"] != "; ".join(result["reasons"])
-        ):
-            lines.append(text)
+        told = ("; ".join(result["reasons"]), *result["reasons"])
+        same = check["result"] == "inconclusive" and check["sentence"] in told
+        if check["result"] != "passed" and not same:
+            lines.append(f"{name}: {warning}{outcome}: {check['sentence']}")
+        elif same and (warning or waived):  # what is said once for all the rest is about checks that count
+            lines.append(f"{name}: {warning}{outcome}, for the reason that follows")
     if result["reasons"]:
         lines.append(f"{name}: inconclusive: {'; '.join(result['reasons'])}")
     lines += [f"{name}: note: {note}" for note in result["notes"]]
+    if (unread := wording.not_read(result)) is not None:
+        lines.append(f"{name}: {unread}")
     return list(dict.fromkeys(lines))
 
 

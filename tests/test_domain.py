@@ -37,8 +37,9 @@ def inferred(columns, *rows):
 # Inference
 
 
-def test_a_constant_zero_or_one_stays_binary():
-    assert inferred(["none", "all"], [0, 1], [0, 1]) == {"none": ("binary", (0,)), "all": ("binary", (1,))}
+def test_a_constant_zero_or_one_has_one_value_as_any_other_constant():
+    domain = infer(["none", "all"], np.array([[0.0, 1], [0, 1]]))
+    assert [(one.kind, one.low, one.n_values) for one in domain.attributes] == [("ordinal", 0, 1), ("ordinal", 1, 1)]
 
 
 def test_a_column_that_is_constant_at_another_whole_number_is_ordinal_with_one_value():
@@ -52,19 +53,22 @@ def test_columns_with_a_prefix_and_exactly_one_one_in_each_row_are_a_one_hot_gro
     assert inferred(names, [1, 0, 0], [0, 0, 1], [0, 1, 0]) == {"race": ("one-hot", (0, 1, 2))}
 
 
-@pytest.mark.parametrize("rows", [([1, 0], [0, 0]), ([1, 0], [1, 1]), ([0, 0], [0, 0])])
+@pytest.mark.parametrize("rows", [([1, 0], [0, 1], [0, 0]), ([1, 0], [0, 1], [1, 1]), ([0, 0], [1, 1])])
 def test_a_prefix_without_exactly_one_one_in_each_row_is_no_group(rows):
     assert inferred(["x_a", "x_b"], *rows) == {"x_a": ("binary", (0,)), "x_b": ("binary", (1,))}
 
 
 @pytest.mark.parametrize("names", [("male", "female"), ("_a", "_b"), ("a_", "a_"), ("x1", "x2")])
-def test_exactly_one_one_without_a_prefix_is_no_group(names):
+def test_exactly_one_one_in_few_rows_is_no_group_without_a_prefix(names):
     domain = infer(names, np.array([[1.0, 0], [0, 1]]))
     assert [attribute.kind for attribute in domain.attributes] == ["binary", "binary"]
 
 
-def test_a_one_hot_group_with_a_value_that_no_row_has_is_whole():
-    assert inferred(["x_a", "x_b", "x_c"], [1, 0, 0], [0, 1, 0]) == {"x": ("one-hot", (0, 1, 2))}
+def test_a_value_that_no_row_has_is_in_no_one_hot_group():
+    assert inferred(["x_a", "x_b", "x_c"], [1, 0, 0], [0, 1, 0]) == {
+        "x": ("one-hot", (0, 1)),
+        "x_c": ("ordinal", (2,)),
+    }
 
 
 def test_the_shortest_prefix_that_holds_makes_the_group():
@@ -90,7 +94,7 @@ def test_other_kinds_with_the_prefix_do_not_break_a_group():
 def test_whole_numbers_are_ordinal_up_to_the_limit_and_numeric_above():
     low = -5
     for n_values, kind in ((MAX_ORDINAL_VALUES, "ordinal"), (MAX_ORDINAL_VALUES + 1, "numeric")):
-        (attribute,) = infer(["age"], np.array([[low], [low + n_values - 1.0]])).attributes
+        (attribute,) = infer(["age"], np.array([[low], [low + 1.0], [low + n_values - 1.0]])).attributes
         assert (attribute.kind, attribute.low, attribute.high) == (kind, low, low + n_values - 1)
 
 
@@ -109,10 +113,10 @@ def test_infinite_values_are_refused_and_the_column_is_named(value):
     ("present", "kind", "low", "high"),
     [
         ([0.0, 1.0], "binary", 0, 1),
-        ([0.0, 0.0], "binary", 0, 1),
-        ([3.0, 7.0], "ordinal", 3.0, 7.0),
+        ([0.0, 0.0], "ordinal", 0, 0),
+        ([3.0, 4.0, 5.0], "ordinal", 3.0, 5.0),
         ([0.5, 0.5], "ordinal", 0.5, 0.5),
-        ([0.5, 7.0], "numeric", 0.5, 7),
+        ([0.5, 7.0, 8.0], "numeric", 0.5, 8),
         ([], "ordinal", 0, 0),
     ],
     ids=str,
@@ -126,13 +130,92 @@ def test_missing_values_are_told_and_the_others_make_the_attribute(present, kind
         assert infer(["a"], column[1:]).attributes == (Attribute("a", kind, (0,), low, high),)
 
 
+@pytest.mark.parametrize(
+    ("values", "book"),
+    [
+        ([9, 12, 14, 16, 17, 20], (9, 12, 14, 16, 17, 20)),
+        ([0.5, 1.25, 7.0], (0.5, 1.25, 7.0)),
+        ([0, 30], (0, 30)),
+        ([-100, 0, 100_000], (-100, 0, 100_000)),
+    ],
+)
+def test_a_column_of_few_values_has_a_code_book_of_those_that_occur(values, book):
+    column = np.repeat(np.array(values, dtype=float), 3)[:, None]
+    (attribute,) = infer(["code"], column).attributes
+    assert (attribute.kind, attribute.values, attribute.n_values) == ("ordinal", book, len(book))
+    index = attribute.index(column.astype(np.float32))
+    assert np.array_equal(attribute.encoded(index), column.astype(np.float32))
+    assert not attribute.outside(column).any()
+    between = (np.array(book[:-1]) + np.array(book[1:])) / 2
+    assert attribute.outside(between[:, None]).all()
+
+
+def test_as_many_different_values_as_rows_are_no_code_book():
+    (attribute,) = infer(["income"], np.arange(20.0)[:, None] * 1_000 + 0.5).attributes
+    assert (attribute.kind, attribute.values) == ("numeric", None)
+
+
+@pytest.mark.parametrize(
+    ("values", "low", "high", "problem"),
+    [
+        ((1.0, 1.0), 1.0, 1.0, "ascending"),
+        ((2.0, 1.0), 2.0, 1.0, "in order"),
+        ((1.0, 2.0), 1.0, 3.0, "begin and end"),
+        ((1.0, 1.0 + 1e-9), 1.0, 1.0 + 1e-9, "float32"),
+        ((), 0.0, 1.0, "finite"),
+    ],
+)
+def test_a_code_book_that_trees_cannot_have_seen_is_refused(values, low, high, problem):
+    with pytest.raises(DataError, match=problem):
+        Attribute("a", "ordinal", (0,), low, high, values=values)
+
+
+def one_hot(levels, n_levels, rng, n_rows):
+    return np.eye(n_levels)[rng.choice(levels, n_rows)]
+
+
+@pytest.mark.parametrize("n_levels", [2, 3, 5])
+def test_exclusive_columns_of_any_names_are_an_inferred_group(n_levels):
+    rng = np.random.default_rng(n_levels)
+    rows = np.hstack([rng.integers(0, 2, size=(100, 4)), one_hot(n_levels, n_levels, rng, 100)])
+    domain = infer([f"c{i}" for i in range(4 + n_levels)], rows)
+    (group,) = (attribute for attribute in domain.attributes if attribute.kind == "one-hot")
+    assert group.columns == tuple(range(4, 4 + n_levels))
+    assert "inferred" in group.name
+    assert not group.dropped
+    assert any("inferred" in line for line in domain.granted)
+
+
+def test_a_group_of_which_the_first_level_was_dropped_is_found_and_has_one_more_value():
+    rng = np.random.default_rng(3)
+    rows = np.hstack([rng.integers(0, 2, size=(150, 3)), one_hot(4, 4, rng, 150)[:, 1:]])
+    domain = infer(list("abcdef"), rows)
+    (group,) = (attribute for attribute in domain.attributes if attribute.kind == "one-hot")
+    assert (group.columns, group.dropped, group.n_values) == ((3, 4, 5), True, 4)
+    assert np.array_equal(domain.encoded(domain.indices(rows.astype(np.float32))), rows)
+    assert domain.outside(rows) == {}
+    both = rows.copy()
+    both[0, 3:] = 1
+    assert domain.outside(both) == {group.name: 1}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_columns_that_are_exclusive_by_chance_are_no_group(seed):
+    rng = np.random.default_rng(seed)
+    rows = (rng.random((100, 12)) < rng.uniform(0.02, 0.3, 12)).astype(float)
+    assert {attribute.kind for attribute in infer([f"c{i}" for i in range(12)], rows).attributes} <= {
+        "binary",
+        "ordinal",
+    }
+
+
 def test_a_column_with_missing_values_is_in_no_one_hot_group():
-    domain = infer(["x_a", "x_b", "x_c"], np.array([[1, 0, np.nan], [0, 1, 0]]))
+    domain = infer(["x_a", "x_b", "x_c"], np.array([[1, 0, np.nan], [0, 1, 0], [0, 1, 1]]))
     assert [(attribute.kind, attribute.missing) for attribute in domain.attributes] == [
         ("one-hot", False),
         ("binary", True),
     ]
-    domain = infer(["x_a", "x_b"], np.array([[1, np.nan], [0, 1]]))
+    domain = infer(["x_a", "x_b"], np.array([[1, np.nan], [0, 1], [1, 0]]))
     assert [(attribute.kind, attribute.missing) for attribute in domain.attributes] == [
         ("binary", False),
         ("binary", True),

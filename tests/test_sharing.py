@@ -13,10 +13,10 @@ from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.evaluate.baselines import Baseline
 from pytest_draft.evaluate.contents import Copy, Rarest, StoredFacts, Vector
 from pytest_draft.evaluate.entropy import Between
-from pytest_draft.evaluate.findings import Findings, Part, Raw, Told, Values
+from pytest_draft.evaluate.findings import Findings, Labelled, Part, Raw, Told, Values
 from pytest_draft.evaluate.identity import Identity
 from pytest_draft.evaluate.individuals import Individuals
-from pytest_draft.evaluate.numeric import Closeness, Numeric
+from pytest_draft.evaluate.numeric import Closeness, Exact, Numeric
 from pytest_draft.evaluate.significance import Significance
 from pytest_draft.evaluate.slices import Measured, Slice, SliceBaseline, SliceFigures
 from pytest_draft.evaluate.structure import StructureFacts
@@ -142,6 +142,27 @@ EXAMINATIONS = {
                 ),
                 SliceFigures("no time", 20, Measured(22, Distance(0.0, 1.0, None), 5, 0.2, None, 2, 9)),
             ),
+        ),
+    ),
+    "other scales": replace(
+        WHOLE,
+        findings=replace(
+            FINDINGS,
+            rescaled=(
+                replace(PART, numeric=True, scale="inner range"),
+                replace(PART, numeric=True, scale="rank", exact=Exact(400, 0.5, 0.125)),
+            ),
+        ),
+    ),
+    "whole rows": replace(
+        WHOLE,
+        findings=replace(
+            FINDINGS,
+            fully_determined=PART,
+            fully_determined_rows=31,
+            certain_unique_rows=3,
+            most_certain_unique_rows=5,
+            labelled=Labelled(40, Distance(0.1, 0.2, None), 7, 9, Baseline(0.2, 4.0, 20, 10), 12, 8, True),
         ),
     ),
     "told and determined": replace(WHOLE, findings=replace(FINDINGS, told=PART, mostly_determined=PART)),

@@ -11,12 +11,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from pytest_draft.artifact.arrays import fill_array
-from pytest_draft.artifact.records import AnyArray, Array, Items, Mapping, Record
+from pytest_draft.artifact.records import AnyArray, Array, Global, Items, Mapping, Record
 from pytest_draft.errors import CorruptArtifactError
 
 SMALL = 32
@@ -36,7 +36,16 @@ _GENERATORS = ("numpy.random",)
 _MASKED = ("numpy.ma.core", "_mareconstruct")
 _ARROW = ("pyarrow.lib", "_restore_array")
 _ARROW_OFFSETS = {"string": "<i4", "large_string": "<i8"}
-_NOT_OF_ROWS = frozenset(("feature_names_in_", "estimator_params"))
+_NAMES = "feature_names_in_"
+_PARAMETERS = "estimator_params"
+_PLAIN = frozenset(
+    ("_sklearn_version", "class_weight", "func", "max_samples", "monotonic_cst", "random_state", "warm_start")
+)
+"""Attributes of which a reader takes plain values only: anything else in them is passed over, and so is listed."""
+
+_LONGEST_PATH = 400
+_WORDS = 624  # of the longest state of a generator
+_MOST_IN_GENERATOR = 64
 _SIZES = frozenset(("n_features_in_", "n_features_", "_n_features_out", "n_outputs_", "n_classes_", "n_components_"))
 """Attributes that say why an array is as long as it is."""
 
@@ -57,13 +66,21 @@ class Stored:
         Whether it is a list or a tuple of at most `SMALL` Python values.
     categories : bool
         Whether it is what an encoder knows of one column.
+    joined : {None, "C", "F"}
+        Where it is what all arrays of a list hold, one after the other: in which order each is read.
     """
 
     path: str
     shape: tuple[int, ...]
     few: bool = False
     categories: bool = False
+    joined: Literal["C", "F"] | None = None
     _held: AnyArray | Sequence[object] | Record = field(default=(), repr=False)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether most of its values are not written in the file."""
+        return isinstance(self._held, Record)
 
     def values(self) -> AnyArray:
         """Return the values: numbers or texts as they are stored, else objects (atoms only).
@@ -77,8 +94,16 @@ class Stored:
             return _written_out(self._held, self.shape)
         if isinstance(self._held, np.ndarray):
             return self._held
+        if all(isinstance(part, Array) for part in self._held):
+            arrays = [part.data for part in self._held if isinstance(part, Array) and part.data is not None]
+            if math.prod(self.shape) <= _MOST_CELLS and {array.dtype.kind for array in arrays} <= set("biuf"):
+                return np.concatenate([array.ravel(self.joined or "C") for array in arrays]).reshape(self.shape)
         if math.prod(self.shape) > _MOST_OBJECTS:
             raise ValueError("a list that refers to the same values again and again")
+        if self.joined:
+            flat = np.empty(self.shape, dtype=object)
+            flat[:] = [atom for part in self._held for atom in ([part] if _is_atom(part) else _atoms_in(part))]
+            return flat
         atoms = self._held if len(self.shape) == 1 else [atom for row in self._held for atom in _atoms_in(row)]
         result = np.empty(len(atoms), dtype=object)
         result[:] = atoms
@@ -134,15 +159,15 @@ class _Walk:
         self.opaque: list[str] = []
 
     def run(self, root: object) -> None:
-        seen: set[int] = set()
+        seen: dict[int, object] = {}  # kept, so that an id stays its own: what is made on the way would be freed
         ahead: list[tuple[str, object]] = [("", root)]
         while ahead:
             path, value = ahead.pop()
             if isinstance(value, (Record, Mapping, Items, Array, list, tuple)):
                 if id(value) in seen:
                     continue
-                seen.add(id(value))
-            ahead += reversed(list(self._inside(path, value)))
+                seen[id(value)] = value
+            ahead += reversed([(shortened(inside), part) for inside, part in self._inside(path, value)])
 
     def _inside(self, path: str, value: object) -> Iterator[tuple[str, object]]:
         """Note a value, and return what is to be visited in it."""
@@ -161,7 +186,7 @@ class _Walk:
             self.opaque.append(path)
 
     def _record(self, path: str, record: Record) -> Iterator[tuple[str, object]]:
-        if record.cls.module.startswith(_GENERATORS):
+        if record.cls.module.startswith(_GENERATORS) and _is_generator(record):
             return
         attributes = record.state.pairs if isinstance(record.state, Mapping) else []
         named = {name: value for name, value in attributes if type(name) is str}
@@ -193,9 +218,10 @@ class _Walk:
         for name, value in attributes:
             if type(name) is not str:
                 yield f"{path}(state)", value
-            elif not (name in _NOT_OF_ROWS or (record.cls.key == _TREE and name in _NODES)):
+            elif not (_holds_names(record, name, value) or (record.cls.key == _TREE and name in _NODES)):
                 inside = f"{path}.{name}" if path else name
-                if (id(record), name) not in self._understood or name in BY_ROW:
+                told = name in BY_ROW or (name in _PLAIN and not _is_plain(value))
+                if told or (id(record), name) not in self._understood:
                     yield inside, value
                 else:
                     yield from _objects_in(inside, value)
@@ -222,8 +248,21 @@ class _Walk:
             self._add(path, (len(items), *widths), items)
             if all(_is_atom(part) for item in items for part in _parts_of(item)):
                 return
+        if len(items) > 1:
+            self._join(path, items, cut_evenly=len(widths) == 1)
         for index, item in enumerate(items):
             yield f"{path}[{index}]", item
+
+    def _join(self, path: str, items: Sequence[object], *, cut_evenly: bool) -> None:
+        """Note what lists and arrays hold together: a table can be cut anywhere, and its pieces turned round."""
+        total = sum(1 if _is_atom(item) else self._width(item, _DEEPEST) for item in items)
+        whole = all(_is_atom(item) or self._width(item, _DEEPEST) for item in items)
+        if not whole or any(type(item) is str for item in items):
+            return
+        if not cut_evenly:
+            self.arrays.append(Stored(path, (total,), joined="C", _held=items))
+        if all(isinstance(item, Array) and len(item.shape) > 1 for item in items):
+            self.arrays.append(Stored(path, (total,), joined="F", _held=items))
 
     def _width(self, item: object, depth: int) -> int:
         """Return how many atoms a row of a nested list holds, also in lists and arrays in it; 0 where it is none."""
@@ -239,7 +278,7 @@ class _Walk:
             self.opaque.append(path)
         name = path.rpartition(".")[2]
         categories = name.startswith("categories_[") or name == "classes_"
-        self.arrays.append(Stored(path, shape, few, categories, held))
+        self.arrays.append(Stored(path, shape, few, categories, _held=held))
 
 
 def _objects_in(path: str, value: object) -> Iterator[tuple[str, object]]:
@@ -254,6 +293,49 @@ def _objects_in(path: str, value: object) -> Iterator[tuple[str, object]]:
                 yield from (
                     (f"{path}[{index}][{at}]", part) for at, part in enumerate(item) if isinstance(part, Record)
                 )
+
+
+def shortened(path: str) -> str:
+    """Return a path, cut where it is too long to be read: those of a deep nest would fill the memory."""
+    return path if len(path) <= _LONGEST_PATH else f"{path[:_LONGEST_PATH]}..."
+
+
+def _holds_names(record: Record, name: str, value: object) -> bool:
+    """Return whether an attribute holds names of columns or of parameters, as many as there must be."""
+    if name == _PARAMETERS:
+        return isinstance(value, (list, tuple)) and len(value) <= SMALL and all(type(item) is str for item in value)
+    if name != _NAMES or not isinstance(value, Array) or value.items is None:
+        return False
+    count = record.attributes().get("n_features_in_")
+    return value.shape == (count,) and all(type(item) is str for item in value.items)
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether a value is an atom, a name, an object, or a few atoms by atoms, such as a class weight."""
+    if isinstance(value, Mapping):
+        return len(value.pairs) <= SMALL and all(_is_atom(key) and _is_atom(item) for key, item in value.pairs)
+    return _is_atom(value) or isinstance(value, (Record, Global))
+
+
+def _is_generator(record: Record) -> bool:
+    """Return whether a record holds no more than the state of a generator of random numbers."""
+    ahead: list[object] = [record.args, record.state]
+    for _ in range(_MOST_IN_GENERATOR):
+        if not ahead:
+            return not (record.appended or record.set_items.pairs)
+        value = ahead.pop()
+        if isinstance(value, Record):
+            ahead += (value.args, value.state)
+        elif isinstance(value, Mapping):
+            ahead += (item for _, item in value.pairs)
+        elif isinstance(value, (list, tuple)) and len(value) <= _MOST_IN_GENERATOR:
+            ahead += (item for item in value if not _is_atom(item))
+        elif isinstance(value, Array):
+            if value.data is None or value.data.dtype.kind != "u" or value.data.size > _WORDS:
+                return False
+        elif not (_is_atom(value) or isinstance(value, Global)):
+            return False
+    return False
 
 
 def _is_atom(value: object) -> bool:

@@ -15,6 +15,7 @@ from pytest_draft.artifact.contents import NOTHING, Contents
 from pytest_draft.artifact.pipeline import Encoder
 from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.unjudged import ALONE, Unjudged
 from pytest_draft.artifact.weights import (
     WHOLE,
     balanced_weights,
@@ -198,9 +199,7 @@ class Forest:
         exact = self._totals(tree) / self.draw_weight[tree]
         counts = np.rint(exact)
         if (np.abs(exact - counts) > WHOLE).any():
-            raise NotCoveredError(
-                f"tree {tree}: its counts are not whole: it was trained with weights that are not in the file"
-            )
+            raise NotCoveredError(f"tree {tree}: its counts are not whole, as with weights that are not in the file")
         result: IntArray = counts.astype(np.int64)
         self._require_draws(tree, result)
         inner = nodes.left >= 0
@@ -335,7 +334,7 @@ class Forest:
         scaled = bool((rows != n_distinct).any() if self._once else (rows < n_distinct).any())
         if scaled or (drawn is not None and rows[0] != drawn):
             raise NotCoveredError(
-                f"tree {tree}: its counts are not its draws: it was trained with weights that are not in the file"
+                f"tree {tree}: its counts are not its draws, as with weights that are not in the file"
             )
 
 
@@ -363,6 +362,8 @@ class Artifact:
         what stands in it. None where that is known.
     contents : Contents
         All else that stands in the file.
+    unjudged : Unjudged
+        Its fitted trees that are not the model's.
     """
 
     path: str
@@ -374,6 +375,7 @@ class Artifact:
     encoder: Encoder | None = None
     not_covered: str | None = None
     contents: Contents = field(default=NOTHING, repr=False)
+    unjudged: Unjudged = ALONE
 
     @property
     def forest(self) -> Forest:

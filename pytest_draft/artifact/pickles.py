@@ -75,6 +75,7 @@ def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Ar
             found.encoder,
             not_covered,
             found.contents,
+            found.unjudged,
         )
 
 

@@ -6,7 +6,7 @@ opaque and is listed as not read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from pytest_draft.artifact.privacy import Mechanism, Privacy
 from pytest_draft.artifact.private import REPLAYED, WARM_START, of_labels, of_noisy_counts, with_counts
 from pytest_draft.artifact.records import AnyArray, Record
 from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.unjudged import ALONE, Unjudged, unjudged_trees
 from pytest_draft.artifact.validate import RawTree, Values, checked_tree
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
@@ -86,6 +87,7 @@ class View:
     encoder: Encoder | None = None
     not_covered: str | None = None
     contents: Contents = NOTHING
+    unjudged: Unjudged = ALONE
 
 
 def view(root: object, budget: Budget) -> View:
@@ -109,10 +111,11 @@ def view(root: object, budget: Budget) -> View:
         If the model contradicts itself.
     """
     if isinstance(root, Record) and root.cls.key in GREEDY:
-        found = Object(root)
-        return replace(view_of_rules(*greedy_rule_list(found)), contents=contents_of(root, found.asked))
+        rules = Object(root)
+        return _with_contents(view_of_rules(*greedy_rule_list(rules)), root, [root], [root], rules.asked)
     if is_corels(root):
-        return replace(view_of_rules(*stored_corels(root)), contents=contents_of(root))
+        lists = [root, *(root.attributes().values() if isinstance(root, Record) else ())]
+        return _with_contents(view_of_rules(*stored_corels(root)), root, [root], filter(is_corels, lists))
     transformers = EncoderReader(budget)
     estimator, wrappers = _unwrapped(root, transformers)
     key = estimator.record.cls.key
@@ -135,8 +138,22 @@ def view(root: object, budget: Budget) -> View:
         before = ", behind transformers that are not covered"
     inside = "".join(f", in {with_article(wrapper.kind)}" for wrapper in reversed(wrappers))
     not_read = tuple(sorted(one_line(path) for path in paths))
-    contents = contents_of(root, frozenset().union(*(part.asked for part in parts)))
-    return View(_holds(forest) + before + inside, forest, not_read, encoder, transformers.not_covered, contents)
+    found = View(_holds(forest) + before + inside, forest, not_read, encoder, transformers.not_covered)
+    records = [part.record for part in parts]
+    model = [estimator.record, *(part.record for part in reader.parts)]
+    return _with_contents(found, root, records, model, frozenset().union(*(part.asked for part in parts)))
+
+
+def _with_contents(
+    found: View,
+    root: object,
+    parts: Iterable[object],
+    model: Iterable[object],
+    understood: frozenset[tuple[int, str]] = frozenset(),
+) -> View:
+    """Return a view with all else that the file holds: its arrays, and the fitted trees that are not the model's."""
+    contents = contents_of(root, understood)
+    return replace(found, contents=contents, unjudged=unjudged_trees(root, parts, model, contents))
 
 
 def view_of_rules(rules: RuleList, not_read: Sequence[str]) -> View:

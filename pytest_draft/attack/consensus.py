@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 
 from pytest_draft.attack.problem import IntArray
 from pytest_draft.domain import Domain
-from pytest_draft.matching import encoded_weights, matched_distance
+from pytest_draft.matching import comparable, encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
 
 Rows = NDArray[np.float32]
@@ -44,8 +44,8 @@ def consensus(first: Rows, others: Sequence[Rows], group: IntArray, domain: Doma
     -------
     ndarray of float32, shape (n_rows, n_columns)
     """
-    weights = encoded_weights(domain).columns
-    farther = 1.0 + float(weights @ domain.ranges)  # than any two rows are
+    weights = encoded_weights(domain)
+    farther = 1.0 + float(weights.missing.sum())  # than any two rows are
     apart = (group[:, None] != group[None, :]) * farther
     cost = _SECONDS_PER_CUBE * len(first) ** 3
     matched = [first]
@@ -53,14 +53,16 @@ def consensus(first: Rows, others: Sequence[Rows], group: IntArray, domain: Doma
         if not timebox.allows(cost):
             break
         timebox.spend(cost)
-        distances = cdist(first * weights, other * weights, "cityblock") + apart
+        distances = cdist(*comparable(first, other, weights), "cityblock") + apart
         matched.append(other[linear_sum_assignment(distances)[1]])
     stack = np.stack(matched)
     result = np.empty_like(first)
     for attribute in domain.attributes:
         columns = list(attribute.columns)
         if attribute.kind == "one-hot":
-            result[:, columns] = attribute.encoded(stack[:, :, columns].sum(axis=0).argmax(axis=1))
+            value = np.stack([attribute.index(one) for one in stack[:, :, columns]])
+            votes = (value[:, :, None] == np.arange(attribute.n_values)).sum(axis=0)
+            result[:, columns] = attribute.encoded(votes.argmax(axis=1))
         else:
             middle = np.sort(stack[:, :, columns], axis=0)[len(stack) // 2]
             result[:, columns] = middle

@@ -12,10 +12,12 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse, stats
 
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.attack.gaps import Gap, gaps_of
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.matching import row_identities
@@ -427,13 +429,14 @@ def leaf_positions(tree: Tree, columns: NDArray[np.float32]) -> NDArray[np.int32
     return position[node].astype(np.int32)
 
 
-def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox) -> Problem:
+def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, thresholds: bool = True) -> Problem:
     """Enumerate the domain, reduce it tree by tree, and merge equal signatures into cells.
 
     A vector is possible for a row of group ``g`` and class ``c`` only if every tree that saw the row has at
-    least ``weight[t, g]`` draws of class ``c`` at the vector's leaf, after those of the known rows are taken off;
-    and only if it has the group's known values. Cells that differ in known attributes are kept apart, as if one
-    more tree told their values; so a cell fixes all that is known.
+    least ``weight[t, g]`` draws of class ``c`` at the vector's leaf, after those of the known rows are taken off,
+    and would not have split elsewhere with such a row (`pytest_draft.attack.gaps`); and only if it has the group's
+    known values. Cells that differ in known attributes are kept apart, as if one more tree told their values; so a
+    cell fixes all that is known. So are those that other trees exclude.
 
     Parameters
     ----------
@@ -443,6 +446,8 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox) -> P
         Without numeric attributes or missing values.
     groups : Groups
     timebox : TimeBox
+    thresholds : bool
+        Whether thresholds exclude vectors, too.
 
     Returns
     -------
@@ -462,18 +467,19 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox) -> P
         raise NotCoveredError(reason)
     leaf_counts, distinct, known = observations(forest, groups)
     survivors = _Survivors(domain, groups, n_classes)
+    gaps = gaps_of(forest, domain) if thresholds else (None,) * forest.n_trees
     most_unseen = forest.n_trees if groups.noise == "exact" else _most_unseen(leaf_counts, groups)
     for t, tree in enumerate(forest.trees):
         if timebox.over:
             raise OutOfTimeError
         if groups.noise == "exact":
-            survivors.pass_tree(tree, leaf_counts[t], groups.weight[t])
+            survivors.pass_tree(tree, leaf_counts[t], groups.weight[t], gaps[t])
         else:
-            survivors.pass_drawn_tree(tree, leaf_counts[t], most_unseen)
+            survivors.pass_drawn_tree(tree, leaf_counts[t], most_unseen, gaps[t])
     group, label, vector = survivors.candidates()
     if len(np.unique(group)) < groups.n_groups:
         raise InfeasibleError
-    cells, of_vector = _merge(domain, survivors.columns.T, survivors.leaves, survivors.combination)
+    cells, of_vector = _merge(domain, survivors.columns.T, survivors.leaves, survivors.told_apart())
     triples = np.unique(
         (group * n_classes + label) * cells.n_cells + of_vector[vector]
     )  # vectors of one cell are possible for the same groups and classes
@@ -616,14 +622,17 @@ class _Survivors:
         vectors, self.combination, of_group = _vectors(domain, groups.values, groups.n_groups)
         self.columns = np.ascontiguousarray(vectors.T)
         self.leaves: list[NDArray[np.int32]] = []
+        self.crossed: list[BoolArray] = []
         self.unseen = np.zeros((n_classes, len(vectors)), dtype=np.uint16)
         agree = np.stack([np.packbits(self.combination == known) for known in range(int(of_group.max()) + 1)])
         self.alive = np.repeat(agree[of_group][:, None], n_classes, axis=1)  # bits over vectors
 
-    def pass_tree(self, tree: Tree, counts: IntArray, weight: IntArray) -> None:
-        """Strike out what the tree's leaves exclude."""
+    def pass_tree(self, tree: Tree, counts: IntArray, weight: IntArray, gap: Gap | None) -> None:
+        """Strike out what the tree's leaves and thresholds exclude."""
         leaf = self._leaf(tree)
         here = counts[leaf].T
+        if gap is not None:
+            here = np.where(self._crossed(tree, gap), 0, here)
         for times in np.unique(weight[weight > 0]):
             enough = np.packbits(here >= times, axis=1)
             members = weight == times
@@ -633,12 +642,22 @@ class _Survivors:
                 self.alive[members] &= enough
         self._compact()
 
-    def pass_drawn_tree(self, tree: Tree, counts: IntArray, most_unseen: int) -> None:
+    def pass_drawn_tree(self, tree: Tree, counts: IntArray, most_unseen: int, gap: Gap | None) -> None:
         """Strike out what would have been missed by the draws of too many trees."""
         leaf = self._leaf(tree)
-        self.unseen += (counts[leaf] == 0).T
+        unseen = (counts[leaf] == 0).T
+        if gap is not None:
+            unseen = unseen | self._crossed(tree, gap)
+        self.unseen += unseen
         self.alive &= np.packbits(self.unseen <= most_unseen, axis=1)
         self._compact()
+
+    def _crossed(self, tree: Tree, gap: Gap) -> BoolArray:
+        """Return which vectors the tree's thresholds exclude, and keep that."""
+        crossed = gap.crossed(tree, self.columns)
+        if crossed.any() and not crossed.all():
+            self.crossed.append(crossed)
+        return crossed
 
     def _leaf(self, tree: Tree) -> NDArray[np.int32]:
         """Return the leaf of each vector, and keep it."""
@@ -660,13 +679,17 @@ class _Survivors:
             return
         self.columns = np.ascontiguousarray(self.columns[:, some])
         self.leaves = [leaf[some] for leaf in self.leaves]
+        self.crossed = [crossed[some] for crossed in self.crossed]
         self.combination = self.combination[some]
         self.unseen = self.unseen[:, some]
-        kept = np.empty((*self.alive.shape[:2], (int(some.sum()) + 7) // 8), dtype=np.uint8)
-        for g in range(len(self.alive)):  # group by group: the unpacked table would be eight times larger
-            bits = np.unpackbits(self.alive[g], axis=1, count=n_vectors)
-            kept[g] = np.packbits(bits[:, some], axis=1)
-        self.alive = kept
+        self.alive = _only_bits(self.alive, np.flatnonzero(some))
+
+    def told_apart(self) -> IntArray:
+        """Return a number for each vector: other ones where known values, or the trees that exclude it, are others."""
+        if not self.crossed:
+            return self.combination
+        marks = np.stack([self.combination.astype(np.int32), *(crossed.astype(np.int32) for crossed in self.crossed)])
+        return equal_columns(marks)[1]
 
     def candidates(self) -> tuple[IntArray, IntArray, IntArray]:
         """Return (group, label, vector) of all that is still possible."""
@@ -685,18 +708,35 @@ class _Survivors:
         return group, label, vector
 
 
+@njit(cache=True, nogil=True)
+def _only_bits(table: NDArray[np.uint8], kept: IntArray) -> NDArray[np.uint8]:
+    """Return some of the packed bits of the last axis; unpacked, the table would be eight times larger."""
+    result = np.zeros((*table.shape[:2], (len(kept) + 7) // 8), dtype=np.uint8)
+    byte, shift = (kept >> 3).astype(np.int32), (7 - (kept & 7)).astype(np.int32)
+    for g in range(table.shape[0]):
+        for c in range(table.shape[1]):
+            bits, packed = table[g, c], result[g, c]
+            for last in range(0, len(kept), 8):
+                eight = 0
+                for place in range(last, min(last + 8, len(kept))):
+                    eight |= ((bits[byte[place]] >> shift[place]) & 1) << (7 - (place - last))
+                packed[last >> 3] = eight
+    return result
+
+
 def _merge(
-    domain: Domain, vectors: NDArray[np.float32], leaves: list[NDArray[np.int32]], combination: IntArray
+    domain: Domain, vectors: NDArray[np.float32], leaves: list[NDArray[np.int32]], told_apart: IntArray
 ) -> tuple[Cells, IntArray]:
-    """Return the cells, and the cell of each vector; vectors with other known values are never in one cell."""
-    signature = np.stack([*leaves, combination.astype(np.int32)])
+    """Return the cells, and the cell of each vector; vectors with other numbers are never in one cell."""
+    signature = np.stack([*leaves, told_apart.astype(np.int32)])
     first, of_vector = equal_columns(signature)
     n_cells = len(first)
     values = []
     for attribute in domain.attributes:
         columns = vectors[:, list(attribute.columns)]
         if attribute.kind == "one-hot":
-            values.append(columns.astype(bool))
+            named = columns.astype(bool)
+            values.append(np.hstack([named, ~named.any(axis=1, keepdims=True)]) if attribute.dropped else named)
         else:
             # As encoded, so in float32: above 2**24 several whole numbers are one value to the forest.
             values.append(columns == attribute.encoded(np.arange(attribute.n_values)).ravel())

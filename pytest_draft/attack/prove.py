@@ -110,6 +110,24 @@ class Certificate:
         return True if self.guaranteed_overlap.exact else None
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Proof:
+    """A certificate, and which feature vectors it speaks of.
+
+    Attributes
+    ----------
+    certificate : Certificate
+    least, most : ndarray of int64, shape (n_cells,)
+        In cells that hold a single vector: how many rows are in every consistent dataset at least, proved, and at most,
+        attested; 0 in all others. What is least adds up to at least `Certificate.certain_vectors.lower`, what is most
+        to its upper bound.
+    """
+
+    certificate: Certificate
+    least: IntArray
+    most: IntArray
+
+
 def certify(
     problem: Problem,
     rows: IntArray,
@@ -118,6 +136,18 @@ def certify(
     parts: Sequence[Alternatives],
     search: Search,
 ) -> Certificate:
+    """Return the certificate of `prove`, which says what goes in."""
+    return prove(problem, rows, lower, upper, parts, search).certificate
+
+
+def prove(
+    problem: Problem,
+    rows: IntArray,
+    lower: IntArray,
+    upper: IntArray,
+    parts: Sequence[Alternatives],
+    search: Search,
+) -> Proof:
     """Prove what can be proved of a dataset inside the time box.
 
     Parameters
@@ -135,7 +165,7 @@ def certify(
 
     Returns
     -------
-    Certificate
+    Proof
 
     Raises
     ------
@@ -162,8 +192,10 @@ def certify(
         labelled.examine_together(search)
         vectors.examine_together(search)
     certain_rows = labelled.certain(np.repeat(single, n_classes))
+    least, most = vectors.each()
+    least = np.maximum(least, labelled.each()[0].reshape(n_cells, n_classes).sum(axis=1) * single)
     certain_vectors = vectors.certain().at_least(certain_rows.lower)
-    return Certificate(
+    certificate = Certificate(
         n_rows=int(rows.sum()),
         certain_cells=labelled.certain(),
         certain_rows=certain_rows,
@@ -171,6 +203,7 @@ def certify(
         certain_vectors=certain_vectors,
         guaranteed_vectors=vectors.overlap().at_least(certain_vectors.lower),
     )
+    return Proof(certificate, least, most)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -240,6 +273,10 @@ class _Ledger:
     def certain(self, counted: BoolArray | slice = slice(None)) -> Bounds:
         """Return the number of certain rows, of all kinds or of some."""
         return Bounds(int(self._least[counted].sum()), int(self._most[counted].sum()))
+
+    def each(self) -> tuple[IntArray, IntArray]:
+        """Return the bounds of the certain rows of each kind, two arrays of shape (n_kinds,)."""
+        return self._least.copy(), self._most.copy()
 
     def overlap(self) -> Bounds:
         """Return the guaranteed overlap."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+from pytest_draft.attack.choices import Choices
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
 from pytest_draft.attack.exact import Alternatives, Search, Solution, solve_exactly
 from pytest_draft.attack.filling import INDICATOR_ODDS, Filling
@@ -18,15 +19,18 @@ from pytest_draft.attack.integer import rounded
 from pytest_draft.attack.likeliest import find_likeliest, posterior_of
 from pytest_draft.attack.occupancy import Draws
 from pytest_draft.attack.problem import BoolArray, InfeasibleError, IntArray, OutOfTimeError, Problem
-from pytest_draft.attack.prove import Certificate, certify
+from pytest_draft.attack.prove import Certificate, prove
 from pytest_draft.attack.refit import Evidence
 from pytest_draft.timebox import TimeBox
 
 Status = Literal["unique", "consistent", "optimal", "likeliest", "not converged", "infeasible", "no solution"]
 
 _MOST_TRIES = 200
+_MOST_TRIED_ROWS = 500_000  # rows times trees: a few seconds for all single values that are tried
+_PATIENCE = 20
 _PROOF_EFFORT = 2.0
 _SAMPLES = 8
+_IMAGINED = 5
 _MOST_ASSIGNED = 6_000
 _MOST_REFITTED_ROWS = 20_000_000
 
@@ -70,6 +74,9 @@ class Reconstruction:
         Trees that grow again from the reconstruction; None where that was not tried.
     certificate : Certificate or None
         What is proved of it; None where it has a residual or the occurrences are unknown.
+    proved, provable : ndarray of float32, shape (n_proved, n_columns) and (n_provable, n_columns), or None
+        The feature vectors that `certificate` proves to be in every consistent dataset, as often as they are; and those
+        that no dataset is known to do without. None without a certificate.
     seen : ndarray of bool, shape (n_rows,), or None
         Rows that some tree has seen; of the others the file tells nothing. None stands for all.
     certain : ndarray of bool, shape (n_rows, n_attributes), or None
@@ -96,6 +103,8 @@ class Reconstruction:
     log_likelihood: float | None = None
     bound: float | None = None
     certificate: Certificate | None = None
+    proved: NDArray[np.float32] | None = None
+    provable: NDArray[np.float32] | None = None
     seen: BoolArray | None = None
     certain: BoolArray | None = None
     told_values: Mapping[int, NDArray[np.float64]] | None = None
@@ -106,7 +115,9 @@ class Reconstruction:
         return f"<Reconstruction: {self.status}, {n_rows} rows, residual {self.residual}>"
 
 
-def reconstruct(problem: Problem, search: Search, evidence: Evidence | None = None) -> Reconstruction:
+def reconstruct(
+    problem: Problem, search: Search, evidence: Evidence | None = None, choices: Choices | None = None
+) -> Reconstruction:
     """Rebuild the training data of a problem.
 
     Parameters
@@ -117,6 +128,8 @@ def reconstruct(problem: Problem, search: Search, evidence: Evidence | None = No
     evidence : callable or None
         Says how well a dataset explains what the counts don't tell; chooses among datasets that meet all
         counts.
+    choices : Choices or None
+        What the forest's nodes chose, which tells values that no test fixes.
 
     Returns
     -------
@@ -135,12 +148,10 @@ def reconstruct(problem: Problem, search: Search, evidence: Evidence | None = No
         return Reconstruction("no solution", None, None, None, None, ordered, None, statistics=figures)
     with search.clock("fill"):
         draft = _Draft.of(problem, solution.rows, _filling(problem, solution.expected))
-        rng = np.random.default_rng([search.seed, 3])
-        draft = replace(draft, rows=draft.filling.nearest_to_all(draft.cells, rng, search.timebox))
-    score = None
-    if evidence is not None and not solution.residual and not search.timebox.over:
-        with search.clock("refit"):
-            draft, score = _best_supported(draft, solution.parts, evidence, search.timebox)
+    asked = choices if not solution.residual and problem.groups.n_rows <= MOST_ROWS else None
+    if asked is not None and not asked.grown_out:
+        asked = None
+    draft, score = _filled_in(draft, solution, None if solution.residual else evidence, asked, search)
     told, guess = draft, draft.rows
     if solution.residual and ordered and len(guess) <= _MOST_ASSIGNED:
         with search.clock("agree"):
@@ -148,18 +159,26 @@ def reconstruct(problem: Problem, search: Search, evidence: Evidence | None = No
             guess = told.rows
     if solution.samples and score != len(problem.counts):  # else refitting has told which dataset it is
         with search.clock("agree"):
-            others = [_placed(problem, sample)[0] for sample in solution.samples]
+            rng = np.random.default_rng([search.seed, 7])
+            others = [
+                _Draft.of(problem, sample, draft.filling).drawn(asked, rng, search) for sample in solution.samples
+            ]
             together = _in_row_order(problem, problem.pool[np.repeat(np.arange(problem.n_candidates), draft.chosen)])
-            guess = _agreed(problem, draft.rows, draft.filling, others, together, search)
+            guess = _agreed(problem, draft.rows, others, together, search)
     free = ~problem.cells.determined[told.cells]
     seen = seen_rows(problem)
     known = problem.groups.values.attributes if problem.groups.values is not None else ()
     free[~seen] = [attribute.n_values > 1 and a not in known for a, attribute in enumerate(problem.domain.attributes)]
     cut_short = search.timebox.over
-    certificate = None
+    certificate = proved = provable = None
     if problem.complete and not solution.residual:
         box = replace(search, timebox=search.timebox.next(_PROOF_EFFORT))
-        certificate = certify(problem, draft.chosen, solution.lower, solution.upper, solution.parts, box)
+        proof = prove(problem, draft.chosen, solution.lower, solution.upper, solution.parts, box)
+        certificate = proof.certificate
+        proved, provable = (
+            draft.filling.likeliest(np.repeat(np.arange(problem.cells.n_cells), number))
+            for number in (proof.least, proof.most)
+        )
     unique = solution.unique or (certificate is not None and certificate.unique is True and not ordered)
     status: Status = "not converged" if solution.residual else "consistent"
     if unique and not free.any():
@@ -176,6 +195,8 @@ def reconstruct(problem: Problem, search: Search, evidence: Evidence | None = No
         reproduced_trees=score,
         cut_short=cut_short,
         certificate=certificate,
+        proved=proved,
+        provable=provable,
         seen=seen,
         statistics=figures,
     )
@@ -268,8 +289,9 @@ def _from_draws(problem: Problem, search: Search) -> Reconstruction:
         rng = np.random.default_rng([search.seed, 3])
         rows = guess = filling.nearest_to_all(cells, rng, search.timebox)
         if len(rows) <= MOST_ROWS and len(likely.samples):
-            others = [_in_row_order(problem, problem.cell[sample]) for sample in likely.samples]
-            guess = _agreed(problem, rows, filling, others, problem.groups.of_row, search)
+            rng = np.random.default_rng([search.seed, 7])
+            others = [filling.drawn(_in_row_order(problem, problem.cell[sample]), rng) for sample in likely.samples]
+            guess = _agreed(problem, rows, others, problem.groups.of_row, search)
     return Reconstruction(
         status="not converged" if likely.missing else "likeliest",
         rows=guess,
@@ -288,14 +310,11 @@ def _from_draws(problem: Problem, search: Search) -> Reconstruction:
 def _agreed(
     problem: Problem,
     rows: NDArray[np.float32],
-    filling: Filling,
-    others: Sequence[IntArray],
+    samples: Sequence[NDArray[np.float32]],
     together: IntArray,
     search: Search,
 ) -> NDArray[np.float32]:
-    """Return the guess with the least expected error: the rows, or their consensus with the cells of other datasets."""
-    rng = np.random.default_rng([search.seed, 7])
-    samples = [filling.drawn(cells, rng) for cells in others]
+    """Return the guess with the least expected error: the rows, or their consensus with other datasets."""
     agreed = consensus(rows, samples, together, problem.domain, search.timebox)
     return closest_to_all([rows, agreed], samples, problem.domain, search.timebox)
 
@@ -330,11 +349,28 @@ class _Draft:
         cells, labels = _placed(problem, chosen)
         return cls(problem, chosen, filling, cells, labels, filling.likeliest(cells))
 
+    def explaining(
+        self, choices: Choices, number: int, rng: np.random.Generator, timebox: TimeBox
+    ) -> tuple[NDArray[np.float32], ...]:
+        """Return ways to fill in the open values that explain what nodes chose, the likeliest first."""
+        likeliest, belief = self.filling.likeliest(self.cells), self.filling.belief
+        return choices.filled(self.cells, self.labels, likeliest, belief, number, rng, timebox)
+
+    def drawn(self, choices: Choices | None, rng: np.random.Generator, search: Search) -> NDArray[np.float32]:
+        """Return the rows with open values drawn."""
+        if choices is not None:
+            fills = self.explaining(choices, 1, rng, search.timebox)
+            if len(fills) > 1:
+                return fills[1]
+        return self.filling.drawn(self.cells, rng)
+
     def with_part(self, part: Alternatives, rows: IntArray) -> _Draft:
         """Return the dataset with one part of its candidates chosen otherwise."""
         chosen = self.chosen.copy()
         chosen[part.columns] = rows
-        return _Draft.of(self.problem, chosen, self.filling)
+        other = _Draft.of(self.problem, chosen, self.filling)
+        same = other.cells == self.cells  # keeps what its open values were filled with
+        return replace(other, rows=np.where(same[:, None], self.rows, other.rows))
 
     def with_value(self, row: int, attribute: int, value: int) -> _Draft:
         """Return the dataset with one open attribute of one row filled otherwise."""
@@ -344,8 +380,40 @@ class _Draft:
         return replace(self, rows=rows)
 
 
+def _filled_in(
+    draft: _Draft, solution: Solution, evidence: Evidence | None, choices: Choices | None, search: Search
+) -> tuple[_Draft, int | None]:
+    """Fill in what cells leave open, and say how many trees grow again; None where that is not tried.
+
+    The first guess is the simplest, in which a column that no tree tests is constant. Where many trees that were grown
+    out all grow again from it, it is confirmed, and nothing else is tried.
+    """
+    problem, score = draft.problem, None
+    if evidence is not None and choices is not None and choices.many_grown_out and not search.timebox.over:
+        with search.clock("refit"):
+            score = evidence(draft.rows, draft.labels)
+        if score == len(problem.counts):
+            return draft, score
+    with search.clock("fill"):
+        rng = np.random.default_rng([search.seed, 3])
+        fills = () if choices is None else draft.explaining(choices, _IMAGINED, rng, search.timebox)
+        if len(fills) > 1:
+            guess = closest_to_all(fills, fills[1:], problem.domain, search.timebox)
+        else:
+            guess = draft.filling.nearest_to_all(draft.cells, rng, search.timebox)
+    if evidence is not None and not search.timebox.over:
+        fills = (*fills, draft.rows)
+        with search.clock("refit"):
+            return _best_supported(replace(draft, rows=guess), fills, solution.parts, evidence, search.timebox)
+    return replace(draft, rows=guess), score
+
+
 def _best_supported(
-    draft: _Draft, parts: tuple[Alternatives, ...], evidence: Evidence, timebox: TimeBox
+    draft: _Draft,
+    fills: tuple[NDArray[np.float32], ...],
+    parts: tuple[Alternatives, ...],
+    evidence: Evidence,
+    timebox: TimeBox,
 ) -> tuple[_Draft, int]:
     """Choose, part by part and then value by value, what the evidence supports most."""
     score = evidence(draft.rows, draft.labels)
@@ -362,6 +430,11 @@ def _best_supported(
     def done() -> bool:
         return score == n_trees or left <= 0 or timebox.over
 
+    for fill in fills:
+        if done():
+            return draft, score
+        if (fill != draft.rows).any():
+            tried(replace(draft, rows=fill))
     for part in parts:
         for rows in part.rows[1:]:
             if done():
@@ -374,10 +447,13 @@ def _best_supported(
         for value in np.flatnonzero(cells.allowed[draft.cells[row], cells.offsets[a] : cells.offsets[a + 1]]).tolist()
     ]
     if len(openings) <= _MOST_TRIES:
+        left, waited = min(left, _MOST_TRIED_ROWS // (n_trees * len(draft.rows))), 0
         for row, a, value in openings:
-            if done():
+            if done() or waited >= _PATIENCE:
                 break
+            before = score
             tried(draft.with_value(row, a, value))
+            waited = 0 if score > before else waited + 1
     return draft, score
 
 

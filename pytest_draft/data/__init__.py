@@ -1,19 +1,24 @@
 """What the owner has: training data and domain files, read without letting a value of a row into any message."""
 
 from pytest_draft.data.decoding import RawColumns, domain_from, granted_by, raw_columns
-from pytest_draft.data.domain_file import read_domain
+from pytest_draft.data.domain_file import declared_domain, read_domain
 from pytest_draft.data.holdout import Holdout, holdout_of
+from pytest_draft.data.indicators import Indicators
+from pytest_draft.data.narrowing import narrowed
 from pytest_draft.data.tables import Table, read_table
 from pytest_draft.data.training import TrainingData, training_data
 
 __all__ = [
     "Holdout",
+    "Indicators",
     "RawColumns",
     "Table",
     "TrainingData",
+    "declared_domain",
     "domain_from",
     "granted_by",
     "holdout_of",
+    "narrowed",
     "raw_columns",
     "read_domain",
     "read_table",

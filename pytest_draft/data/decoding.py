@@ -27,6 +27,7 @@ from pytest_draft.artifact.pipeline import (
     Scale,
     Step,
 )
+from pytest_draft.data.indicators import Indicators
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.errors import one_line
 
@@ -145,6 +146,7 @@ class RawColumns:
 
     encoder: Encoder
     domain: Domain
+    indicators: Indicators
     _parts: tuple[_RawColumn, ...]
 
     def rows(self, encoded: Rows) -> Rows:
@@ -153,6 +155,7 @@ class RawColumns:
         Parameters
         ----------
         encoded : ndarray of float32, shape (n_rows, n_columns)
+            With indicators.
 
         Returns
         -------
@@ -164,7 +167,8 @@ class RawColumns:
                 blocks.append(encoded[:, [part.columns[0]]].astype(np.float64))
                 continue
             levels = np.arange(part.n_levels)
-            level = np.where((codes := self._codes(part, encoded)) < 0, part.categories.n_codes, codes)
+            codes = self._codes(part, self.indicators.written(encoded))
+            level = np.where(codes < 0, part.categories.n_codes, codes)
             blocks.append((level[:, None] == levels).astype(np.float64))
         return np.hstack(blocks).astype(np.float32)
 
@@ -188,6 +192,7 @@ class RawColumns:
         Parameters
         ----------
         encoded : ndarray of float32, shape (n_rows, n_columns)
+            As the forest sees them.
 
         Returns
         -------
@@ -227,7 +232,7 @@ class RawColumns:
         return _nearest(values[:, 0], np.append(first.numbers, first.unknown))
 
 
-def raw_columns(encoder: Encoder, domain: Domain) -> RawColumns:
+def raw_columns(encoder: Encoder, domain: Domain, indicators: Indicators | None = None) -> RawColumns:
     """Return the raw columns behind a forest's columns.
 
     Of a raw column that was encoded several times the one is taken that loses the least: numbers before categories,
@@ -238,6 +243,8 @@ def raw_columns(encoder: Encoder, domain: Domain) -> RawColumns:
     encoder : Encoder
     domain : Domain
         Of the forest's columns.
+    indicators : Indicators or None
+        Those among the columns; None where all are as they are written.
     """
     attribute_of = {index: attribute for attribute in domain.attributes for index in attribute.columns}
     parts: list[_RawColumn] = []
@@ -268,7 +275,9 @@ def raw_columns(encoder: Encoder, domain: Domain) -> RawColumns:
             attributes += [Attribute(names[column], "binary", (column,)) for column in columns]
     attributes.sort(key=lambda attribute: attribute.columns)
     source_text = "the raw columns behind the forest's columns"
-    return RawColumns(encoder, Domain(tuple(names), tuple(attributes), source_text), tuple(parts))
+    return RawColumns(
+        encoder, Domain(tuple(names), tuple(attributes), source_text), indicators or Indicators.none(), tuple(parts)
+    )
 
 
 def _coder(column: Column) -> OneHot | Ordinal | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import sys
@@ -42,6 +43,11 @@ def read_domain(path: str | os.PathLike[str], columns: Sequence[str]) -> Domain:
     DataError
         Where the file cannot be read, with the line; where a key or an attribute is wrong, with its name.
     """
+    return declared_domain(path, columns)[0]
+
+
+def declared_domain(path: str | os.PathLike[str], columns: Sequence[str]) -> tuple[Domain, str]:
+    """Return what `read_domain` does, and the SHA-256 of the bytes that were read."""
     source = os.fspath(path)
     where = one_line(source)
     text = content(source)
@@ -62,7 +68,7 @@ def read_domain(path: str | os.PathLike[str], columns: Sequence[str]) -> Domain:
             raise DataError(f"{where}: key 'others' must be \"binary\", or left out")
         attributes = {**attributes, **_binary_others(attributes, columns)}
     try:
-        return declared(columns, attributes, where)
+        return declared(columns, attributes, where), hashlib.sha256(text).hexdigest()
     except DataError as error:
         problem = str(error)
     raise DataError(problem if problem.startswith(where) else f"{where}: {problem}")

@@ -2,7 +2,8 @@
 
 The *random* baseline knows the domain only (DRAFT, ICML 2024, section 7.1). The *split-half* baseline is how close
 one random half of the training data lies to the other half: what somebody gets who has no access to these
-rows, but to as many others of the same population. It needs no holdout. The *median* baseline repeats one row that
+rows, but to as many others of the same population. It needs no holdout. Of some guesses only, it is how close as many
+others' rows lie that are most like these guesses (`likest_baseline`). The *median* baseline repeats one row that
 holds each column's true median: an attack that is no better knows columns, and nobody's row.
 
 All know what the adversary knows besides the file. Known attributes are right in every guess of each baseline; in
@@ -78,6 +79,8 @@ def random_baseline(
     seed: int,
     timebox: TimeBox,
     comparison: Comparison = MATCHED,
+    *,
+    draws: int | None = None,
 ) -> Baseline:
     """Return what guesses drawn uniformly from the domain get.
 
@@ -91,6 +94,8 @@ def random_baseline(
     timebox : TimeBox
         Fewer draws are made, and said so, when the time is out.
     comparison : Comparison
+    draws : int or None
+        None for `RANDOM_DRAWS`.
 
     Returns
     -------
@@ -100,7 +105,7 @@ def random_baseline(
     n_sampled = min(len(truth), SAMPLE_ROWS)
     errors: list[float] = []
     perfect: list[int] = []
-    for _ in range(RANDOM_DRAWS):
+    for _ in range(RANDOM_DRAWS if draws is None else draws):
         if timebox.over:
             break
         sample = sample_of(truth, rng)
@@ -140,7 +145,8 @@ def median_guess(truth: Rows, domain: Domain) -> Rows:
     for attribute in domain.attributes:
         if attribute.kind == "one-hot":
             columns = list(attribute.columns)
-            row[columns] = attribute.encoded(truth[:, columns].sum(axis=0, keepdims=True).argmax(axis=1))[0]
+            commonest = np.bincount(attribute.index(truth[:, columns])).argmax()
+            row[columns] = attribute.encoded(np.array([commonest]))[0]
     return row[None]
 
 
@@ -214,6 +220,8 @@ def split_half_baseline(
     timebox: TimeBox,
     unknown: IntArray | None = None,
     comparison: Comparison = MATCHED,
+    *,
+    draws: int | None = None,
 ) -> Baseline:
     """Return how close one random half of the training data lies to the other.
 
@@ -228,6 +236,8 @@ def split_half_baseline(
     unknown : ndarray of int64, shape (n_unknown,), or None
         Positions of the rows that are rebuilt; None for all.
     comparison : Comparison
+    draws : int or None
+        None for `SPLITS`, or `SPLITS_WHEN_LARGE`.
 
     Returns
     -------
@@ -238,8 +248,9 @@ def split_half_baseline(
     half = half_of(len(rows), len(unknown), weights, comparison)
     errors: list[float] = []
     perfect: list[int] = []
-    draws = halvings(rows, weights, seed, timebox, unknown, comparison, half)
-    for positions, _, guess in islice(draws, SPLITS if len(rows) <= SAMPLE_ROWS else SPLITS_WHEN_LARGE):
+    if draws is None:
+        draws = SPLITS if len(rows) <= SAMPLE_ROWS else SPLITS_WHEN_LARGE
+    for positions, _, guess in islice(halvings(rows, weights, seed, timebox, unknown, comparison, half), draws):
         distance = comparison.distance(rows[positions], guess, weights, timebox)
         if distance.exact is None:
             break
@@ -248,6 +259,61 @@ def split_half_baseline(
     if not errors:
         return Baseline(None, None, 0, half)
     return Baseline(float(np.mean(errors)), float(np.mean(perfect)) * len(unknown) / half, len(errors), half)
+
+
+def likest_baseline(
+    rows: Rows,
+    guesses: Rows,
+    weights: Weights,
+    seed: int,
+    timebox: TimeBox,
+    unknown: IntArray,
+) -> tuple[Baseline, float]:
+    """Return what other people's rows get that are most like some guesses, each matched to a row of its own.
+
+    The split-half baseline of guesses that are not of just anybody. Who guesses common rows meets many, and who guesses
+    rows of one kind is nearer to those of that kind: with or without the forest. So each half of the others is asked
+    for the rows that a matching assigns to the guesses, and these are matched into the other half. A guess that is some
+    person's own row has that person in one half or the other, never in both.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n_rows, n_columns)
+        All training rows.
+    guesses : ndarray of float32, shape (n_guesses, n_columns)
+        At most as many as rows are rebuilt. Of a smaller half, as many fewer of them are drawn.
+    weights : Weights
+        Columns that are not counted are known to the guesser.
+    seed : int
+    timebox : TimeBox
+    unknown : ndarray of int64, shape (n_unknown,)
+        Positions of the rows that are rebuilt.
+
+    Returns
+    -------
+    Baseline
+        Perfect rows are those of as many guesses. Nothing (`error` None) where the time was out.
+    float
+        The standard deviation of the error over draws.
+    """
+    half = half_of(len(rows), len(unknown), weights, MATCHED)
+    number = max(1, round(len(guesses) * half / len(unknown)))
+    rng = np.random.default_rng([seed, 45])
+    errors: list[float] = []
+    perfect: list[int] = []
+    draws = halvings(rows, weights, seed, timebox, unknown, MATCHED, half)
+    for one, _, others in islice(draws, SPLITS if len(rows) <= SAMPLE_ROWS else SPLITS_WHEN_LARGE):
+        drawn = guesses[np.sort(rng.choice(len(guesses), number, replace=False))]
+        likest = MATCHED.partners(others, drawn, weights, timebox)
+        partners = None if likest is None else MATCHED.partners(rows[one], others[likest], weights, timebox)
+        if likest is None or partners is None:
+            break
+        errors.append(float(paired_distance(rows[one][partners], others[likest], weights).lower))
+        perfect.append(len(MATCHED.met(rows[one], others[likest], weights, timebox).rows))
+    if not errors:
+        return Baseline(None, None, 0, number), 0.0
+    expected = float(np.mean(perfect)) * len(guesses) / number
+    return Baseline(float(np.mean(errors)), expected, len(errors), number), float(np.std(errors))
 
 
 def half_of(n_rows: int, n_unknown: int, weights: Weights, comparison: Comparison) -> int:

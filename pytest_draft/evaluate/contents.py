@@ -2,7 +2,8 @@
 
 No attack is needed for what is simply there. Values are compared as trees see them, in single precision, by 64-bit
 hashes. An array counts as a copy only where chance would hardly make it: two columns of zeros and ones are easily
-equal, two columns of birth dates are not.
+equal, two columns of birth dates are not. In which form a table is written makes no difference: turned round, row by
+row or column by column, in pieces, in half precision, with scaled columns, among other values.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from pytest_draft.data import Table, TrainingData
 from pytest_draft.data.files import IN_MEMORY, parsed, place_of
 from pytest_draft.data.known import finder
 from pytest_draft.errors import one_line
+from pytest_draft.evaluate.scaled import Scaled
 from pytest_draft.timebox import TimeBox
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
@@ -47,6 +49,13 @@ _MOST_LISTED = 100
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
 _MOST = 2.0**128
 _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+_BITS_IN_ORDER = 12.0
+"""The same for a column in the rows' order, such as one of 20 rows of zeros and ones, that is a file's only one."""
+
+_MOST_TIMES_AS_WIDE = 4
+"""An array of another form is cut into columns where it makes at most so many times as many as there are."""
+
+_SECONDS_PER_START = 1e-8  # measured: a row that may start at each value is hashed in 2 to 3 ns a column, in some forms
 _SECONDS_PER_VALUE = 1e-7  # measured: hashing, sorting and comparing numbers takes 0.05 to 0.1 us a value
 
 
@@ -67,10 +76,11 @@ class Copy:
     path : str
     shape : tuple of int
     rows : int
-        Training rows that stand in it as they are.
+        Training rows that stand in it, in any form or order: as they are, in half precision, or, where no column by
+        itself tells more, all of them with their columns' values in the same ranks.
     columns : int
-        Columns of it that are a training column: the same values in any order, or in the rows' order values that
-        are equal, or greater, where the column's are.
+        Columns of it that are a training column: the same values in any order, scaled ones, or in the rows' order
+        values that are equal, or greater, where the column's are.
     """
 
     path: str
@@ -153,6 +163,7 @@ def inspect_contents(artifact: Artifact, given: object, data: TrainingData | Non
         Where arrays in memory are no table.
     """
     contents, model = artifact.contents, artifact.model
+    n_arrays = sum(not stored.joined for stored in contents.arrays)
     columns = _raw_columns(given)
     n_rows = (
         len(data.rows) if data is not None else max((len(column) for column in columns.values()), default=0) or None
@@ -168,7 +179,7 @@ def inspect_contents(artifact: Artifact, given: object, data: TrainingData | Non
     if n_rows is not None and contents.arrays:
         copies, missed = _copies(contents, _Known(columns, data, model), timebox)
         doubts += missed
-    elif apart := sum(not stored.few for stored in contents.arrays):
+    elif apart := sum(not (stored.few or stored.joined) for stored in contents.arrays):
         doubts.append(
             f"{apart:,} array{'s' * (apart != 1)} in the file could not be compared with the training data, which are "
             "not known: add --draft-data"
@@ -177,7 +188,7 @@ def inspect_contents(artifact: Artifact, given: object, data: TrainingData | Non
     rarest, missed = _rarest(contents, columns, artifact.encoder, encoded_already=encoded_already)
     doubts += missed
     return StoredFacts(
-        arrays=len(contents.arrays),
+        arrays=n_arrays,
         n_rows=tuple(sorted(told)),
         by_row=by_row,
         perhaps_by_row=perhaps,
@@ -202,7 +213,7 @@ def _vectors(
     surely: list[Vector] = []
     perhaps: list[Vector] = []
     for stored in contents.arrays:
-        if not n_rows.intersection(stored.shape):
+        if stored.joined or not n_rows.intersection(stored.shape):
             continue
         vector = Vector(one_line(stored.path), stored.shape)
         name = stored.path.rpartition(".")[2]
@@ -276,30 +287,71 @@ def identities(values: AnyArray) -> Identities | None:
     return hashed
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class _Rows:
-    """The rows of one table, by hash.
+    """The rows of one table, by hash; what is not asked for is not made.
 
-    Attributes
+    Parameters
     ----------
-    hashes : ndarray of uint64, shape (n_distinct,)
-        Ascending.
-    times : ndarray of int64, shape (n_distinct,)
-    bits : ndarray of float64, shape (n_distinct,)
-        How little chance it takes that a row like it is in the table: minus log2 of the expected number of them, were
-        the columns independent; at least 0.
+    identified : sequence of ndarray of uint64
+        The identities of each column's values.
+    columns : sequence of ndarray
+        The values; empty where these rows are not to be looked for in other forms.
     """
 
-    hashes: Identities
-    times: NDArray[np.int64]
-    bits: NDArray[np.float64]
+    def __init__(self, identified: Sequence[Identities], columns: Sequence[AnyArray] = ()) -> None:
+        self._identified = identified
+        self._columns = columns
+        self._distinct = np.unique(_row_hashes(identified), return_index=True, return_counts=True)
+        self.width = len(identified)
 
-    def found_in(self, hashes: Identities) -> tuple[int, float]:
-        """Return how many rows stand among others, and how many bits that is beyond chance."""
+    @property
+    def hashes(self) -> Identities:
+        """The different ones, ascending."""
+        return self._distinct[0]
+
+    @cached_property
+    def bits(self) -> NDArray[np.float64]:
+        """How little chance it takes that a row like each is in the table.
+
+        Minus log2 of the expected number of them, were the columns independent; at least 0, and 0 for a row of one and
+        the same value.
+        """
+        n_rows = len(self._identified[0])
+        expected = np.full(n_rows, np.log2(n_rows))
+        same = np.full(n_rows, self.width > 1)
+        for column in self._identified:
+            _, which, times = np.unique(column, return_inverse=True, return_counts=True)
+            expected += np.log2(times / n_rows)[which]
+            same &= column == self._identified[0]
+        told: NDArray[np.float64] = np.where(same, 0.0, np.maximum(0.0, -expected))[self._distinct[1]]
+        return told
+
+    @cached_property
+    def halved(self) -> _Rows | None:
+        """The same rows in half precision; None where nothing changes by that."""
+        halves = [_halved(column) for column in self._columns]
+        same = all(map(_are_same, halves, self._columns))
+        return None if same else _Rows(_identified(halves))
+
+    @cached_property
+    def ranked(self) -> _Rows | None:
+        """The same rows as the ranks of their values in each column; None where one holds no numbers."""
+        ranks = _ranked(self._columns) if self._columns else None
+        return None if ranks is None else _Rows(ranks)
+
+    @cached_property
+    def spread(self) -> bytes:
+        """A digest of how often each value occurs in each column."""
+        return _spread(self._identified)
+
+    def found_in(self, hashes: Identities, tried: int | None = None) -> tuple[int, float]:
+        """Return how many rows stand among others, and how many bits that is beyond chance; so many were tried."""
         theirs, times = np.unique(hashes, return_counts=True)
         _, mine, at = np.intersect1d(self.hashes, theirs, assume_unique=True, return_indices=True)
-        common = np.minimum(self.times[mine], times[at])
-        found, tried = int(common.sum()), len(hashes)
+        if not len(mine):
+            return 0, 0.0
+        common = np.minimum(self._distinct[2][mine], times[at])
+        found, tried = int(common.sum()), len(hashes) if tried is None else tried
         chosen = (gammaln(tried + 1) - gammaln(found + 1) - gammaln(tried - found + 1)) / np.log(2)
         return found, float(self.bits[mine] @ common - chosen)
 
@@ -316,75 +368,138 @@ class _Known:
     """
 
     def __init__(self, columns: dict[object, AnyArray], data: TrainingData | None, model: Forest | RuleList) -> None:
-        hashed = {name: identities(column) for name, column in columns.items()}
-        self._raw = {name: column for name, column in hashed.items() if column is not None}
+        self._raw = {name: column for name, column in columns.items() if identities(column[:1]) is not None}
         self._all_raw = len(self._raw) == len(columns)
-        self._encoded = [] if data is None else [_of_numbers(column) for column in data.rows.T]
-        self._labels = [] if data is None else [_of_numbers(data.labels)]
+        self._encoded = [] if data is None else list(data.rows.T)
+        self._labels = [] if data is None else [data.labels]
         self._names = model.feature_names
-        self._values = [*columns.values(), *([] if data is None else [*data.rows.T, data.labels])]
+        self._values = [*columns.values(), *self._encoded, *self._labels]
         self.n_rows = len(self._values[0])
 
     @property
     def size(self) -> int:
         """Number of values."""
-        return self.n_rows * (len(self._raw) + 2 * len(self._values))
-
-    def can_be_of(self, shape: tuple[int, ...]) -> bool:
-        """Return whether an array of a shape can hold rows or columns."""
-        return self.n_rows in shape or not self.tables.keys().isdisjoint((shape[-1], shape[0]))
+        return 3 * self.n_rows * len(self._values)
 
     @cached_property
-    def tables(self) -> dict[int, list[_Rows]]:
-        """The tables that rows of a file can be of, by their number of columns."""
+    def widths(self) -> frozenset[int]:
+        """Numbers of columns that rows of a file can have."""
+        return frozenset(map(len, self._choices))
+
+    def can_hold(self, size: int) -> bool:
+        """Return whether an array of so many values can hold a row or a column."""
+        return size > 0 and size >= min((*self.widths, self.n_rows))
+
+    def most_in_a_run(self, told: Identities) -> int:
+        """Return how many values stand next to each other at most that the tables have as well."""
+        strange = np.flatnonzero(~pd.Series(told).isin(self._identities).to_numpy())
+        return int(np.diff(np.r_[-1, strange, len(told)]).max()) - 1
+
+    @cached_property
+    def _identities(self) -> Identities:
+        """The identities of all values, also in half precision."""
+        columns = (*self._values, *self._in_half_precision)
+        return np.unique(np.concatenate(_identified(columns)))
+
+    @cached_property
+    def tables(self) -> list[_Rows]:
+        """The tables that rows of a file can be of."""
+        found: list[_Rows] = []
+        for columns in self._choices:
+            table = _Rows(_identified(columns), columns)
+            if not any(np.array_equal(table.hashes, other.hashes) for other in found):
+                found.append(table)
+        return found
+
+    @property
+    def _choices(self) -> list[Sequence[AnyArray]]:
         raw = list(self._raw.values()) if self._all_raw else []
-        choices: list[Sequence[Identities]] = [self._encoded, raw, raw[:-1], raw[1:]]
+        choices: list[Sequence[AnyArray]] = [self._encoded, raw, raw[:-1], raw[1:]]
         if self._names is not None and set(self._names) <= set(self._raw):
             choices.append([self._raw[name] for name in self._names])
-        found: dict[int, list[_Rows]] = {}
-        for columns in choices:
-            if columns:
-                found.setdefault(len(columns), []).append(_rows(columns))
-        return found
+        return [columns for columns in choices if columns]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, raw and encoded."""
+        return len(self._values)
+
+    @cached_property
+    def _n_different(self) -> int:
+        """Number of columns that tell the rows apart differently."""
+        return len({next(_patterns(column))[0] for column in self._values})
 
     @cached_property
     def _by_values(self) -> dict[bytes, float]:
         """What the values of a column tell in any order, in bits, by their digest."""
-        columns = [*self._raw.values(), *self._encoded, *self._labels]
-        return {_digest(np.sort(column)): _surprise(column) for column in columns}
+        hashed = [identities(column) for column in (*self._values, *self._in_half_precision)]
+        return {_digest(np.sort(column)): _surprise(column) for column in hashed if column is not None}
 
     @cached_property
     def _by_order(self) -> dict[bytes, float]:
         """What the order of a column's values tells, in bits, by its digest."""
         found: dict[bytes, float] = {}
-        for column in self._values:
+        for column in (*self._values, *self._in_half_precision):
             found.update(_patterns(column))
         return found
 
-    def is_column(self, values: AnyArray, tries: int) -> bool:
-        """Return whether a column of a file is one of the training data's; it is one of so many that are tried."""
-        least = _BITS + np.log2(tries * len(self._values))
-        hashed = identities(values)
-        if hashed is not None and self._by_values.get(_digest(np.sort(hashed)), 0.0) >= least:
-            return True
-        return any(self._by_order.get(pattern, 0.0) >= least for pattern, _ in _patterns(values))
+    @cached_property
+    def _in_half_precision(self) -> list[AnyArray]:
+        """The columns of numbers that half precision changes, in that."""
+        numbers = [column for column in self._values if column.dtype.kind in "iuf"]
+        return [half for column in numbers if not np.array_equal(half := _halved(column), column, equal_nan=True)]
+
+    @cached_property
+    def _scaled(self) -> Scaled:
+        return Scaled(self._values)
+
+    def columns_in(self, table: AnyArray, tries: int) -> int:
+        """Return how many columns of a file are the training data's, among so many in the file that are tried.
+
+        A column by itself has to tell enough that chance hardly makes it; several different ones, together.
+        """
+        penalty = float(np.log2(tries * self._n_different))
+        alone, together = 0, 0
+        told: dict[bytes, float] = {}
+        scaled = self._scaled.perhaps(table)
+        for index in range(table.shape[1]):
+            bits, enough, pattern = self._told_by(table[:, index], bool(scaled[index]))
+            if bits > penalty:
+                alone += int(bits - penalty >= enough)
+                together += 1
+                told[pattern] = bits - penalty
+        return together if sum(told.values()) >= _BITS else alone
+
+    def _told_by(self, column: AnyArray, scaled: bool) -> tuple[float, float, bytes]:
+        """Return what a match of a column tells, how much is enough, in bits, and a digest of the column."""
+        patterns = list(_patterns(column))
+        if (bits := max(self._by_order.get(pattern, 0.0) for pattern, _ in patterns)) > 0.0:
+            return bits, _BITS_IN_ORDER, patterns[0][0]
+        hashed = identities(column)
+        bits = 0.0 if hashed is None else self._by_values.get(_digest(np.sort(hashed)), 0.0)
+        if not bits and scaled:
+            bits = self._scaled.surprise(column)
+        return bits, _BITS, patterns[0][0]
 
 
-def _of_numbers(column: AnyArray) -> Identities:
-    hashed = identities(column)
-    assert hashed is not None  # numbers always have identities
-    return hashed
+def _ranked(columns: Sequence[AnyArray]) -> list[Identities] | None:
+    """Return the rank of each value among its column's, 0 for a missing one; None where one holds no numbers."""
+    if any(column.dtype.kind not in "biuf" for column in columns):
+        return None
+    return [(pd.factorize(column, sort=True)[0] + 1).astype(np.uint64) for column in columns]
 
 
-def _rows(columns: Sequence[Identities]) -> _Rows:
-    """Return the rows of a table whose columns' values have these identities."""
-    n_rows = len(columns[0])
-    expected = np.full(n_rows, np.log2(n_rows))
-    for column in columns:
-        _, which, times = np.unique(column, return_inverse=True, return_counts=True)
-        expected += np.log2(times / n_rows)[which]
-    hashes, first, times = np.unique(_row_hashes(columns), return_index=True, return_counts=True)
-    return _Rows(hashes, times.astype(np.int64), np.maximum(0.0, -expected[first]))
+def _spread(columns: Sequence[Identities]) -> bytes:
+    """Return a digest of how often each value occurs in each column."""
+    return _digest(np.sort(np.array(columns), axis=1))
+
+
+def _are_same(one: AnyArray, other: AnyArray) -> bool:
+    return one is other or np.array_equal(one, other, equal_nan=True)
+
+
+def _identified(columns: Sequence[AnyArray]) -> list[Identities]:
+    return [hashed for column in columns if (hashed := identities(column)) is not None]
 
 
 def _row_hashes(columns: Sequence[Identities]) -> Identities:
@@ -439,10 +554,11 @@ def _copies(contents: Contents, known: _Known, timebox: TimeBox) -> tuple[list[C
     """Return the arrays that hold training data, and why one may have been missed."""
     copies: list[Copy] = []
     doubts: list[str] = []
+    search = _Search(known, sum(_columns_in(stored.shape, known.n_rows) for stored in contents.arrays), timebox)
     work = known.size * _SECONDS_PER_VALUE
     for number, stored in enumerate(contents.arrays):
         size = math.prod(stored.shape)
-        if not size or not known.can_be_of(stored.shape):
+        if not known.can_hold(size) or any(_is_in(stored.path, copy.path) for copy in copies[-1:]):
             continue
         work += size * _SECONDS_PER_VALUE
         if timebox.over or not timebox.allows(work):
@@ -455,41 +571,239 @@ def _copies(contents: Contents, known: _Known, timebox: TimeBox) -> tuple[list[C
         timebox.spend(work)
         work = 0.0
         try:
-            copy = _compared(stored, known)
+            copy = search.copy_in(stored)
         except ValueError as error:
             doubts.append(f"{one_line(stored.path)} is {error}, which was not compared")
             continue
         if copy is not None:
             copies.append(copy)
-    return copies, doubts
+    return [*copies, *search.in_pieces()], doubts
 
 
-def _compared(stored: Stored, known: _Known) -> Copy | None:
-    """Return what an array holds of the training data; None for nothing."""
-    values = stored.values()
-    rows = columns = 0
-    for table in _tables(_comparable(values)):
-        for of in known.tables.get(table.shape[1], ()):
-            hashed = [identities(table[:, i]) for i in range(table.shape[1])]
-            complete = [column for column in hashed if column is not None]
-            if len(complete) == len(hashed):
-                found, bits = of.found_in(_row_hashes(complete))
-                rows = max(rows, found if bits >= _BITS else 0)
-        if len(table) == known.n_rows:
-            width = table.shape[1]
-            columns = max(columns, sum(known.is_column(table[:, i], width) for i in range(width)))
-    return Copy(one_line(stored.path), stored.shape, rows, columns) if rows or columns else None
+def _is_in(path: str, found: str) -> bool:
+    """Return whether an array is a part of one in which a copy was found."""
+    shown = one_line(path)
+    return shown == found or shown.startswith(f"{found}[")
+
+
+def _columns_in(shape: tuple[int, ...], n_rows: int) -> int:
+    """Return how many columns of the training data's length an array can be cut into."""
+    size = math.prod(shape)
+    return size // n_rows if size % n_rows == 0 else 0
+
+
+class _Search:
+    """The search for training data in one array after the other.
+
+    Parameters
+    ----------
+    known : _Known
+    tries : int
+        Columns that are tried in all, by which chance has as many chances.
+    timebox : TimeBox
+    """
+
+    def __init__(self, known: _Known, tries: int, timebox: TimeBox) -> None:
+        self._known = known
+        self._timebox = timebox
+        self._tries = max(1, tries)
+        self._pieces: dict[int, list[tuple[str, int, Identities]]] = {}
+
+    def copy_in(self, stored: Stored) -> Copy | None:
+        """Return what an array holds of the training data; None for nothing.
+
+        Raises
+        ------
+        ValueError
+            Where its values cannot be looked at.
+        """
+        values = _comparable(stored.values())
+        rows, loose = (0, []) if _is_of_quantiles(values) else self._rows_by_form(values)
+        if not rows and not _is_of_quantiles(values):
+            rows = self._rows_anywhere(values)
+        columns = self._columns(values)
+        if not (rows or columns):
+            rows = self._rows_of_scaled_columns(values)
+        if rows or columns:
+            return Copy(one_line(stored.path), stored.shape, rows, columns)
+        if not stored.joined:
+            for of, tried, hashes in loose:
+                self._pieces.setdefault(of, []).append((one_line(stored.path), tried, hashes))
+        return None
+
+    def in_pieces(self) -> Iterator[Copy]:
+        """Return the copies of which each piece tells too little by itself, the one of the most rows."""
+        best: Copy | None = None
+        for number, table in enumerate(self._known.tables):
+            pieces = self._pieces.get(number, [])
+            if not pieces:
+                continue
+            found, bits = table.found_in(
+                np.concatenate([hashes for _, _, hashes in pieces]), sum(n for _, n, _ in pieces)
+            )
+            if bits >= _BITS and (best is None or found > best.rows):
+                others = len(pieces) - 1
+                path = pieces[0][0] + f" and {others:,} more array{'s' * (others != 1)}" * (others > 0)
+                best = Copy(path, (sum(n for _, n, _ in pieces), table.width), found, 0)
+        return iter(() if best is None else (best,))
+
+    def _rows_by_form(self, values: AnyArray) -> tuple[int, list[tuple[int, int, Identities]]]:
+        """Return how many rows an array holds that has the form of a table; and the rows that are too few to tell."""
+        most = 0
+        loose: list[tuple[int, int, Identities]] = []
+        for table in _tables(values):
+            if table.shape[1] not in self._known.widths:
+                continue
+            theirs = _hashes_of_rows(table)
+            for number, of in enumerate(self._known.tables):
+                if theirs is None or of.width != table.shape[1]:
+                    continue
+                for against in (of, of.halved):
+                    if against is not None:
+                        found, bits = against.found_in(theirs)
+                        most = max(most, found if bits >= _BITS else 0)
+                fits = theirs[np.isin(theirs, of.hashes)]
+                if len(fits):
+                    loose.append((number, len(theirs), fits))
+        return most, loose
+
+    def _rows_of_scaled_columns(self, values: AnyArray) -> int:
+        """Return how many rows stand in a table with all of them, by the ranks of their values in each column."""
+        most = 0
+        for table in _tables(values):
+            if len(table) == self._known.n_rows and (ranks := _ranked(list(table.T))) is not None:
+                for of in self._known.tables:
+                    if of.width == table.shape[1] and of.ranked is not None and of.ranked.spread == _spread(ranks):
+                        found, bits = of.ranked.found_in(_row_hashes(ranks))
+                        most = max(most, found if bits >= _BITS else 0)
+        return most
+
+    def _rows_anywhere(self, values: AnyArray) -> int:
+        """Return how many rows stand in an array of any form, one value of a row after the other."""
+        most = 0
+        forms = [values.ravel()]
+        if values.ndim > 1:
+            forms.append(values.swapaxes(-1, -2).ravel())
+        for flat in forms:
+            told = each_alone(flat)
+            if told is None:
+                continue
+            if self._known.most_in_a_run(told) < min(self._known.widths):
+                continue  # no row stands in it
+            seconds = _SECONDS_PER_START * len(told) * sum(self._known.widths)
+            if not self._timebox.allows(seconds):
+                raise ValueError("too long to be searched for rows in the time box (--draft-budget)")
+            self._timebox.spend(seconds)
+            for width in sorted(self._known.widths):
+                if 1 < width <= len(told):
+                    tables = [of for of in self._known.tables if of.width == width]
+                    tables += [of.halved for of in tables if of.halved is not None]
+                    most = max(most, _rows_in(told, tables, width, values.shape[-1]))
+        return most
+
+    def _columns(self, values: AnyArray) -> int:
+        """Return how many training columns an array holds, in any form."""
+        n_rows = self._known.n_rows
+        if not n_rows or values.size % n_rows or not values.size:
+            return 0
+        flat = values.ravel()
+        tables = [table for table in _tables(values) if len(table) == n_rows]
+        few = len(flat) // n_rows <= _MOST_TIMES_AS_WIDE * self._known.n_columns
+        if few and (not tables or values.ndim > 2):
+            tables += [flat.reshape(n_rows, -1), flat.reshape(-1, n_rows).T]
+        return max((self._known.columns_in(table, self._tries) for table in tables), default=0)
+
+
+def _rows_in(told: Identities, tables: Sequence[_Rows], width: int, length: int) -> int:
+    """Return how many rows of some tables of one width stand in a sequence of values, which has rows of a length."""
+    strides = {width, length} if length > width else {width}
+    found, starts = 0, len(told) - width + 1
+    orders = [told]
+    if len(told) % width == 0 and len(told) > width:
+        orders.append(told.reshape(width, -1).T.ravel())  # column by column
+    for order in orders:
+        hashes = _row_hashes([order[at : at + starts] for at in range(width)])
+        for of in tables:
+            fits = np.flatnonzero(np.isin(hashes, of.hashes))
+            if not len(fits):
+                continue
+            anywhere = of.found_in(hashes[fits], starts)
+            found = max(found, anywhere[0] if anywhere[1] >= _BITS else 0)
+            for stride in strides:
+                start = int(np.bincount(fits % stride, minlength=stride).argmax())  # most rows begin at such a place
+                rows, bits = of.found_in(hashes[start::stride])
+                found = max(found, rows if bits - np.log2(stride) >= _BITS else 0)
+    return found
+
+
+def _is_of_quantiles(values: AnyArray) -> bool:
+    """Return whether all columns of a table rise together, or all rows: so do quantiles, and rows of people do not."""
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        return False
+    for table in (values, values.T):
+        if len(table) > 2 and table.shape[1] > 1:
+            rising = (table[1:] >= table[:-1]).all()
+            if rising and (table[-1] > table[0]).any():
+                return True
+    return False
+
+
+def _hashes_of_rows(table: AnyArray) -> Identities | None:
+    """Return a hash of each row; None where a column cannot be compared."""
+    hashed = [identities(table[:, i]) for i in range(table.shape[1])]
+    complete = [column for column in hashed if column is not None]
+    return _row_hashes(complete) if len(complete) == len(hashed) else None
+
+
+def each_alone(values: AnyArray) -> Identities | None:
+    """Return the identities of values of which each is a number or not, whatever the others are."""
+    if values.dtype.kind != "O":
+        return identities(values)
+    numbers = np.array([isinstance(value, _NUMBERS) and abs(value) < _MOST for value in values], dtype=np.bool_)
+    result = np.empty(len(values), dtype=np.uint64)
+    for which in (numbers, ~numbers):
+        if which.any() and (told := identities(values[which])) is not None:
+            result[which] = told
+    return result
+
+
+def _halved(values: AnyArray) -> AnyArray:
+    """Return numbers as they are after a time in half precision."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float16).astype(np.float32) if values.dtype.kind in "biuf" else values
 
 
 def _comparable(values: AnyArray) -> AnyArray:
-    """Return values in a form that pandas knows."""
+    """Return values in a form that pandas knows.
+
+    Raises
+    ------
+    ValueError
+        Where they are bytes of which nothing is known.
+    """
+    if values.dtype.kind == "V":
+        raise ValueError("an array of raw bytes")
+    if values.dtype.kind == "c":
+        parts = np.stack((values.real, values.imag), axis=-1)
+        return _comparable(parts.reshape(*values.shape[:-1], -1)) if values.ndim else _comparable(parts)
     if values.dtype.kind == "S":
         values = np.char.decode(values, "utf-8", "replace")
     if values.dtype.kind == "U":
         return values.astype(object)
+    if values.dtype.kind == "O":
+        return _as_numbers(values)
     if values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8):
-        return values.astype(np.float64)
+        return values.astype(np.float32 if values.dtype.itemsize == 2 else np.float64)
     return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
+def _as_numbers(values: AnyArray) -> AnyArray:
+    """Return objects that are all numbers, or missing, as numbers; others as they are."""
+    flat = values.ravel().tolist()
+    if not all(value is None or (type(value) in (bool, int, float) and abs(value) < _MOST) for value in flat):
+        return values
+    numbers = np.array([np.nan if value is None else value for value in flat], dtype=np.float64)
+    return numbers.reshape(values.shape)
 
 
 def _tables(values: AnyArray) -> Iterator[AnyArray]:

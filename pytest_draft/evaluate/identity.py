@@ -274,8 +274,9 @@ def identify_noisy(forest: Forest, noise: CountNoise, rows: NDArray[np.float32],
     if lacking.sum() > _MOST_DEVIATIONS * float(np.sqrt(variance.sum())) - np.log(_RARE):
         return Identity(
             "unknown",
-            "this forest was hardly trained on these rows: the noise that they would need is far less likely than that "
-            f"of the right rows ({min(lacking.sum(), _MOST_TOLD):.0f} less in log-probability)",
+            "this forest was hardly trained on these rows, or with other noise than it declares: the noise that they "
+            "would need is far less likely than that of the right rows "
+            f"({min(lacking.sum(), _MOST_TOLD):.0f} less in log-probability)",
         )
     calm = lacking < -_MOST_DEVIATIONS * np.sqrt(variance)
     if calm.any() or lacking.sum() < -_MOST_DEVIATIONS * float(np.sqrt(variance.sum())):

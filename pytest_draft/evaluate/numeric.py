@@ -10,18 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.domain import MAX_ORDINAL_VALUES, Domain
-from pytest_draft.evaluate.baselines import Baseline, median_baseline, median_guess, sample_of, with_known
+from pytest_draft.evaluate.baselines import (
+    Baseline,
+    half_of,
+    halvings,
+    median_baseline,
+    median_guess,
+    sample_of,
+    with_known,
+)
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.matching import TOLERANCE, IntArray, Rows, Weights, gaps
 from pytest_draft.timebox import TimeBox
 
 DRAWS = 10
 """Draws of uniform guesses whose values are compared; the random error is of more."""
+
+HALVINGS = 5
+"""Halvings of the training data in which exact values are counted; each has thousands."""
+
+SAME = 0.01
+"""Ranks that an exact value can be off: a hundredth of the way to the next value that somebody has."""
 
 _SHARE = 0.3
 _FOUND_OUT = 0.9
@@ -39,7 +54,7 @@ class Closeness:
         Mean difference over the interquartile range of the true column; a missing value beside a present one differs
         by the range. None without a matching, as for the next two.
     close_values : float or None
-        Share of values to within `TOLERANCE` of the range.
+        Share of values to within `TOLERANCE` of the range without far-out values (`robust.near`).
     exact_values : float or None
         Share of values that are equal as float32 numbers.
     close_rows : float or None
@@ -104,6 +119,33 @@ class Numeric:
         n_rows, perfect = self.median_guess.rows, baseline.perfect_rows
         close_rows = None if perfect is None else perfect / n_rows
         return replace(self, random=replace(self.random, error=baseline.error, close_rows=close_rows))
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Numeric values that come back as they are, in rows that are matched by rank.
+
+    Exact is what is no more than `SAME` ranks from the true value (`robust.by_rank`), so that a last digit makes no
+    difference, and nobody else's value is as near.
+
+    Attributes
+    ----------
+    values : int
+        Values of unknown numeric columns in the rows that were compared: all of the part, or a sample of many.
+    share : float
+        Of these, how many are exact.
+    split_half : float
+        The same share where other people's rows are compared, in place of rebuilt ones.
+    """
+
+    values: int
+    share: float
+    split_half: float
+
+    @property
+    def beyond(self) -> float:
+        """The share of those values exact that other people's rows do not have right; 0 where they have them all."""
+        return (self.share - self.split_half) / (1 - self.split_half) if self.split_half < 1 else 0.0
 
 
 def few_valued(truth: Rows, rebuilt: Rows, domain: Domain, known: Sequence[int] = ()) -> tuple[str, ...]:
@@ -211,6 +253,66 @@ def measure(
         median=replace(median, error=known.error, close_rows=(known.perfect_rows or 0.0) / len(truth)),
         median_guess=known,
     )
+
+
+def exact_values(
+    ranked: Rows,
+    unknown: IntArray,
+    rebuilt: Rows,
+    weights: Weights,
+    comparison: Comparison,
+    seed: int,
+    timebox: TimeBox,
+) -> Exact | None:
+    """Return how many numeric values come back exactly, beside those that other people's rows have right.
+
+    Parameters
+    ----------
+    ranked : ndarray of float32, shape (n_training_rows, n_columns)
+        All training rows, numeric columns as ranks.
+    unknown : ndarray of int64, shape (n_unknown,)
+        Positions of the rows that were to be rebuilt.
+    rebuilt : ndarray of float32, shape (n_rebuilt, n_columns)
+        As ranks, at most as many.
+    weights : Weights
+        Of ranks.
+    comparison : Comparison
+    seed : int
+    timebox : TimeBox
+
+    Returns
+    -------
+    Exact or None
+        None where there is no time to match the rows, or nobody else's row.
+    """
+    columns = np.flatnonzero(weights.tolerance)
+    share = _share_matched(ranked[unknown], rebuilt, columns, weights, comparison, timebox)
+    half = half_of(len(ranked), len(unknown), weights, comparison)
+    draws = halvings(ranked, weights, seed, timebox, unknown, comparison, half)
+    others = [
+        _share_matched(ranked[one], other, columns, weights, comparison, timebox)
+        for one, _, other in islice(draws, HALVINGS)
+    ]
+    measured = [found for found in others if found is not None]
+    if share is None or not measured:
+        return None
+    return Exact(len(rebuilt) * len(columns), share, float(np.mean(measured)))
+
+
+def share_exact(truth: Rows, guess: Rows, columns: IntArray) -> float:
+    """Return the share of values in some columns that are exact in rows that belong together one by one, as ranks."""
+    apart, one_missing = gaps(truth[:, columns], guess[:, columns])
+    return float(((apart <= SAME) & ~one_missing).mean())
+
+
+def _share_matched(
+    truth: Rows, guess: Rows, columns: IntArray, weights: Weights, comparison: Comparison, timebox: TimeBox
+) -> float | None:
+    """Return the share of values in some columns that are equal in matched rows; None without a matching."""
+    partners = comparison.partners(truth, guess, weights, timebox)
+    if partners is None:
+        return None
+    return share_exact(truth[partners], guess, columns)
 
 
 @dataclass(frozen=True, eq=False)

@@ -117,7 +117,7 @@ def telling_tests(model: Iterable[Tree] | RuleList, domain: Domain) -> tuple[int
         for a, attribute in enumerate(domain.attributes)
         if attribute.kind in ("ordinal", "numeric")
         and attribute.columns[0] in tested
-        and (attribute.high - attribute.low > 1 or (attribute.kind == "numeric" and attribute.low < attribute.high))
+        and (attribute.low < attribute.high if attribute.kind == "numeric" else len(attribute.book) > 2)
     )
 
 
@@ -391,6 +391,8 @@ class _Bounds:
                 zero, one = (low < 0) & (high >= 0), (low < 1) & (high >= 1)
                 never_zero = (~zero).sum(axis=1, keepdims=True)
                 sizes[:, a] = (one & (never_zero == ~zero)).sum(axis=1)
+                if attribute.dropped:
+                    sizes[:, a] += zero.all(axis=1)
                 continue
             sizes[:, a] = _values_between(attribute, low[:, 0], high[:, 0])
             if attribute.missing:
@@ -407,9 +409,9 @@ def _values_between(attribute: Attribute, low: FloatArray, high: FloatArray) -> 
         some = (begin < end) | ((low < attribute.low) & (high >= attribute.low))
         share = np.where(some, end - begin, 0.0) / (attribute.high - attribute.low)
         return np.where(some, np.maximum(1.0, share * NUMERIC_VALUES), 0.0)
-    first = np.maximum(np.floor(low) + 1, attribute.low)
-    whole: FloatArray = np.maximum(0.0, np.minimum(np.floor(high), attribute.high) - first + 1)
-    return whole
+    first, last = (np.searchsorted(attribute.book, bound, side="right") for bound in (low, high))
+    between: FloatArray = np.maximum(0.0, last - first)
+    return between
 
 
 def _size(attribute: Attribute) -> int:
@@ -569,7 +571,7 @@ class _Pieces:
     @classmethod
     def of(cls, attribute: Attribute, literals: list[Literal]) -> _Pieces:
         if attribute.kind == "one-hot":
-            members = np.eye(len(attribute.columns))
+            members = np.eye(attribute.n_states, len(attribute.columns))
             return cls(attribute.columns, members, (1,) * len(members))
         inside = {
             bound
@@ -578,15 +580,16 @@ class _Pieces:
             if attribute.low <= bound < attribute.high
         }
         if attribute.kind != "numeric":
-            inside = {float(math.floor(bound)) for bound in inside}
+            book = attribute.book
+            inside = {float(book[np.searchsorted(book, bound, side="right") - 1]) for bound in inside}
         ends = [*sorted(inside), attribute.high]
         begins = [-math.inf, *ends[:-1]]
         encoded = np.array(ends)[:, None]
         if attribute.low == attribute.high:
             return cls(attribute.columns, encoded, (1,) * len(ends))
         if attribute.kind != "numeric":
-            lengths = [int(end - max(begin, attribute.low - 1)) for begin, end in zip(begins, ends, strict=True)]
-            return cls(attribute.columns, encoded, tuple(lengths))
+            behind = np.searchsorted(attribute.book, [-math.inf, *ends], side="right")
+            return cls(attribute.columns, encoded, tuple(np.diff(behind).tolist()))
         shares = [Fraction(end) - Fraction(max(begin, attribute.low)) for begin, end in zip(begins, ends, strict=True)]
         in_one = max(share.denominator for share in shares) << 60  # denominators of floats are powers of two
         unit = NUMERIC_VALUES / ((Fraction(attribute.high) - Fraction(attribute.low)) * in_one)

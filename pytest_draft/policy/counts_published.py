@@ -1,25 +1,41 @@
-"""Rule ``counts-published``: whether the file tells exactly how many training rows are behind each leaf or rule."""
+"""Rule ``counts-published``: whether the file tells, without noise, how many rows are behind each leaf or rule.
+
+That it holds counts is read from the file; that they are those of the training data is more, and said only where the
+given data have shown it: anybody can write numbers into a file.
+"""
 
 from __future__ import annotations
 
-from pytest_draft.gate import ArtifactFacts
+from pytest_draft.gate import Examination
 from pytest_draft.policy.rule import Outcome, Rule, Thresholds
 
+_STANDS = {
+    "confirmed": ", which the given training data are consistent with",
+    "order differs": ", which the given training data are consistent with",
+    "mismatch": ", which the given training data contradict",
+}
 
-def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
-    """Fail when the file holds exact counts."""
+
+def check(examination: Examination, thresholds: Thresholds) -> Outcome:
+    """Fail when the file holds counts without noise, be they true or not."""
+    artifact, findings = examination.artifact, examination.findings
+    if not artifact.was_read:
+        return Outcome("inconclusive", "; ".join(examination.reasons) or "the file could not be read")
     found = artifact.published
     if found is None:
         return Outcome("inconclusive", "it is not known whether the file holds counts")
     if found.counts is None:
-        return Outcome("passed", "the file holds no exact counts of training rows")
+        return Outcome("passed", "the file holds no counts of training rows without noise")
     where = "rule" if artifact.n_trees is None else f"node of {artifact.n_trees:,} tree{'s' * (artifact.n_trees != 1)}"
-    return Outcome("failed", f"the file holds the exact numbers of {found.counts} of every {where}")
+    what = "rows of each class" if found.counts == "rows of each class" else "rows, and mean targets,"
+    stands = None if findings is None else _STANDS.get(findings.identity.status)
+    unproved = "; that they are those of the given training data was not confirmed"
+    return Outcome("failed", f"the file holds counts of {what} of every {where}{stands or unproved}")
 
 
 RULE = Rule(
     id="counts-published",
-    needs=ArtifactFacts,
+    needs=Examination,
     keys={},
     check=check,
     rationale=(

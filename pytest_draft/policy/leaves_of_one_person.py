@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_draft.gate import ArtifactFacts
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 from pytest_draft.policy.smallest_leaf import without_structure
@@ -19,7 +21,11 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
         outcomes.append(_against("max_share", share, thresholds["max_share"], f"of the training rows is {what}"))
     if "max_rows" in thresholds:
         outcomes.append(_against("max_rows", found.alone_rows, thresholds["max_rows"], f"training rows are {what}"))
-    return combined(outcomes)
+    outcome = combined(outcomes)
+    if outcome.result == "failed" and found.what == "rule":
+        remedy = "retrain with a minimum support of each rule of at least 2, better 5 to 10, and judge the new file"
+        return replace(outcome, remedy=remedy)
+    return outcome
 
 
 def _against(key: str, bounds: tuple[float, float], most: float, what: str) -> Outcome:

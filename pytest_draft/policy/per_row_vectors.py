@@ -18,9 +18,8 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
         return Outcome("inconclusive", "the number of training rows is not known: add --draft-data")
     n_rows = " or ".join(f"{n:,}" for n in found.n_rows)
     if found.by_row:
-        return Outcome(
-            "failed", f"the file has {_shown(found.by_row)} with an entry for each of {n_rows} training rows"
-        )
+        sentence = f"the file has {_shown(found.by_row)} with an entry for each of {n_rows} training rows"
+        return Outcome("failed", sentence, _remedy(found.by_row))
     if found.perhaps_by_row:
         return Outcome(
             "inconclusive",
@@ -28,6 +27,25 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
             "which is also a length that the model explains: look at it",
         )
     return Outcome("passed", f"no array of the file has an entry for each of {n_rows} training rows")
+
+
+_UNUSED = {
+    "_sample_weight": "class_weight or sample_weight",
+    "oob_decision_function_": "oob_score",
+    "oob_prediction_": "oob_score",
+}
+"""What scikit-learn stores and no prediction needs, and what to train without so that it does not."""
+
+
+def _remedy(vectors: Sequence[Vector]) -> str:
+    """Say what to do about just these arrays."""
+    names = [vector.path for vector in vectors[:_MOST_SHOWN]]
+    told = ", ".join(names) + (f" and {len(vectors) - _MOST_SHOWN:,} more" if len(vectors) > _MOST_SHOWN else "")
+    causes = [_UNUSED.get(vector.path.rpartition(".")[2]) for vector in vectors]
+    without = dict.fromkeys(cause for cause in causes if cause is not None)
+    harmless = "" if None in causes else ", which changes no prediction"
+    trained = f", or train without {' and '.join(without)}" if without else ""
+    return f"delete {told} before saving the model{harmless}{trained}, and judge the new file"
 
 
 def _shown(vectors: Sequence[Vector]) -> str:
@@ -49,7 +67,7 @@ RULE = Rule(
         "section 2.2; GDPR article 25: data that the purpose does not need)."
     ),
     remedy=(
-        "delete these attributes before saving the model, which changes no prediction (del model._sample_weight, "
-        "model.oob_decision_function_), or train without class_weight and oob_score, and judge the new file"
+        "delete what the message names before saving the model, or train so that it is not stored, and judge the new "
+        "file"
     ),
 )

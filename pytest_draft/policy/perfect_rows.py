@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
-from pytest_draft.evaluate.findings import Findings, Part
+from pytest_draft.evaluate.findings import Findings, Part, ScaleName
 from pytest_draft.evaluate.slices import Measured, SliceFigures
 from pytest_draft.matching import TOLERANCE
+from pytest_draft.policy.labels import of_labelled
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 from pytest_draft.policy.slices import named, of_slices
 
+_WITH_LABELS = {
+    "max_perfect_rows_with_labels": "max_perfect_rows",
+    "max_share_with_labels_beyond_split_half": "max_share_beyond_split_half",
+}
+
 
 def check(findings: Findings, thresholds: Thresholds) -> Outcome:
-    """Fail when more rows are perfect, whole, on a part of the columns or in a slice, than a threshold allows.
+    """Fail when more rows are perfect, whole, on a part, with labels or in a slice, or proved, than a threshold allows.
 
-    A slice holds no more perfect rows than all rows do, so that numbers of them are not held against it.
+    So do more values that come back exactly. A slice holds no more perfect rows than all rows do, so that numbers of
+    them are not held against it.
     """
     outcomes = [outcome for part in findings.judged for outcome in _of_part(part, thresholds)]
+    outcomes += of_labelled(findings, thresholds, _WITH_LABELS, _of_part)
+    if (most := thresholds.get("max_certain_unique_rows")) is not None:
+        outcomes.append(_certain(findings, most))
     if (share := thresholds.get("max_share_beyond_split_half")) is not None:
         on = within(findings.numeric is not None)
         outcomes += of_slices(findings, lambda one, found: [_of_slice(one, found, share, on)], _spared)
+    if not outcomes:  # no other threshold, and nothing to hold it against
+        outcomes.append(Outcome("passed", "no numeric column is to be rebuilt, whose values could come back exactly"))
     return combined(outcomes)
+
+
+def _certain(findings: Findings, most: int) -> Outcome:
+    """Judge the rows that are unique and proved: of what is not finished, only what is proved by now fails."""
+    proved, at_most = findings.certain_unique_rows, findings.most_certain_unique_rows
+    if proved is None:
+        return Outcome("passed", "no row is proved: the attack proves nothing of single rows here")
+    shown = f"{proved:,} rows that are unique in the training data are proved by the file alone"
+    allowed = f"at most {most:,} are allowed"
+    if proved > most:
+        return Outcome("failed", f"{shown}; {allowed}, crossed by {proved - most:,}")
+    if at_most is not None and at_most > most:
+        return Outcome("inconclusive", f"at least {shown}, and at most {at_most:,}: the proof was cut short; {allowed}")
+    return Outcome("passed", f"{shown}; {allowed}")
 
 
 def _spared(found: Measured) -> float:
@@ -58,13 +84,33 @@ def _of_part(part: Part, thresholds: Thresholds) -> list[Outcome]:
             most = baseline + share * (part.n_rows - baseline)
             where_from = f" (the split-half baseline of {baseline:.1f} and {share:g} of the rest)"
             outcomes.append(_against(part, most, where_from))
+    if "max_exact_values_beyond_split_half" in thresholds and part.scale == "rank":
+        outcomes.append(_of_values(part, thresholds["max_exact_values_beyond_split_half"]))
     return outcomes
+
+
+def _of_values(part: Part, share: float) -> Outcome:
+    """Judge how many numeric values come back as they are."""
+    exact = part.exact
+    if exact is None:
+        return Outcome(
+            "inconclusive",
+            f"it is not known how many numeric values come back exactly{part.on}: the time was out, or the data have "
+            "too few rows for the split-half baseline",
+        )
+    most = exact.split_half + share * (1 - exact.split_half)
+    what = f"{exact.share:.1%} of {exact.values:,} numeric values exactly{part.on}"
+    where_from = f"the split-half baseline of {exact.split_half:.1%} and {share:g} of the rest"
+    allowed = f"at most {most:.1%} are allowed ({where_from})"
+    if exact.share > most:
+        return Outcome("failed", f"the attack rebuilds {what}; {allowed}, crossed by {exact.share - most:.1%}")
+    return Outcome("passed", f"the attack rebuilds {what}; {allowed}")
 
 
 def _against(part: Part, most: float, where_from: str) -> Outcome:
     perfect, n_rows = part.perfect_rows, part.n_rows
     allowed = f"at most {most:.4g} are allowed{where_from}"
-    on = within(part.numeric) + part.on
+    on = within(part.numeric, part.scale) + part.on
     if perfect > most or (where_from and perfect == n_rows):
         return Outcome(
             "failed",
@@ -80,16 +126,18 @@ def _against(part: Part, most: float, where_from: str) -> Outcome:
     return Outcome("passed", f"{perfect:,} of {n_rows:,} rows are rebuilt perfectly{on}; {allowed}")
 
 
-def within(numeric: bool) -> str:
+def within(numeric: bool, scale: ScaleName = "range") -> str:
     """Say what a perfect row is where some column is numeric."""
-    return f" (numeric columns to within {TOLERANCE:.0%} of the range)" if numeric else ""
+    of = "ranks" if scale == "rank" else "range without far-out values"
+    return f" (numeric columns to within {TOLERANCE:.0%} of the {of})" if numeric else ""
 
 
 def _without_baseline(part: Part) -> Outcome:
     """Judge without a baseline: nothing is worse than every row."""
     if part.perfect_rows == part.n_rows:
         return Outcome(
-            "failed", f"the attack rebuilds all {part.n_rows:,} rows perfectly{within(part.numeric)}{part.on}"
+            "failed",
+            f"the attack rebuilds all {part.n_rows:,} rows perfectly{within(part.numeric, part.scale)}{part.on}",
         )
     return Outcome(
         "inconclusive",
@@ -108,10 +156,34 @@ RULE = Rule(
             min,
             "fail when more than this share of the rows that the split-half baseline leaves is perfect",
         ),
+        "max_exact_values_beyond_split_half": Key(
+            False,
+            1.0,
+            min,
+            "fail when more than this share of the numeric values that the split-half baseline leaves is exact",
+        ),
+        "max_certain_unique_rows": Key(
+            True,
+            None,
+            min,
+            "fail when more rows than this are unique in the training data and proved by the file alone",
+        ),
+        "max_perfect_rows_with_labels": Key(
+            True, None, min, "fail when more rows than this are perfect and have the right label"
+        ),
+        "max_share_with_labels_beyond_split_half": Key(
+            False,
+            1.0,
+            min,
+            "fail when more than this share of the rows that the split-half baseline leaves is perfect, each with its "
+            "label",
+        ),
     },
     check=check,
     rationale=(
-        "A perfect row is a person's record, all attributes right (numeric ones to within 1 % of the range). Some "
-        "rows are common enough to be met by chance, so the number is read beside what other people's rows get."
+        "A perfect row is a person's record, all attributes right (numeric ones to within 1 % of the range without "
+        "far-out values). Some rows are common enough to be met by chance, so the number is read beside what other "
+        "people's rows get. A salary that comes back to the last digit is a leak, too, where the rest of the row is "
+        "wrong: so numeric values are counted by themselves."
     ),
 )

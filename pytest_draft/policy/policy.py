@@ -51,6 +51,8 @@ class Policy:
         Rows that thresholds are held against by themselves, besides all rows.
     by_class : bool
         Whether they are held against the rows of each class, too.
+    domain_sha256 : str or None
+        Of a domain file that the policy vouches for: it is taken as it stands.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Policy:
     compare: Mapping[str, float] = field(default_factory=dict)
     slices: tuple[Slice, ...] = ()
     by_class: bool = False
+    domain_sha256: str | None = None
 
     def __post_init__(self) -> None:
         complete = {rule: rule_of(rule).in_force(thresholds) for rule, thresholds in self.rules.items()}
@@ -163,6 +166,7 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
         compare=content.get("compare", {}),
         slices=tuple(slices),
         by_class=content.get("by_class", False),
+        domain_sha256=content.get("domain_sha256"),
     )
 
 

@@ -13,13 +13,21 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
     if found is None:
         return without_structure(artifact)
     most, share = thresholds["max_share"], found.told_class
-    where = "rules that captured one class only" if found.what == "rule" else "leaves of one class"
+    one = (
+        "target" if artifact.published is not None and artifact.published.counts == "rows and mean targets" else "class"
+    )
+    where = "rules that captured one class only" if found.what == "rule" else f"leaves of one {one}"
     where += "" if found.what == "rule" or artifact.n_trees == 1 else ", in the tree where they are most"
     allowed = f"max_share allows at most {most:.4g}"
     if share.lower > most:
         shown = f"{share.lower:.4f}" if share.exact is not None else f"at least {share.lower:.4f}"
         crossed = f"crossed by {share.lower - most:.4f}"
-        return Outcome("failed", f"a share of {shown} of the training rows lies in {where}; {allowed}, {crossed}")
+        remedy = "retrain with fewer and shorter rules, which mix classes, and judge the new file"
+        return Outcome(
+            "failed",
+            f"a share of {shown} of the training rows lies in {where}; {allowed}, {crossed}",
+            remedy if found.what == "rule" else None,
+        )
     if share.upper <= most:
         return Outcome("passed", f"a share of {share.upper:.4f} of the training rows lies in {where}; {allowed}")
     return Outcome(

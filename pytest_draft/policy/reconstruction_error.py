@@ -5,15 +5,22 @@ from __future__ import annotations
 from pytest_draft.evaluate.findings import Findings, Part
 from pytest_draft.evaluate.slices import Measured, SliceFigures
 from pytest_draft.matching import Distance
+from pytest_draft.policy.labels import of_labelled
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 from pytest_draft.policy.slices import named, of_slices
 
 _ROUNDING = 1e-9  # errors are sums of fractions
 
+_WITH_LABELS = {
+    "max_error_with_labels": "max_error",
+    "max_error_with_labels_of_split_half": "max_error_of_split_half",
+}
+
 
 def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     """Fail when the attack rebuilds the training data, a part or a slice with an error of at most a threshold."""
     of_parts = [outcome for part in findings.judged for outcome in _of_part(part, thresholds)]
+    of_parts += of_labelled(findings, thresholds, _WITH_LABELS, _of_part)
     return combined([*of_parts, *of_slices(findings, lambda one, found: _of_slice(one, found, thresholds), _spared)])
 
 
@@ -88,6 +95,15 @@ RULE = Rule(
             False, 1.0, max, "fail at an error of at most this share of the split-half baseline"
         ),
         "max_error_of_random": Key(False, 1.0, max, "fail at an error of at most this share of the random baseline"),
+        "max_error_with_labels": Key(
+            False, 1.0, max, "fail at an error of at most this, with the label as one more attribute"
+        ),
+        "max_error_with_labels_of_split_half": Key(
+            False,
+            1.0,
+            max,
+            "fail at an error of at most this share of the split-half baseline, the label counted in both",
+        ),
     },
     check=check,
     rationale=(

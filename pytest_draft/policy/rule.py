@@ -27,10 +27,13 @@ class Outcome:
     result : {"passed", "failed", "inconclusive"}
     sentence : str
         What was measured, what the threshold is, and by how much it was crossed.
+    remedy : str or None
+        What to do about just what was found, where the rule's own remedy is not all about this file.
     """
 
     result: Result
     sentence: str
+    remedy: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,11 +94,14 @@ class Rule(Generic[Evidence]):
     rationale : str
         Why the rule exists.
     remedy : str or None
-        What to do where it fails; None where that depends on the forest (`pytest_draft.policy.verdict.remedy_for`).
+        What to do where it fails, whatever the file is; None where that depends on the forest
+        (`pytest_draft.policy.verdict.remedy_for`). An outcome's own goes before it.
     severity : {"error", "warning"}
         What a failure means where the policy does not say; a warning is told, and stops nothing.
     attack : bool
         Whether it judges what an attack finds; always, where it needs `Findings`.
+    blames_file : bool
+        Whether what it finds of an attack comes from what the file stores, which is then told as the cause.
     """
 
     id: str
@@ -106,6 +112,7 @@ class Rule(Generic[Evidence]):
     remedy: str | None = None
     severity: Severity = "error"
     attack: bool = False
+    blames_file: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attack", self.attack or self.needs is Findings)

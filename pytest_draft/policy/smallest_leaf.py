@@ -20,7 +20,9 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
         )
     sentence += f"; min_rows asks for at least {least:,}"
     if found.smallest < least:
-        return Outcome("failed", f"{sentence}, crossed by {least - found.smallest:,}")
+        larger = "min_samples_leaf" if found.what == "leaf" else "minimum support of each rule"
+        remedy = f"retrain with a larger {larger}, and judge the new file"
+        return Outcome("failed", f"{sentence}, crossed by {least - found.smallest:,}", remedy)
     return Outcome("passed", sentence)
 
 

@@ -25,5 +25,6 @@ RULE = Rule(
         "Measured against a stranger's rows, a leaking model looks safe. Who releases a model must know what it was "
         "trained on (EU AI Act, article 10: data governance, and article 12: record-keeping)."
     ),
+    blames_file=False,
     remedy="give the rows that this file was trained on, or train the model again on these, and judge it",
 )

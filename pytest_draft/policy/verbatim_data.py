@@ -24,7 +24,7 @@ def _of_copies(found: StoredFacts) -> Outcome:
     if found.copies:
         named = "; ".join(_shown(copy) for copy in found.copies[:_MOST_SHOWN])
         more = f"; and {len(found.copies) - _MOST_SHOWN:,} more" if len(found.copies) > _MOST_SHOWN else ""
-        return Outcome("failed", f"the file holds training data: {named}{more}")
+        return Outcome("failed", f"the file holds training data: {named}{more}", _without(found.copies))
     if found.doubts:
         return Outcome("inconclusive", "; ".join(found.doubts[:_MOST_SHOWN]))
     if not found.arrays:
@@ -34,6 +34,15 @@ def _of_copies(found: StoredFacts) -> Outcome:
     )
     none = "does not hold" if found.arrays == 1 else "holds"
     return Outcome("passed", f"{which} in the file {none} training rows or columns")
+
+
+def _without(copies: tuple[Copy, ...]) -> str:
+    """Say what to do about just these copies."""
+    told = ", ".join(copy.path for copy in copies[:_MOST_SHOWN])
+    told += f" and {len(copies) - _MOST_SHOWN:,} more" if len(copies) > _MOST_SHOWN else ""
+    neighbours = any(copy.path.rpartition(".")[2] == "_fit_X" for copy in copies)
+    instead = " (a search for neighbours keeps what it was fitted on: replace it)" if neighbours else ""
+    return f"train or save the model without {told}{instead}, and judge the new file"
 
 
 def _shown(copy: Copy) -> str:
@@ -48,7 +57,12 @@ def _of_categories(rarest: tuple[Rarest, ...], least: int) -> Outcome:
     for path, rows in sorted(((r.path, r.at_most) for r in rarest), key=lambda found: found[1]):
         if rows < least:
             few = f"{rows:,} training row{' has' if rows == 1 else 's have'}"
-            return Outcome("failed", f"{path} holds a value that only {few}; {asked}, crossed by {least - rows:,}")
+            return Outcome(
+                "failed",
+                f"{path} holds a value that only {few}; {asked}, crossed by {least - rows:,}",
+                "group rare values before fitting (an encoder's min_frequency does not remove their names), and judge "
+                "the new file",
+            )
     for possible in rarest:
         if possible.at_least < least:
             return Outcome(

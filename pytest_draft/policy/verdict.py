@@ -13,12 +13,9 @@ from pytest_draft.policy.earlier import Compared
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.rule import Outcome, Result, Severity
 from pytest_draft.policy.rules import rule_of
+from pytest_draft.policy.smaller import smaller
 from pytest_draft.policy.waiver import Waiver
 
-_FOR_EXACT = (
-    "retrain with fewer and shallower trees (n_estimators, max_depth, min_samples_leaf) and judge the new file; "
-    "removing only the seeds is not enough"
-)
 _FOR_BROKEN = "retrain so that the file keeps what it declares (a note says what breaks it), and judge the new file"
 _FOR_NOISY = (
     "retrain with a smaller epsilon and judge the new file; at the same epsilon more trees mean more noise on each "
@@ -66,27 +63,44 @@ class Check:
         return self.counts and not allowed
 
 
-def judge(examination: Examination, policy: Policy) -> tuple[Check, ...]:
+def judge(examination: Examination, policy: Policy, floor: Examination | None = None) -> tuple[Check, ...]:
     """Check every rule of a policy.
 
     Parameters
     ----------
     examination : Examination
     policy : Policy
+    floor : Examination or None
+        For an adversary who knows less: what fails by it fails.
 
     Returns
     -------
     tuple of Check
         In the policy's order.
     """
-    return tuple(check_rule(examination, policy, rule) for rule in policy.rules)
+    checks = tuple(check_rule(examination, policy, rule) for rule in policy.rules)
+    if floor is None:
+        return checks
+    return tuple(at_least(check, check_rule(floor, policy, check.rule)) for check in checks)
+
+
+def at_least(check: Check, floor: Check) -> Check:
+    """Return a check that fails where an adversary who knows less makes the rule fail; its pass is none of this one.
+
+    Side knowledge is left out of the figures, so that they can miss what is given away without it.
+    """
+    if check.result == "failed" or floor.result != "failed":
+        return check
+    sentence = f"already for the adversary {floor.adversary!r}, who knows less: {floor.sentence}"
+    return replace(floor, adversary=check.adversary, sentence=sentence)
 
 
 def check_rule(examination: Examination, policy: Policy, rule: str, compared: Compared | None = None) -> Check:
     """Check one rule: failed beats inconclusive beats passed.
 
     A budget that is crossed stays crossed, whatever else is in doubt; what is in doubt is never a pass. What stands
-    in the file stands there whatever the attack has come to, once the file was read.
+    in the file stands there whatever the attack has come to, once the file was read; that nothing stands there is not
+    said of a file with fitted trees that are not the model's.
     """
     check = _checked(examination, policy, rule, compared)
     waiver = None if check.result == "passed" else policy.waiver(rule, examination.artifact.sha256)
@@ -99,7 +113,8 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: Comp
     if judged.needs is Findings and examination.findings is not None:
         outcome = judged.check(examination.findings, policy.rules[rule])
     elif judged.needs is ArtifactFacts and artifact.was_read:
-        outcome, doubts = judged.check(artifact, policy.rules[rule]), ()
+        outcome = judged.check(artifact, policy.rules[rule])
+        doubts = () if artifact.unjudged is None else (artifact.unjudged,)
     elif judged.needs is Compared and compared is not None:
         outcome = judged.check(compared, policy.rules[rule])
     elif judged.needs is Examination:
@@ -109,8 +124,9 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: Comp
     elif judged.needs is Entropy and examination.not_audited is not None:
         doubts = (examination.not_audited,)
     if outcome.result == "failed":
-        remedy = judged.remedy or remedy_for(artifact)
-        cause = cause_in_file(examination) if judged.attack or judged.needs is Entropy else None
+        remedy = outcome.remedy or judged.remedy or remedy_for(artifact)
+        told = judged.blames_file and (judged.attack or judged.needs is Entropy)
+        cause = cause_in_file(examination) if told else None
         return Check(rule, adversary, "failed", outcome.sentence, cause, remedy)
     if doubts:
         return Check(rule, adversary, "inconclusive", "; ".join(doubts))
@@ -152,12 +168,15 @@ def cause_in_file(examination: Examination) -> str | None:
     if (privacy := artifact.privacy) is not None and not privacy.exact:
         what = "noisy class counts" if privacy.counts else "a label"
         return f"the file stores {what} ({privacy.mechanism.capitalize()}, {artifact.claim}) of every leaf of {trees}"
-    counts = f"the file stores the class counts of every node of {trees}"
+    published = artifact.published
+    stored = "class counts" if published is None or published.counts != "rows and mean targets" else "numbers of rows"
+    counts = f"the file stores the {stored} of every node of {trees}"
     if privacy is not None:
-        counts = f"the file stores the exact class counts of every leaf of {trees}"
+        counts = f"the file stores the exact {stored} of every leaf of {trees}"
     if not artifact.bootstrap:
         return f"{counts}, each grown on all rows"
-    if Adversary.parse(examination.case.adversary).name == "artifact":
+    seeded = published is None or published.seeded == artifact.n_trees
+    if seeded and Adversary.parse(examination.case.adversary).name == "artifact":
         return f"{counts} and each tree's seed, which tells how often each row was drawn for it"
     return counts
 
@@ -169,7 +188,9 @@ def remedy_for(artifact: ArtifactFacts) -> str:
     section IV-B).
     """
     if artifact.privacy is None:
-        return _FOR_EXACT
+        found = artifact.published
+        tell = found is not None and found.seeded and found.draws is not None
+        return f"{smaller(artifact)} and judge the new file" + "; removing only the seeds is not enough" * bool(tell)
     if artifact.contradictions:
         return _FOR_BROKEN
     return _FOR_NOISY if artifact.privacy.counts else _FOR_LABELS

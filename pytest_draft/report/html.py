@@ -108,6 +108,7 @@ def _provenance(result: wording.Result) -> list[tuple[str, str]]:
         ("Model SHA-256", artifact["sha256"]),
         ("Model size", None if artifact["size"] is None else f"{artifact['size']:,} bytes"),
         ("Written by scikit-learn", artifact["sklearn_version"]),
+        ("In the model file", wording.not_read(result)),
     ]
     for title, file in (("Training data", result["data"]), ("Holdout", result["holdout"])):
         if file is not None and file["path"]:

@@ -143,6 +143,10 @@ def _judged(report: dict[str, Any]) -> Iterator[str]:
         for result in report["results"]
     }
     yield from _table("What was judged", ("Model", "Holds", "SHA-256", "Training data", "Policy"), list(rows))
+    unread = {result["artifact"]["path"]: wording.not_read(result) for result in report["results"]}
+    told = [f"- {escaped(path)}: {escaped(which)}" for path, which in unread.items() if which is not None]
+    if told:
+        yield from (*told, "")
 
 
 def _details(report: dict[str, Any]) -> Iterator[str]:

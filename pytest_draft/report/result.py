@@ -58,6 +58,19 @@ METRICS = (
     "mostly_determined_columns",
     "mostly_determined_error",
     "mostly_determined_perfect_rows",
+    "fully_determined_rows",
+    "fully_determined_compared",
+    "fully_determined_error",
+    "fully_determined_split_half_error",
+    "fully_determined_perfect_rows",
+    "certain_unique_rows",
+    "certain_unique_rows_exact",
+    "error_with_labels",
+    "split_half_error_with_labels",
+    "perfect_rows_with_labels",
+    "split_half_perfect_rows_with_labels",
+    "labels_of_perfect_rows",
+    "majority_labels_of_perfect_rows",
     "certain_rows",
     "certain_rows_exact",
     "certain_values",
@@ -70,6 +83,12 @@ METRICS = (
     "close_values",
     "exact_values",
     "exact_rows",
+    "rank_error",
+    "rank_split_half_error",
+    "rank_perfect_rows",
+    "rank_split_half_perfect_rows",
+    "rank_exact_values",
+    "rank_split_half_exact_values",
     "guaranteed_overlap",
     "guaranteed_overlap_exact",
     "unique",
@@ -85,8 +104,8 @@ METRICS = (
 
 Result = dict[str, Any]
 
-_SECTIONS = frozenset(("published", "contents", "structure"))
-"""What the facts on an artifact hold and a report tells in sections of their own."""
+_SECTIONS = frozenset(("published", "contents", "structure", "unjudged"))
+"""What the facts on an artifact hold and a report tells in sections of their own, or as one of the reasons."""
 
 
 def result_of(examination: Examination, checks: Iterable[Check], policy: Policy, *, rows: bool = False) -> Result:
@@ -229,6 +248,34 @@ def metrics_of(examination: Examination) -> dict[str, float | int | None]:
             metrics[f"{name}_columns"] = part.columns
             metrics[f"{name}_error"] = part.error.exact
             metrics[f"{name}_perfect_rows"] = part.perfect_rows
+    metrics.update(_of_rows(findings))
+    return metrics
+
+
+def _of_rows(findings: Findings) -> dict[str, float | int | None]:
+    """Return the metrics on rows that are known to be rebuilt, and on rows with their labels."""
+    metrics: dict[str, float | int | None] = {
+        "fully_determined_rows": findings.fully_determined_rows,
+        "certain_unique_rows": findings.certain_unique_rows,
+    }
+    if findings.certain_unique_rows is not None:
+        metrics["certain_unique_rows_exact"] = findings.most_certain_unique_rows is None
+    if (part := findings.fully_determined) is not None:
+        metrics |= {
+            "fully_determined_compared": part.n_rows,
+            "fully_determined_error": part.error.exact,
+            "fully_determined_split_half_error": part.split_half.error,
+            "fully_determined_perfect_rows": part.perfect_rows,
+        }
+    if (labelled := findings.labelled) is not None:
+        metrics |= {
+            "error_with_labels": labelled.error.exact,
+            "split_half_error_with_labels": labelled.split_half.error,
+            "perfect_rows_with_labels": labelled.perfect_rows,
+            "split_half_perfect_rows_with_labels": labelled.split_half.perfect_rows,
+            "labels_of_perfect_rows": labelled.rows_without,
+            "majority_labels_of_perfect_rows": labelled.commonest,
+        }
     return metrics
 
 
@@ -248,6 +295,15 @@ def _of_values(findings: Findings) -> dict[str, float | int | None]:
             "close_values": attack.close_values,
             "exact_values": attack.exact_values,
             "exact_rows": attack.exact_rows,
+        }
+    for part in [part for part in findings.rescaled if part.scale == "rank"][:1]:  # the first one is the whole
+        metrics |= {
+            "rank_error": part.error.exact,
+            "rank_split_half_error": part.split_half.error,
+            "rank_perfect_rows": part.perfect_rows,
+            "rank_split_half_perfect_rows": part.split_half.perfect_rows,
+            "rank_exact_values": None if part.exact is None else part.exact.share,
+            "rank_split_half_exact_values": None if part.exact is None else part.exact.split_half,
         }
     return metrics
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Report = dict[str, Any]
@@ -21,6 +21,17 @@ HOW_TO_READ = (
 NO_PROOF = "A passed check says that this attack stayed within the policy's limits, not that no attack can do better."
 
 _MOST_CHARACTERS = 2_000
+_MOST_PATHS = 6
+
+_HARMLESS = frozenset(
+    (
+        *("estimator", "estimator_"),  # what is to be fitted; where it is fitted, the result is inconclusive
+        *("feature_names_in_", "_columns", "_remainder", "transformers"),  # columns, by the transformers for them
+        *("best_params_", "cv", "cv_results_", "param_distributions", "param_grid", "scorer_", "_checked_cv_orig"),
+        *("var_", "_fill_dtype", "_fit_dtype", "_missing_indices"),  # follow from what is read, or are data types
+    )
+)
+"""Last names of attributes that scikit-learn itself gives to forests, searches and transformers that are covered."""
 
 
 def shown(text: object) -> str:
@@ -92,7 +103,9 @@ def _headline(name: str, verdict: str, results: Sequence[Result]) -> tuple[str, 
     standings = [standing(check) for _, check in pairs]
     of_all = f"{standings.count(verdict):,} of {_number(len(standings), 'check')}"
     waived, warnings = standings.count("waived"), standings.count("warning")
+    open_ones = sum(standing(check) == "warning" and check["result"] == "inconclusive" for _, check in pairs)
     besides = f"; {waived:,} waived" * bool(waived) + f"; {_number(warnings, 'warning')}" * bool(warnings)
+    besides += f", {open_ones:,} of which could not be decided" * bool(open_ones)
     if verdict == "failed":
         return verdict, f"Do not release {name}: {of_all} failed{besides}."
     if verdict == "inconclusive":
@@ -139,7 +152,33 @@ def about(result: Result) -> list[str]:
             f"{at_least}{_number(metrics['certain_rows'], 'certain row')}: every dataset of the stated domain that "
             "fits the file holds as many of these."
         )
-    return sentences
+    return [*sentences, *(f"{part[0].upper()}{part[1:]}." for part in of_whole_rows(metrics))]
+
+
+def of_whole_rows(metrics: Mapping[str, Any]) -> list[str]:
+    """Return phrases on rows that are known to be rebuilt, and on rows with their labels; empty where none are."""
+    phrases = []
+    if metrics.get("fully_determined_perfect_rows") is not None:
+        rows, compared = metrics["fully_determined_rows"], metrics["fully_determined_compared"]
+        drawn = "" if rows == compared else f", {compared:,} of which were drawn"
+        phrases.append(
+            f"nothing is guessed in {_number(rows, 'rebuilt row')}{drawn}: "
+            f"{metrics['fully_determined_perfect_rows']:,} of {compared:,} are perfect"
+        )
+    if metrics.get("certain_unique_rows"):
+        at_least = "" if metrics["certain_unique_rows_exact"] else "at least "
+        proved = _number(metrics["certain_unique_rows"], "unique row")
+        phrases.append(f"{at_least}{proved} of the training data {_is(metrics['certain_unique_rows'])} proved")
+    if metrics.get("perfect_rows_with_labels") is not None:
+        guesses = [(metrics["split_half_error_with_labels"], "split-half {}")]
+        error = bounded(metrics["error_with_labels"], None)
+        told = "" if error is None else f"the error is {error}{_beside(guesses, '{:.4f}')} with the label counted, and "
+        phrases.append(
+            f"{told}of {_number(metrics['labels_of_perfect_rows'], 'perfect row')} "
+            f"{metrics['perfect_rows_with_labels']:,} come with the right label "
+            f"(by the commonest label {metrics['majority_labels_of_perfect_rows']:,})"
+        )
+    return phrases
 
 
 def slices(result: Result) -> list[tuple[str, ...]]:
@@ -166,6 +205,25 @@ def bounded(exact: float | None, bounds: Sequence[float] | None) -> str | None:
     return f"between {bounds[0]:.4f} and {bounds[1]:.4f}" if bounds else None
 
 
+def not_read(result: Result) -> str | None:
+    """Return which parts of a file no reader has looked at by name, but for harmless ones; None where there are none.
+
+    Parameters
+    ----------
+    result : dict
+
+    Returns
+    -------
+    str or None
+        Attribute paths, the first few.
+    """
+    paths = [path for path in result["artifact"]["not_read"] if path.rpartition(".")[2] not in _HARMLESS]
+    if not paths:
+        return None
+    more = f" and {len(paths) - _MOST_PATHS:,} more" if len(paths) > _MOST_PATHS else ""
+    return f"only searched for training data and fitted trees: {', '.join(paths[:_MOST_PATHS])}{more}"
+
+
 def remedies(report: Report) -> dict[str, list[str]]:
     """Return what to do about the checks that did not pass, each with the models that it is about."""
     found: dict[str, list[str]] = {}
@@ -180,6 +238,10 @@ def remedies(report: Report) -> dict[str, list[str]]:
 def _beside(guesses: Iterable[tuple[float | None, str]], form: str) -> str:
     told = [text.format(form.format(value)) for value, text in guesses if value is not None]
     return f" ({', '.join(told)})" if told else ""
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _number(number: int, noun: str) -> str:

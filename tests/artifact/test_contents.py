@@ -14,7 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import LabelEncoder, OneHotEncoder, StandardScaler
 
 from pytest_draft.artifact import read
+from pytest_draft.artifact.contents import contents_of
 from pytest_draft.artifact.published import Published, published
+from pytest_draft.artifact.records import Array, Global, Mapping, Record
 
 
 @pytest.fixture
@@ -210,3 +212,49 @@ def test_what_is_published_is_told(forest, columns, classes, numbers, dump):
     assert of(RandomForestClassifier(2, bootstrap=False).fit(columns, classes)).draws is None
     assert of(RandomForestRegressor(2).fit(columns, numbers)).counts == "rows and mean targets"
     assert of(BaggingClassifier(n_estimators=4).fit(columns, classes)).seeded == 4
+
+
+def test_what_is_made_on_the_way_hides_nothing_behind_it(forest, columns, stored):
+    """A masked array's values are an array of their own, whose place in memory another could take."""
+    forest.kept = [np.ma.array(np.arange(3.0 + i), mask=[1] + [0] * (i + 2)) for i in range(20)]
+    forest.kept.append(np.ma.array(columns))
+    found = stored(forest)
+    assert (found["kept[20]"].values() == columns).all()
+    assert len([path for path in found if path.startswith("kept[")]) == 21
+
+
+def test_a_deep_nest_costs_no_more_than_its_size():
+    deep: list = [[1.0, 2.0, 3.0]]
+    for _ in range(100_000):
+        deep = [deep]
+    (array,) = contents_of(deep).arrays
+    assert len(array.path) < 500
+
+
+def test_pieces_of_a_list_are_told_together_too(forest, columns, dump):
+    forest.kept = [columns[:7], columns[7:30].tolist(), *columns[30]]
+    joined = {array.joined: array for array in read(dump(forest)).contents.arrays if array.joined}
+    assert (joined["C"].values().astype(float) == columns[:31].ravel()).all()
+    forest.kept = [columns[:7].T, columns[7:].T]
+    joined = {array.joined: array for array in read(dump(forest)).contents.arrays if array.joined}
+    assert (joined["F"].values() == columns.ravel()).all()
+
+
+@pytest.mark.parametrize("name", ["random_state", "max_samples", "feature_names_in_"])
+def test_an_attribute_that_a_reader_asks_for_is_listed_where_it_holds_more(name, forest, columns, stored):
+    owner = forest[0] if name == "feature_names_in_" else forest
+    setattr(owner, name, columns)
+    (path,) = stored(forest)
+    assert path.endswith(name)
+
+
+def test_a_generator_holds_its_state_and_no_table(forest, columns, stored):
+    forest.random_state = np.random.RandomState(3)
+    forest.spare = np.random.default_rng(3)
+    assert stored(forest) == {}
+    state = Record(Global("numpy.random._pickle", "__randomstate_ctor"), ("MT19937",))
+    state.state = Mapping()
+    kept = Array()
+    kept.shape, kept.data = columns.shape, columns
+    state.state.pairs.append(("key", kept))
+    assert [array.path for array in contents_of(state).arrays] == ["key"]

@@ -162,6 +162,7 @@ def test_noisy_counts_are_read_with_what_is_declared(name, ours, noisy, structur
     expected = "LaplaceForestClassifier, 6 trees, 5 columns, 2 classes, epsilon 3 (Laplace noise on counts)"
     assert artifact.holds == expected
     assert artifact.not_read == ()
+    assert artifact.unjudged.why is None
     privacy = forest.privacy
     assert (privacy.mechanism, privacy.epsilon, privacy.delta, privacy.scale) == ("laplace", 3.0, 0.0, 2.0)
     assert (privacy.rounding, privacy.exact, privacy.broken_by) == ("sum", False, ())

@@ -105,6 +105,7 @@ def test_a_file_says_what_it_holds_and_has_no_forest(written):
     artifact = written(BROWNIES, "brownies.toml")
     assert artifact.holds == "rule list, 3 rules, 3 tested columns, 2 classes"
     assert artifact.not_read == ()
+    assert artifact.unjudged.why is None
     with pytest.raises(NotCoveredError, match=r"^brownies\.toml holds a rule list .*the rule entropy-reduction$"):
         _ = artifact.forest
 
@@ -144,6 +145,7 @@ def test_a_greedy_list_counts_and_decides_as_imodels_does(dump):
     artifact, truth = read(dump), np.load(dump.with_suffix(".npz"))
     rules, codes = artifact.model, np.unique(truth["y"], return_inverse=True)[1]
     assert artifact.not_read == ()
+    assert artifact.unjudged.why is None
     counts = np.zeros_like(rules.counts)
     np.add.at(counts, (rules.captured(truth["X"]), codes), 1)
     assert (counts == rules.counts).all()
@@ -333,6 +335,7 @@ def test_what_pycorels_saved_is_read(written, protocol):
     assert same(artifact.model, AS_SAVED)
     assert artifact.holds == "CORELS rule list, 3 rules, 3 columns, 2 classes"
     assert artifact.not_read == ()
+    assert artifact.unjudged.why is None
 
 
 def test_a_classifier_that_pycorels_saved_is_read(written, monkeypatch):
@@ -389,6 +392,7 @@ def test_what_pycorels_prints_is_read_with_its_counts_and_features(written):
     artifact = written(PRINTED)
     assert same(artifact.model, AS_SAVED)
     assert artifact.not_read == ()
+    assert artifact.unjudged.why is None
 
 
 def test_what_stands_around_a_printed_list_is_said_to_be_not_read(written):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_draft.artifact import Forest, occurrences, read
+from pytest_draft.attack.choices import Choices
 from pytest_draft.attack.exact import Search
 from pytest_draft.attack.problem import Groups, Problem, build, group_by_occurrences
 from pytest_draft.attack.reconstruct import reconstruct
@@ -29,7 +30,8 @@ class Published:
     def attack(self, seed=0, workers=1):
         """Return the reconstruction."""
         search = Search(TimeBox(60), seed=seed, workers=workers)
-        return reconstruct(self.problem, search, evidence_by_refitting(self.forest, self.groups))
+        choices = Choices.of(self.forest, self.problem, seeds_known=True)
+        return reconstruct(self.problem, search, evidence_by_refitting(self.forest, self.groups), choices)
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from pytest_draft.adversary import Adversary, exchangeable_groups, grant
 from pytest_draft.artifact import Forest, read
 from pytest_draft.attack.exact import Search
+from pytest_draft.attack.gaps import gaps_of
 from pytest_draft.attack.likeliest import Likely, find_likeliest
 from pytest_draft.attack.occupancy import Draws
 from pytest_draft.attack.problem import Cells, Groups, OutOfTimeError, Problem, build
@@ -372,10 +373,12 @@ def test_candidates_are_the_vectors_that_not_too_many_trees_have_missed(release,
     most = unseen_at_most(n_trees, (29 / 30) ** n_draws)
     vectors = WIDE.vectors()
     missed = np.zeros((2, len(vectors)), int)
-    for tree in released.model.estimators_:
+    gaps = gaps_of(released.forest, WIDE)
+    for tree, stored, gap in zip(released.model.estimators_, released.forest.trees, gaps, strict=True):
         nodes = tree.tree_
         shown = np.rint(nodes.value[:, 0] * nodes.weighted_n_node_samples[:, None])
-        missed += (shown[tree.apply(vectors)] == 0).T
+        excluded = np.zeros(len(vectors), bool) if gap is None else gap.crossed(stored, np.ascontiguousarray(vectors.T))
+        missed += ((shown[tree.apply(vectors)] == 0) | excluded[:, None]).T
     expected = missed <= most
     if "columns" not in side:
         for label in range(2):

@@ -80,6 +80,13 @@ def enumerated(problem, rows, datasets):
     return {name: figures[name] for name in FIGURES}
 
 
+def fewest_of_each_cell(case):
+    """Return how many rows of each cell with a single vector all datasets hold."""
+    cells = case.problem.cells
+    held = [case.datasets[:, case.problem.cell == k].sum(axis=1).min() for k in range(cells.n_cells)]
+    return np.where(cells.n_vectors == 1, held, 0)
+
+
 def lower_of(certificate):
     return {name: getattr(certificate, name).lower for name in FIGURES}
 
@@ -138,6 +145,8 @@ def test_certificates_agree_with_enumeration():
         truth = enumerated(case.problem, case.rows, case.datasets)
         assert all_exact(found)
         assert lower_of(found) == truth
+        proof = prove.prove(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60)))
+        assert proof.least.tolist() == proof.most.tolist() == fewest_of_each_cell(case).tolist()
         assert found.n_rows == case.rows.sum()
         assert found.unique == (truth["guaranteed_overlap"] == found.n_rows)
         several.append(len(case.datasets) > 1)

@@ -94,14 +94,16 @@ def trained(draw, kinds=tuple(MODELS), most_rows=12, all_tested=False):
     return SimpleNamespace(model=model, rows=rows, labels=labels, domain=domain)
 
 
-def placed(published, leaf, labels):
-    """Return the candidate of each row, found by its leaves; an assertion fails where there is none."""
-    problem = published.problem
+def placed(published, leaf, case):
+    """Return the candidate of each row, found by its leaves and values; an assertion fails where there is none."""
+    problem, labels = published.problem, case.labels
+    values = problem.cells.offsets[:-1] + case.domain.indices(case.rows.astype(np.float32))
     nodes = [np.flatnonzero(tree.left < 0) for tree in published.forest.trees]
     signature = np.stack([np.searchsorted(node, here) for node, here in zip(nodes, leaf, strict=True)])
     candidates = []
     for row, label in enumerate(labels):
-        cell = np.flatnonzero((problem.cells.signature == signature[:, [row]]).all(axis=0))
+        here = (problem.cells.signature == signature[:, [row]]).all(axis=0)
+        cell = np.flatnonzero(here & problem.cells.allowed[:, values[row]].all(axis=1))
         assert len(cell) == 1
         mine = (problem.cell == cell) & (problem.group == problem.groups.of_row[row])
         candidates.extend(np.flatnonzero(mine & (problem.label == label)).tolist())
@@ -113,7 +115,7 @@ def placed(published, leaf, labels):
 @given(trained())
 def test_the_truth_is_feasible_in_every_step(publish, leaves, case):
     published = publish(case.model, case.domain)
-    candidates = placed(published, leaves(case.model, case.rows), case.labels)
+    candidates = placed(published, leaves(case.model, case.rows), case)
     problem = published.problem
     truth = np.bincount(candidates, minlength=problem.n_candidates)
     assert problem.system.missed(truth) == 0
@@ -161,7 +163,7 @@ def test_a_unique_solution_is_the_truth_cell_by_cell(publish, leaves, case):
     )
     event("unique" if solution.unique else "several")
     assert solution.unique == all(part.complete and len(part.rows) == 1 for part in solution.parts)
-    candidates = placed(published, leaves(case.model, case.rows), case.labels)
+    candidates = placed(published, leaves(case.model, case.rows), case)
     if solution.unique:
         np.testing.assert_array_equal(solution.rows, np.bincount(candidates, minlength=problem.n_candidates))
 

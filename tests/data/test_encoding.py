@@ -192,8 +192,9 @@ def test_groups_and_codes_are_the_files(table, labels, saved):
     domain = domain_from(artifact.encoder, data.columns, data.rows)
     kinds = [(attribute.name, attribute.kind, len(attribute.columns)) for attribute in domain.attributes]
     assert kinds[:2] == [("sex", "one-hot", 2), ("grade", "one-hot", 3)]
-    assert [kind for _, kind, _ in kinds[2:]] == ["binary", "binary", "ordinal", "binary", "binary"]
-    assert (domain.attributes[4].low, domain.attributes[4].high) == (0, 3)
+    assert [kind for _, kind, _ in kinds[2:]] == ["one-hot", "ordinal", "one-hot"]
+    assert [attribute.dropped for attribute in domain.attributes] == [False, False, True, False, True]
+    assert (domain.attributes[3].low, domain.attributes[3].high) == (0, 3)
     raw = raw_columns(artifact.encoder, domain).domain
     # Of `code` the dropped one is a category too, and a town can be none of the two.
     widths = [(attribute.name, attribute.kind, len(attribute.columns)) for attribute in raw.attributes]
@@ -206,7 +207,10 @@ def test_groups_that_the_rows_break_are_not_granted(table, labels, saved):
     others = table.assign(grade=np.where(np.arange(N_ROWS) == 5, "top", table["grade"]))
     data = training_data((others, labels), artifact.forest, None, artifact.encoder)
     domain = domain_from(artifact.encoder, data.columns, data.rows)
-    assert [attribute.kind for attribute in domain.attributes] == ["binary", "binary", "binary", "ordinal"]
+    assert [(attribute.kind, attribute.dropped) for attribute in domain.attributes] == [
+        ("one-hot", True),
+        ("ordinal", False),
+    ]
 
 
 def test_the_error_on_raw_columns_counts_a_category_once(table, labels, saved):

@@ -108,6 +108,160 @@ def test_training_rows_are_found_in_every_order_and_number(form, inspected, mode
     assert copy.rows == (15 if form in ("some", "among others") else N_ROWS)
 
 
+def pieces(rows):
+    return np.array_split(rows, 7)
+
+
+def shuffled(rows):
+    return np.random.default_rng(1).permutation(rows)
+
+
+def standardised(rows):
+    return (rows - np.nanmean(rows, axis=0)) / np.nanstd(rows, axis=0)
+
+
+WRITTEN = {
+    "row by row": lambda rows: rows.ravel(),
+    "column by column": lambda rows: rows.ravel(order="F"),
+    "row by row, in another order": lambda rows: shuffled(rows).ravel(),
+    "column by column, in another order": lambda rows: shuffled(rows).ravel(order="F"),
+    "row by row, behind a header": lambda rows: np.r_[3.0, rows.ravel()],
+    "among more columns, in another order": lambda rows: shuffled(np.c_[np.arange(len(rows)), rows]),
+    "in numbered rows of a list": lambda rows: [[i, *row] for i, row in enumerate(rows.tolist())],
+    "a list of numbers": lambda rows: rows.ravel().tolist(),
+    "a list of numbers, column by column": lambda rows: rows.ravel(order="F").tolist(),
+    "pieces": pieces,
+    "pieces of one length": lambda rows: np.split(rows, 6),
+    "pieces turned round": lambda rows: [piece.T.copy() for piece in pieces(rows)],
+    "pieces of one length turned round": lambda rows: [piece.T.copy() for piece in np.split(rows, 6)],
+    "pieces, cut anywhere": lambda rows: pieces(rows.ravel()),
+    "pieces of columns": lambda rows: pieces(rows.ravel(order="F")),
+    "lists of pieces": lambda rows: [piece.tolist() for piece in pieces(rows)],
+    "an array of each row": list,
+    "a tuple of each row": lambda rows: list(map(tuple, rows.tolist())),
+    "a dict of rows": lambda rows: dict(enumerate(rows)),
+    "three dimensions": lambda rows: rows.reshape(10, -1, rows.shape[1]),
+    "three dimensions turned round": lambda rows: rows.reshape(10, -1, rows.shape[1]).swapaxes(1, 2).copy(),
+    "complex numbers": lambda rows: np.ascontiguousarray(rows).view(complex),
+    "half precision": lambda rows: rows.astype(np.float16),
+    "half precision, row by row": lambda rows: shuffled(rows).astype(np.float16).ravel(),
+    "half precision and back": lambda rows: shuffled(rows).astype(np.float16).astype(float),
+    "single precision, column by column": lambda rows: rows.astype(np.float32).ravel(order="F"),
+    "standardised": standardised,
+    "standardised in half precision": lambda rows: standardised(rows).astype(np.float16),
+    "standardised, row by row": lambda rows: standardised(rows).ravel(),
+    "standardised, column by column": lambda rows: standardised(rows).ravel(order="F"),
+    "standardised, in another order": lambda rows: shuffled(standardised(rows)).astype(np.float32),
+    "standardised, in pieces": lambda rows: pieces(standardised(rows).astype(np.float32).ravel()),
+    "between 0 and 1": lambda rows: (
+        (rows - np.nanmin(rows, axis=0)) / np.nanmax(rows - np.nanmin(rows, axis=0), axis=0)
+    ),
+    "each column times a number": lambda rows: (rows * np.resize([2.0, -3.0, 0.1, 7.0], rows.shape[1])).tolist(),
+    "masked, behind masked arrays": lambda rows: list(
+        map(np.ma.array, (np.arange(3.0), np.arange(4.0), np.arange(5.0), rows))
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def of_zeros_and_ones():
+    random = np.random.default_rng(4)
+    rows = pd.DataFrame(random.integers(0, 2, (N_ROWS, 10)), columns=list("abcdefghij")).astype(float)
+    return rows.assign(label=random.choice(["no", "yes"], N_ROWS))
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+@pytest.mark.parametrize("kind", ["numbers", "zeros and ones"])
+def test_rows_and_columns_are_found_however_they_are_written(kind, form, inspected, table, of_zeros_and_ones):
+    data = table[[*NUMBERS, "label"]] if kind == "numbers" else of_zeros_and_ones
+    rows = data.drop(columns="label")
+    model = RandomForestClassifier(2, max_depth=2, random_state=0).fit(rows, data["label"])
+    model.kept = WRITTEN[form](rows.to_numpy())
+    found = inspected(model, data)
+    assert found.copies[0].path.startswith("kept")
+    assert max(found.copies[0].rows, 15 * found.copies[0].columns) >= 30
+    assert found.doubts == ()
+
+
+def test_rows_in_an_attribute_each_are_found_together(inspected, of_zeros_and_ones):
+    rows = of_zeros_and_ones.drop(columns="label")
+    model = RandomForestClassifier(2, max_depth=2, random_state=0).fit(rows, of_zeros_and_ones["label"])
+    for index, row in enumerate(rows.to_numpy()[:25]):
+        setattr(model, f"row_{index}", row)
+    (copy,) = inspected(model, of_zeros_and_ones).copies
+    assert (copy.path, copy.rows) == ("row_0 and 24 more arrays", 25)
+
+
+def test_one_scaled_column_of_two_values_is_found_and_a_nearly_constant_one_is_not(inspected, of_zeros_and_ones):
+    data = of_zeros_and_ones[:24].assign(rare=np.eye(24)[5])
+    model = RandomForestClassifier(2, max_depth=2, random_state=0).fit(data.drop(columns="label"), data["label"])
+    model.kept = 9.0 - 4.0 * data["b"].to_numpy()
+    assert inspected(model, data).copies == (Copy("kept", (24,), 0, 1),)
+    model.kept = 9.0 - 4.0 * data["rare"].to_numpy()
+    assert inspected(model, data).copies == ()
+
+
+def test_close_values_that_single_precision_makes_one_are_found_in_a_scaled_column(inspected, table):
+    values = 1e6 + np.random.default_rng(2).permutation(N_ROWS) + np.r_[np.zeros(N_ROWS - 2), 1e-5, 2e-5]
+    data = table[["age", "label"]].assign(income=values)
+    model = RandomForestClassifier(2, max_depth=2, random_state=0).fit(data[["age", "income"]], data["label"])
+    model.kept = ((values - values.mean()) / values.std()).astype(np.float16)
+    assert inspected(model, data).copies == (Copy("kept", (N_ROWS,), 0, 1),)
+
+
+def test_an_outlier_alone_makes_no_column(inspected, table):
+    data = table[["fare", "label"]].assign(income=np.where(table.index == 9, 5e7, table["fare"]), age=table["age"])
+    model = RandomForestClassifier(2, max_depth=2, random_state=0).fit(data.drop(columns="label"), data["label"])
+    model.kept = np.random.default_rng(0).normal(size=N_ROWS)
+    model.kept[9] = 1e9
+    assert inspected(model, data).copies == ()
+
+
+COMMON = {
+    "thresholds": lambda rows, random: np.median(rows, axis=0) + random.random((40, rows.shape[1])),
+    "quantiles": lambda rows, _: np.nanquantile(rows, np.linspace(0, 1, 20), axis=0),
+    "quantiles as lists": lambda rows, _: np.nanquantile(rows, np.linspace(0, 1, 10), axis=0).tolist(),
+    "means and spreads": lambda rows, _: [np.nanmean(rows, axis=0), np.nanstd(rows, axis=0)],
+    "different values": lambda rows, _: [np.unique(column) for column in rows.T if len(np.unique(column)) < 30],
+    "importances": lambda _, random: list(random.dirichlet(np.ones(4), size=20)),
+    "zeros": lambda rows, _: np.zeros_like(rows),
+    "ones": lambda rows, _: np.ones(rows.size),
+    "identity": lambda rows, _: np.eye(len(rows)),
+    "numbers in order": lambda rows, _: np.arange(rows.size).reshape(rows.shape),
+    "an even grid": lambda rows, _: np.linspace(-1, 1, len(rows)),
+    "draws": lambda rows, random: [random.integers(0, len(rows), len(rows)) for _ in range(20)],
+    "zeros and ones": lambda rows, random: random.integers(0, 2, 4_000),
+    "few values": lambda rows, random: random.integers(0, 3, rows.shape),
+    "normal values": lambda rows, random: random.normal(size=rows.shape),
+    "sorted ages": lambda rows, random: np.sort(random.integers(18, 80, len(rows))),
+    "other people": lambda rows, random: np.c_[random.integers(18, 80, 60), random.gamma(2, 20, 60).round(2)],
+}
+
+
+@pytest.mark.parametrize("form", COMMON)
+@pytest.mark.parametrize("kind", ["numbers", "zeros and ones"])
+def test_what_any_file_can_hold_is_not_taken_for_training_data(kind, form, inspected, table, of_zeros_and_ones):
+    data = table[[*NUMBERS, "label"]] if kind == "numbers" else of_zeros_and_ones
+    rows = data.drop(columns="label")
+    model = RandomForestClassifier(2, max_depth=2, random_state=0).fit(rows, data["label"])
+    for seed in range(3):
+        model.kept = COMMON[form](rows.to_numpy(), np.random.default_rng(seed))
+        found = inspected(model, data)
+        assert (found.copies, found.doubts) == ((), ())
+
+
+def test_raw_bytes_are_said_not_to_be_compared(inspected, model, table):
+    model.kept = np.ascontiguousarray(table[["fare"]].to_numpy()).view("V8")
+    assert inspected(model).doubts == ("kept is an array of raw bytes, which was not compared",)
+
+
+@pytest.mark.parametrize("name", ["random_state", "max_samples", "feature_names_in_", "estimator_params"])
+def test_an_attribute_that_is_needed_for_something_else_hides_no_rows(name, inspected, model, table):
+    owner = model.estimators_[0] if name in ("feature_names_in_", "estimator_params") else model
+    setattr(owner, name, table[NUMBERS].to_numpy())
+    assert inspected(model).copies[0].path.endswith(name)
+
+
 def test_a_frame_and_a_tree_of_neighbours_are_found(inspected, model, table):
     model.frame = table
     assert sum(copy.columns for copy in inspected(model).copies) == table.shape[1]

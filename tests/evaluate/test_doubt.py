@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import time
 from dataclasses import replace
 
 import joblib
@@ -26,7 +29,13 @@ def examined(tmp_path):
     """Return a function that trains a forest on rows and examines its file."""
 
     def run(
-        rows: np.ndarray, weights=None, untested=0, shuffled=False, adversary="artifact", **parameters
+        rows: np.ndarray,
+        weights=None,
+        untested=0,
+        shuffled=False,
+        adversary="artifact",
+        domain: str | None = None,
+        **parameters,
     ) -> gate.Examination:
         table = pd.DataFrame(rows, columns=[f"c{index}" for index in range(rows.shape[1])])
         labels = np.random.default_rng(1).integers(0, 2, len(rows))
@@ -39,7 +48,12 @@ def examined(tmp_path):
             table = table.sample(frac=1, random_state=0)
         table.to_csv(tmp_path / "train.csv", index=False)
         paths = (str(tmp_path / "model.joblib"), str(tmp_path / "train.csv"))
-        return gate.examine(gate.Case(*paths, "label", adversary=adversary))[0]
+        case = gate.Case(*paths, "label", adversary=adversary)
+        if domain is not None:  # taken as it stands
+            (tmp_path / "domain.toml").write_text(domain)
+            digest = hashlib.sha256(domain.encode()).hexdigest()
+            case = replace(case, domain=str(tmp_path / "domain.toml"), domain_sha256=digest)
+        return gate.examine(case)[0]
 
     return run
 
@@ -58,7 +72,9 @@ def without(examination, part):
 @pytest.mark.parametrize("constants", [1, 2, 3])
 def test_columns_that_are_always_one_never_hide_that_all_else_is_rebuilt(examined, constants):
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
-    found = examined(np.hstack([rows, np.ones((60, constants), int)]), n_estimators=50)
+    rows = np.hstack([rows, np.ones((60, constants), int)])
+    assert examined(rows, n_estimators=50).findings.perfect_rows == 60
+    found = examined(rows, n_estimators=50, domain='others = "binary"\n')
     assert found.findings.perfect_rows == 0  # no tree tests the constant columns, and they are guessed wrong
     assert (found.findings.told.columns, found.findings.told.perfect_rows) == (6, 60)
     assert verdict(found) == "failed"
@@ -109,7 +125,7 @@ def test_rows_that_no_tree_has_seen_never_hide_that_all_others_are_rebuilt(exami
     assert (part.n_rows, part.columns, part.perfect_rows, part.error.exact) == (20, 10, 20, 0)
     assert part.split_half.error > 0.1
     assert verdict(found) == verdict(found, STRICT) == "failed"
-    hidden = without(without(found, "seen"), "told")
+    hidden = without(without(without(found, "seen"), "told"), "certain_unique_rows")
     assert verdict(hidden) == verdict(hidden, STRICT) == "passed"
 
 
@@ -129,6 +145,49 @@ def test_an_attack_that_did_not_converge_says_what_its_rows_lack(examined, monke
     assert verdict(found) == "inconclusive"
     (reason,) = [reason for reason in found.reasons if "did not converge" in reason]
     assert lacks in reason
+
+
+@pytest.fixture
+def stopped(examined, monkeypatch):
+    """Return a function that examines a forest by an attack that does not converge, after so long; and its reason."""
+    whole = gate.reconstruct
+
+    def run(seconds=0.0, **changes) -> str:
+        def ending(problem, search, *told):
+            found = whole(problem, search, *told)
+            while search.timebox.elapsed < seconds:
+                time.sleep(0.01)
+            return replace(found, **{"status": "not converged", "residual": 3, "certificate": None, **changes})
+
+        monkeypatch.setattr(gate, "reconstruct", ending)
+        found = examined(np.random.default_rng(0).integers(0, 2, (60, 6)), n_estimators=2, max_depth=1)
+        assert verdict(found) == "inconclusive"
+        (reason,) = [reason for reason in found.reasons if "attack" in reason]
+        return reason
+
+    return run
+
+
+def test_an_attack_that_ended_by_itself_is_not_said_to_have_had_all_its_time(stopped):
+    reason = stopped()
+    spent = r"\d+\.\d s of 36 s, its share of the time box of 60 s \(the last of its searches had ended\)"
+    assert re.match(f"the attack did not converge in {spent}: ", reason)
+    assert "may not help" in reason
+    assert "give it more" not in reason
+    cut = stopped(status="consistent", residual=0, cut_short=True)
+    assert re.match(f"the attack was cut short after {spent}, ", cut)
+
+
+def test_an_attack_that_the_clock_ended_is_said_to_have_had_all_its_time(stopped, monkeypatch):
+    monkeypatch.setattr(gate, "ATTACK_SHARE", 0.05)
+    reason = stopped(seconds=3.01)
+    assert reason.startswith("the attack did not converge in 3 s, its share of the time box of 60 s: ")
+    assert reason.endswith("give it more with --draft-budget")
+
+
+def test_an_attack_without_a_dataset_tells_how_long_it_took(stopped):
+    reason = stopped(rows=None, consistent=None)
+    assert re.match(r"the attack ended without a dataset after \d+\.\d s of 36 s, its share of the time box", reason)
 
 
 def test_a_certificate_that_the_truth_contradicts_is_an_internal_error_and_no_pass(examined, monkeypatch):

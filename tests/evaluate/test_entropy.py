@@ -376,7 +376,8 @@ def test_a_wide_tree_is_looked_at_in_parts(monkeypatch):
 def test_thresholds_tell_where_nobody_is(saved, people):
     """All values are 0, but for one row at 0.5 and others at 1: with the thresholds 0.25 and 0.75, all x are known."""
     x = np.r_[np.zeros(29), 0.5, np.ones(30)]
-    forest, data, domain = saved(DecisionTreeClassifier(random_state=0), x[:, None], (x == 0.5).astype(int))
+    forest, data, _ = saved(DecisionTreeClassifier(random_state=0), x[:, None], (x == 0.5).astype(int))
+    domain = domain_of(Attribute("x", "numeric", (0,), 0.0, 1.0))
     assert sorted(forest.trees[0].threshold[forest.trees[0].feature >= 0]) == [0.25, 0.75]
     found = audit_forest(forest, domain, data, TimeBox(60))
     assert found.ratio.upper > 0.5

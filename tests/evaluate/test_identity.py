@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -20,6 +21,7 @@ from pytest_draft.attack.reconstruct import Reconstruction, reconstruct
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import infer
 from pytest_draft.evaluate.identity import entries_of, identify, identify_noisy
+from pytest_draft.released import _NoisyCounts
 from pytest_draft.timebox import TimeBox
 
 COLUMNS = tuple(f"c{index}" for index in range(7))
@@ -208,3 +210,38 @@ def test_exact_counts_in_some_trees_are_far_less_noise_than_is_declared(by_hand)
     identity = identify_noisy(replace(forest, trees=tuple(trees)), noise, rows, labels)
     assert identity.status == "unknown"
     assert "less noise in" in identity.why
+
+
+class OfSomeForest(_NoisyCounts):
+    """What a forest has released, where the right rows' own likelihood is given."""
+
+    def __init__(self, forest, problem, truth):
+        self._forest, self._problem, self._likelihood, self.granted = forest, problem, truth, ("number of rows",)
+
+    def _truth(self, data):
+        return self._likelihood
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 20.0])
+def test_what_an_attack_reaches_never_says_whose_rows_trained_a_forest(by_hand, scale):
+    rng = np.random.default_rng(0)
+    rows, labels = rng.integers(0, 2, (60, 6)).astype(np.float32), rng.integers(0, 2, 60)
+    forest = noisy_forest(by_hand, rows, labels, scale)
+    problem = SimpleNamespace(noise=CountNoise.of(forest.privacy))
+    data = SimpleNamespace(rows=rows, labels=labels, n_rows=60)
+    for reached, status in ((-500.0, "confirmed"), (-100.0, "unknown")):  # the attack has fitted the noise
+        found = OfSomeForest(forest, problem, -500.0).identity(data, SimpleNamespace(log_posterior=reached))
+        assert found.status == status
+        assert "hardly trained" not in found.why
+    assert "is not known" in found.why
+    assert "by 400 in log-likelihood" in found.why
+
+
+def test_right_rows_under_more_noise_than_is_declared_are_not_only_called_others(by_hand):
+    rng = np.random.default_rng(0)
+    rows, labels = rng.integers(0, 2, (60, 6)).astype(np.float32), rng.integers(0, 2, 60)
+    forest = noisy_forest(by_hand, rows, labels, 20.0)
+    declared = replace(forest, privacy=Privacy("laplace", 20.0, 0.0, 1.0, "sum"))
+    found = identify_noisy(declared, CountNoise.of(declared.privacy), rows, labels)
+    assert found.status == "unknown"
+    assert "or with other noise than it declares" in found.why

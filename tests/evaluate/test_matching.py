@@ -12,10 +12,12 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from pytest_draft import matching
-from pytest_draft.domain import Attribute, Domain
+from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.matching import (
     Distance,
+    comparable,
     encoded_weights,
+    matched,
     matched_distance,
     original_weights,
     paired_distance,
@@ -259,3 +261,10 @@ def test_sets_that_cannot_be_matched_are_refused(sets):
 def test_bounds_out_of_order_are_refused():
     with pytest.raises(ValueError, match="bounds out of order"):
         Distance(0.5, 0.4, None)
+
+
+def test_no_row_at_all_is_matched_to_none_where_values_are_missing():
+    rows = np.float32([[np.nan, 1], [0, 1]])
+    weights = encoded_weights(infer(["a", "b"], rows.astype(np.float64)))
+    assert len(matched(rows[:0], rows[:0], weights)) == 0
+    assert comparable(rows[:0], rows, weights)[0].shape == (0, 2)

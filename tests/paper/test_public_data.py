@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import joblib
@@ -23,7 +25,7 @@ pytestmark = pytest.mark.skipif(not DATASETS.is_dir(), reason="needs the papers'
 def examined(tmp_path):
     """Return a function that trains a forest on rows drawn from a data set, and examines its file."""
 
-    def run(name, *, seed=0, n_rows=100, data=lambda rows, table: rows, **parameters):
+    def run(name, *, seed=0, n_rows=100, data=lambda rows, table: rows, domain=None, **parameters):
         table = pd.read_csv(DATASETS / f"{name}.csv")
         rows = table.sample(n_rows, random_state=seed)
         target = TARGETS[name]
@@ -31,6 +33,10 @@ def examined(tmp_path):
         joblib.dump(forest.fit(rows.drop(columns=target), rows[target]), tmp_path / "model.joblib")
         data(rows, table).to_csv(tmp_path / "train.csv", index=False)
         case = Case(str(tmp_path / "model.joblib"), str(tmp_path / "train.csv"), target)
+        if domain is not None:  # taken as it stands
+            (tmp_path / "domain.toml").write_text(domain)
+            digest = hashlib.sha256(domain.encode()).hexdigest()
+            case = replace(case, domain=str(tmp_path / "domain.toml"), domain_sha256=digest)
         return examine(case)[0]
 
     return run
@@ -63,7 +69,7 @@ def test_five_trees_of_depth_two_pass_an_absolute_budget(examined, name, bootstr
 
 @pytest.mark.parametrize("seed", [4, 5, 11])
 def test_where_counts_allow_several_datasets_refitting_finds_the_right_one(examined, seed):
-    found = examined("adult", seed=seed, bootstrap=False)
+    found = examined("adult", seed=seed, bootstrap=False, domain='others = "binary"\n')
     assert found.solver_status == "consistent"
     assert found.reproduced_trees == 100
     assert found.findings.perfect_rows == 100

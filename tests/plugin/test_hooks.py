@@ -47,7 +47,7 @@ def update(project, *lines: str) -> None:
 def test_a_hook_gives_the_training_data_in_place_of_a_file_and_is_asked_once(project, judge, data):
     load(project, 'pd.read_csv("train.csv")')
     arguments = ("--draft-adversary=artifact+rows:1", "--draft-adversary=artifact")
-    judge("leaking.joblib", *arguments, data=data).assert_outcomes(failed=1, passed=1)  # one row is known, not rebuilt
+    judge("leaking.joblib", *arguments, data=data).assert_outcomes(failed=2)  # one row is known, and fails as without
     for result in project.report()["results"]:
         assert result["data"]["path"] == "given in memory"
         assert result["metrics"]["perfect_rows"] == result["metrics"]["n_rows"]

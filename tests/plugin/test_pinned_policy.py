@@ -57,3 +57,31 @@ def test_what_is_no_hash_is_a_usage_error(project, one_line_error, text):
     error = one_line_error(project.judge("shallow.joblib", f"--draft-policy-sha256={text}"))
     assert "--draft-policy-sha256: " in error
     assert "is not 64 hexadecimal digits" in error
+
+
+DOMAIN = 'others = "binary"\n'
+
+
+@pytest.mark.parametrize("where", ["option", "policy", "ini"])
+def test_another_domain_file_than_the_pinned_one_stops_the_run_before_any_work(project, policy, one_line_error, where):
+    digest = hashlib.sha256(b"another").hexdigest()
+    project.write("domain.toml", DOMAIN)
+    project.write("policy.toml", (f'domain_sha256 = "{digest}"\n' if where == "policy" else "") + policy(0.0))
+    arguments = [f"--draft-domain-sha256={digest}"] if where == "option" else []
+    if where == "ini":
+        project.write("pytest.ini", f"[pytest]\ndraft_domain_sha256 = {digest}\n")
+    run = project.judge("shallow.joblib", "--draft-policy=policy.toml", "--draft-domain=domain.toml", *arguments)
+    error = one_line_error(run)
+    assert "domain.toml: the domain file's SHA-256 is " in error
+    assert "have this one signed off" in error
+    assert not (project.path / "report.json").exists()
+
+
+def test_the_pinned_domain_file_judges(project, policy):
+    project.write("domain.toml", DOMAIN)
+    digest = hashlib.sha256((project.path / "domain.toml").read_bytes()).hexdigest()
+    project.write("policy.toml", f'domain_sha256 = "{digest}"\n' + policy(0.0))
+    pinned = f"--draft-domain-sha256={digest.upper()}"
+    run = project.judge("shallow.joblib", "--draft-policy=policy.toml", "--draft-domain=domain.toml", pinned)
+    run.assert_outcomes(passed=1)
+    assert project.result()["domain"]["source"].endswith("domain.toml")  # and nothing of the training data

@@ -117,7 +117,8 @@ def test_an_undecided_claim_passes_where_the_policy_allows_that_and_a_false_one_
     policy = ours("dp-required")
     text = (project.path / "ours.toml").read_text(encoding="utf-8")
     project.write("ours.toml", f"allow_inconclusive = true\n{text}")
-    project.judge("empty.joblib", policy).assert_outcomes(passed=1)
+    allowed = project.judge("empty.joblib", policy)
+    assert (allowed.ret, allowed.parseoutcomes()) == (0, {"inconclusive": 1})
     project.judge("leaking.joblib", policy).assert_outcomes(failed=1)
 
 

@@ -57,7 +57,7 @@ def test_a_waiver_ends_and_is_for_one_file(judge, one_line_error):
 def test_a_warning_is_told_and_fails_nothing(project, policy):
     project.write("policy.toml", policy(max_error=0.5) + '[severity]\nreconstruction-error = "warning"\n')
     run = project.judge("leaking.joblib", "--draft-policy=policy.toml", "-W", "error")
-    run.assert_outcomes(passed=1)
+    assert run.parseoutcomes() == {"warned": 1}
     assert run.ret == 0
     run.stdout.fnmatch_lines(["leaking.joblib: warning: reconstruction-error?artifact? failed: the attack rebuilds *"])
     assert project.result()["verdict"] == "passed"
@@ -74,3 +74,13 @@ def test_a_junit_file_has_what_was_found_out(project):
         assert float(told["draft_reconstruction_error"]) == 0
         assert len(told["draft_artifact_sha256"]) == 64
         assert not {"None", ""} & set(told.values())
+
+
+def test_a_waiver_of_the_comparison_is_refused_where_nothing_is_compared(project, judge, one_line_error):
+    line = one_line_error(judge(rule="compared-with-earlier"))
+    assert "nothing is compared in this run: add --draft-compare" in line
+    project.judge("leaking.joblib", "--draft-report=json:earlier.json")
+    run = judge("--draft-compare=earlier.json", rule="compared-with-earlier", forest="leaking.joblib")
+    run.assert_outcomes(failed=1, passed=1)  # compared with itself, it got no worse
+    (project.path / "earlier.json").unlink()
+    assert "nothing is compared" in one_line_error(judge("--draft-cache", rule="compared-with-earlier"))

@@ -124,9 +124,10 @@ def test_the_shipped_default_is_valid_and_not_explicit():
     assert not policy.allow_inconclusive
 
 
-def test_the_shipped_default_states_no_absolute_number():
+def test_the_shipped_default_states_no_absolute_number_but_that_of_proved_rows():
     thresholds = {key for rule in default_policy().rules.values() for key in rule}
-    assert thresholds == {"max_error_of_split_half", "max_share_beyond_split_half", "min_rows_of_a_category"}
+    relative = {"max_error_of_split_half", "max_share_beyond_split_half", "max_exact_values_beyond_split_half"}
+    assert thresholds == {*relative, "min_rows_of_a_category", "max_certain_unique_rows"}
 
 
 @pytest.mark.parametrize("path", sorted(rules_folder().glob("*.toml")), ids=lambda path: path.name)

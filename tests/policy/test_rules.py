@@ -11,7 +11,7 @@ from pytest_draft.evaluate.baselines import Baseline
 from pytest_draft.evaluate.entropy import Between, Entropy
 from pytest_draft.evaluate.findings import Findings, Part
 from pytest_draft.evaluate.identity import Identity
-from pytest_draft.evaluate.numeric import Closeness, Numeric
+from pytest_draft.evaluate.numeric import Closeness, Exact, Numeric
 from pytest_draft.gate import ArtifactFacts, Examination
 from pytest_draft.matching import Distance
 from pytest_draft.policy.rule import Outcome, combined, common
@@ -226,7 +226,7 @@ RELATIVE = [
 ABSOLUTE = [("reconstruction-error", "max_error", 0.05), ("perfect-rows", "max_perfect_rows", 15)]
 
 
-@pytest.mark.parametrize("name", ["seen", "told", "mostly_determined"])
+@pytest.mark.parametrize("name", ["seen", "told", "mostly_determined", "fully_determined"])
 @pytest.mark.parametrize(("rule", "key"), RELATIVE)
 def test_relative_thresholds_are_held_against_each_part_beside_its_own_baselines(rule, key, name):
     thresholds = {key: 0.2}
@@ -336,3 +336,55 @@ def test_no_tolerance_is_told_where_all_columns_are_discrete():
     for rule, threshold in (("perfect-rows", "max_perfect_rows"), ("singled-out-rows", "max_singled_out_rows")):
         for most in (0, 40):
             assert "range" not in outcome(rule, FINDINGS, **{threshold: most}).sentence
+
+
+BY_RANK = replace(PART, on=" by rank", error=Distance(0.3, 0.3, 0.3), perfect_rows=0, numeric=True, scale="rank")
+EXACT_VALUES = "max_exact_values_beyond_split_half"
+
+
+def by_rank(exact: Exact | None) -> Findings:
+    return replace(NUMERIC, rescaled=(replace(BY_RANK, exact=exact),))
+
+
+@pytest.mark.parametrize(
+    ("share", "split_half", "allowed", "expected"),
+    [
+        (0.4, 0.2, 0.24, "failed"),
+        (0.4, 0.2, 0.26, "passed"),
+        (0.2, 0.2, 0.0, "passed"),
+        (0.1, 0.2, 0.0, "passed"),
+        (1.0, 0.2, 0.99, "failed"),
+        (1.0, 1.0, 0.0, "passed"),  # a column of one value
+    ],
+)
+def test_exact_values_beyond_those_of_others_fail(share, split_half, allowed, expected):
+    found = outcome("perfect-rows", by_rank(Exact(400, share, split_half)), **{EXACT_VALUES: allowed})
+    assert found.result == expected
+    assert f"{share:.1%} of 400 numeric values exactly by rank; at most" in found.sentence
+    assert ("crossed by" in found.sentence) == (expected == "failed")
+
+
+def test_exact_values_that_were_not_counted_are_no_pass_and_beat_no_failure():
+    assert outcome("perfect-rows", by_rank(None), **{EXACT_VALUES: 0.25}).result == "inconclusive"
+    assert outcome("perfect-rows", by_rank(None), **{EXACT_VALUES: 0.25, "max_perfect_rows": 9}).result == "failed"
+
+
+def test_without_a_numeric_column_no_value_can_come_back_exactly():
+    assert outcome("perfect-rows", FINDINGS, **{EXACT_VALUES: 0.0}).result == "passed"
+    assert "numeric" not in outcome("perfect-rows", FINDINGS, **{EXACT_VALUES: 0.0, "max_perfect_rows": 20}).sentence
+
+
+@pytest.mark.parametrize("scale", ["inner range", "rank"])
+@pytest.mark.parametrize(("rule", "key"), RELATIVE)
+def test_relative_thresholds_are_held_against_other_scales_beside_their_baselines(rule, key, scale):
+    leaks = replace(PART, on=" on a scale", numeric=True, scale=scale)
+    crossed = outcome(rule, replace(NUMERIC, rescaled=(leaks,)), **{key: 0.2})
+    assert outcome(rule, NUMERIC, **{key: 0.2}).result == "passed"
+    assert crossed.result == "failed"
+    assert " on a scale; " in crossed.sentence
+    assert ("of the ranks)" in crossed.sentence) == (rule == "perfect-rows" and scale == "rank")
+
+
+@pytest.mark.parametrize(("rule", "key", "budget"), ABSOLUTE)
+def test_absolute_thresholds_are_about_the_papers_number(rule, key, budget):
+    assert outcome(rule, replace(NUMERIC, rescaled=(PART,)), **{key: budget}).result == "passed"

@@ -11,9 +11,9 @@ import pytest
 from pytest_draft import summary
 from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.evaluate.baselines import Baseline
-from pytest_draft.evaluate.findings import Findings, Raw, Told, Values
+from pytest_draft.evaluate.findings import Findings, Part, Raw, Told, Values
 from pytest_draft.evaluate.identity import Identity
-from pytest_draft.evaluate.numeric import Closeness, Numeric
+from pytest_draft.evaluate.numeric import Closeness, Exact, Numeric
 from pytest_draft.gate import ArtifactFacts, Case, DataFacts, Examination
 from pytest_draft.matching import Distance
 from pytest_draft.policy.policy import Policy
@@ -143,10 +143,41 @@ def test_figures_on_numeric_columns_stand_beside_their_baselines_and_corrected_f
     assert baselines["numeric"]["beyond_random"]["error"] == pytest.approx(0.75)
 
 
+def test_errors_and_exact_values_by_rank_are_told_of_the_whole():
+    whole = Part(
+        " by rank",
+        False,
+        40,
+        4,
+        Distance(0.3, 0.3, 0.4),
+        6,
+        0.5,
+        Baseline(0.6, 1.5, 20, 20),
+        numeric=True,
+        scale="rank",
+        exact=Exact(160, 0.75, 0.125),
+    )
+    inner, part = replace(whole, scale="inner range", exact=None), replace(whole, n_rows=30, perfect_rows=30)
+    told = result(findings=replace(NUMERIC, rescaled=(inner, whole, part)))
+    metrics = {name: value for name, value in told["metrics"].items() if name.startswith("rank_")}
+    assert metrics == {
+        "rank_error": 0.3,
+        "rank_split_half_error": 0.6,
+        "rank_perfect_rows": 6,
+        "rank_split_half_perfect_rows": 1.5,
+        "rank_exact_values": 0.75,
+        "rank_split_half_exact_values": 0.125,
+    }
+    assert "by rank 0.3000 (other people's rows 0.6000)" in summary._of_numbers(told)[0]
+    uncounted = replace(whole, exact=None)
+    assert result(findings=replace(NUMERIC, rescaled=(uncounted,)))["metrics"]["rank_exact_values"] is None
+
+
 def test_a_report_on_discrete_columns_says_nothing_of_numeric_ones():
     told = result(findings=DISCRETE)
     assert not {"numeric", "told_values", "perfect_rows_bounds"} & set(told["baselines"])
     assert told["metrics"]["median_error"] is told["metrics"]["certain_values"] is None
+    assert told["metrics"]["rank_error"] is None
     assert summary._of_numbers(told) == summary._of_proofs(told) == []
 
 
@@ -154,7 +185,7 @@ def test_the_table_is_followed_by_what_numeric_columns_and_proofs_come_to():
     told = result(findings=NUMERIC)
     assert summary._of_numbers(told) == [
         "a.joblib[artifact]: error 0.1000 (median guess 0.2000, random 0.4000); 60% (median guess 20%, random 10%) of "
-        "the numeric values to within 1% of the range, 50% exactly"
+        "the numeric values to within 1% of the range without far-out ones, 50% exactly"
     ]
     assert summary._of_proofs(told) == [
         "a.joblib[artifact]: 80 of 320 values are proved by the file alone, and 3 rows whole; 17 different values are "

@@ -93,7 +93,8 @@ def test_where_a_policy_only_warns_that_is_told_and_nothing_is_cleared(only):
     report["results"][0]["verdict"] = "passed"
     text = markdown.render(report)
     assert text.splitlines()[0].endswith(
-        "Nothing stops models/leaking.joblib, because the policy only warns: 0 of 3 checks passed; 3 warnings."
+        "Nothing stops models/leaking.joblib, because the policy only warns: 0 of 3 checks passed; 3 warnings, 1 of "
+        "which could not be decided."
     )
     assert "✅" not in text.splitlines()[0]
     assert "| ⚠️ warning: failed | models/leaking.joblib | reconstruction-error |" in text

@@ -74,6 +74,8 @@ class Enumerated:
             rows=self._values(reconstruction.rows, groups),
             consistent=self._values(reconstruction.consistent, groups),
             certificate=None,
+            proved=None,
+            provable=None,
         )
 
     def _values(self, rows: NDArray[np.float32] | None, groups: Groups) -> NDArray[np.float32] | None:

@@ -7,6 +7,7 @@ on a decimal grid, or are known from elsewhere, mostly one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,7 +66,8 @@ class Extremes:
 class _Equations:
     """All nodes with a random threshold and a certain draw behind it, in one numbering: tree by tree, parents first."""
 
-    def __init__(self, forest: Forest, found: Replay) -> None:
+    def __init__(self, forest: Forest, found: Replay, books: Mapping[int, FloatArray]) -> None:
+        self.books = books
         self.first = np.cumsum([0, *(tree.n_nodes for tree in forest.trees)])
         offsets = np.repeat(self.first[:-1], np.diff(self.first))
         inner = np.concatenate([tree.left for tree in forest.trees]) >= 0
@@ -78,7 +80,9 @@ class _Equations:
         self.high = np.full(len(self.left), np.nan)
 
     def known(self, column: int, bounds: FloatArray) -> FloatArray:
-        """Return the values that are known to occur in a column, ascending; its bounds count."""
+        """Return the values that are known to occur in a column, ascending; its bounds and its code book count."""
+        if column in self.books:
+            return self.books[column]
         of_column = self.column == column
         found = np.concatenate([bounds[column].astype(np.float32), self.low[of_column], self.high[of_column]])
         return np.unique(found[~np.isnan(found)])
@@ -151,7 +155,15 @@ def _first_hints(domain: Domain) -> Hints:
         single = bounds[column].astype(np.float32)
         exact = [bool((np.float32(np.rint(bounds[column] * scale) / scale) == single).all()) for scale in SCALES]
         finest[column] = SCALES[exact.index(True)] if any(exact) else 0.0
-    return Hints(bounds, finest, tuple(np.unique(pair.astype(np.float32)).astype(np.float64) for pair in bounds))
+    ends = [np.unique(pair.astype(np.float32)).astype(np.float64) for pair in bounds]
+    books = _books(domain)
+    return Hints(bounds, finest, tuple(books.get(column, pair) for column, pair in enumerate(ends)))
+
+
+def _books(domain: Domain) -> dict[int, FloatArray]:
+    """Return, by column, the code books with gaps or of other numbers than whole ones, as trees see them."""
+    coded = [attribute for attribute in domain.attributes if attribute.values is not None]
+    return {made.columns[0]: made.book.astype(np.float32).astype(np.float64) for made in coded}
 
 
 def _told_by(domain: Domain) -> tuple[FloatArray, FloatArray]:
@@ -159,14 +171,14 @@ def _told_by(domain: Domain) -> tuple[FloatArray, FloatArray]:
     bounds, finest = np.empty((domain.n_columns, 2)), np.zeros(domain.n_columns)
     for attribute in domain.attributes:
         bounds[list(attribute.columns)] = attribute.low, attribute.high
-        finest[list(attribute.columns)] = attribute.kind != "numeric"
+        finest[list(attribute.columns)] = attribute.whole
     return bounds, finest
 
 
 def _decoded(forest: Forest, domain: Domain, found: Replay, timebox: TimeBox) -> tuple[Extremes, Hints]:
     """Return the extremes, and what they tell of the columns."""
     bounds, finest = _told_by(domain)
-    equations = _Equations(forest, found)
+    equations = _Equations(forest, found, _books(domain))
     is_random = has_random_splits(forest)
     if is_random:
         _look_for_grids(equations, bounds, finest)
@@ -297,6 +309,8 @@ def _decode_by_known(equations: _Equations, bounds: FloatArray) -> None:
         sure = np.where(both, chance <= COINCIDENCE, False)
         sure |= ~both & (support >= 2) & (chance * len(value) / max(float(n_values), 1.0) <= COINCIDENCE)
         sure |= ~both & (chance <= COINCIDENCE)
+        if column in equations.books:
+            sure &= both
         alone = np.bincount(node[sure], minlength=len(nodes)) == 1
         taken = np.flatnonzero(sure & alone[node])
         equations.low[nodes[node[taken]]], equations.high[nodes[node[taken]]] = low[taken], high[taken]

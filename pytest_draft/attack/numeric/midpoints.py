@@ -219,12 +219,12 @@ def propagate(
     untouched = bound[may_miss].copy()
     state = np.array([_pass(column, members) for column in columns])
     _forget_contradictions(bound, state, untouched, may_miss)
-    groups = [list(attribute.columns) for attribute in domain.attributes if attribute.kind == "one-hot"]
+    groups = [(list(made.columns), made.dropped) for made in domain.attributes if made.kind == "one-hot"]
     while (state == _CHANGED).any() and not timebox.over:
         for f in np.flatnonzero(state == _CHANGED).tolist():
             state[f] = _settle(columns[f], members, timebox)
-        for group in groups:
-            _link(bound, state, group)
+        for group, dropped in groups:
+            _link(bound, state, group, dropped)
 
     lower, upper = -bound[:, 1].T, bound[:, 0].T
     contradictory = np.flatnonzero((lower > upper).any(axis=0) | (state == _CONTRADICTORY))
@@ -245,7 +245,7 @@ def _kinds(domain: Domain) -> tuple[BoolArray, BoolArray]:
     """Return, by column, whether its values are whole numbers, and whether some may be missing."""
     is_number, may_miss = np.zeros((2, domain.n_columns), np.bool_)
     for attribute in domain.attributes:
-        is_number[list(attribute.columns)] = attribute.kind != "numeric" and attribute.low < attribute.high
+        is_number[list(attribute.columns)] = attribute.whole and attribute.low < attribute.high
         may_miss[list(attribute.columns)] = attribute.missing
     return is_number, may_miss
 
@@ -634,19 +634,19 @@ def _shorten(u: int, root: IntArray, sign: FloatArray, offset: FloatArray, error
         root[u] = root[p]
 
 
-def _link(bound: FloatArray, state: IntArray, group: list[int]) -> None:
+def _link(bound: FloatArray, state: IntArray, group: list[int], dropped: bool) -> None:
     """Narrow a one-hot group's bounds, shape (n_columns, 2, n_rows), and mark the columns that changed.
 
-    One column of a group is 1 in every row.
+    One column of a group is 1 in every row, or none where one more value has no column.
     """
     upper, lower = bound[group, 0], -bound[group, 1]
     is_one, can_be_one = lower > 0, upper > 0
     n_ones, n_possible = is_one.sum(axis=0), can_be_one.sum(axis=0)
     upper = np.where((n_ones > 0) & ~is_one, np.minimum(upper, 0), upper)
-    lower = np.where((n_possible == 1) & can_be_one, np.maximum(lower, 1), lower)
+    lower = np.where((n_possible == 1) & can_be_one & ~dropped, np.maximum(lower, 1), lower)
     changed = ((upper < bound[group, 0]) | (-lower < bound[group, 1])).any(axis=1)
     bound[group, 0], bound[group, 1] = upper, -lower
     these = np.array(group)
     state[these[changed & (state[these] == _SETTLED)]] = _CHANGED
-    if (n_ones > 1).any() or (n_possible < 1).any():
+    if (n_ones > 1).any() or (not dropped and (n_possible < 1).any()):
         state[these] = _CONTRADICTORY

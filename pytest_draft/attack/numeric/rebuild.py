@@ -251,7 +251,10 @@ def _from_bounds(problem: NumericProblem, bounds: Bounds, seen: BoolArray, figur
     middle = np.empty(problem.state.shape)
     for a, attribute in enumerate(problem.domain.attributes):
         columns = list(attribute.columns)
-        middle[:, a] = (bounds.lower + bounds.upper)[:, columns].argmax(axis=1)
+        support = (bounds.lower + bounds.upper)[:, columns]
+        middle[:, a] = support.argmax(axis=1)
+        if attribute.dropped:
+            middle[support.max(axis=1) <= 0, a] = len(columns)
         if attribute.kind != "one-hot":
             low, high = bounds.lower[:, columns[0]], bounds.upper[:, columns[0]]
             middle[:, a] = np.clip(problem.states.rounded(a, (low + high) / 2), low, high)
@@ -515,7 +518,7 @@ def _rows(problem: NumericProblem, values: FloatArray) -> NDArray[np.float32]:
     rows = np.zeros((len(values), problem.domain.n_columns), dtype=np.float32)
     for a, attribute in enumerate(problem.domain.attributes):
         if attribute.kind == "one-hot":
-            rows[np.arange(len(rows)), np.array(attribute.columns)[values[:, a].astype(np.int64)]] = 1
+            rows[:, list(attribute.columns)] = attribute.encoded(values[:, a].astype(np.int64))
         else:
             rows[:, attribute.columns[0]] = values[:, a]
     return np.where(np.isnan(problem.given), rows, problem.given)

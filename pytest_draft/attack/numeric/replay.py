@@ -214,10 +214,10 @@ def _rules(forest: Forest, index: int) -> _Rules:
     return _Rules(
         seed=int(RandomState(seed).randint(0, RAND_R_MAX)),
         columns=columns,
-        max_features=_max_features(_told(parameters, f"{nested}max_features"), len(columns)),
+        max_features=columns_drawn(forest, nested, len(columns)),
         random=has_random_splits(forest),
         best_first=_told(parameters, f"{nested}max_leaf_nodes") is not None,
-        outcome=_outcomes(forest, tree, nested, n_samples),
+        outcome=outcomes(forest, tree, nested, n_samples),
     )
 
 
@@ -236,6 +236,28 @@ def _told(parameters: dict[str, object], name: str) -> object:
     if name not in parameters:
         raise NotCoveredError(f"the file does not tell {name}, so its trees' draws cannot be replayed")
     return parameters[name]
+
+
+def columns_drawn(forest: Forest, nested: str, n_columns: int) -> int:
+    """Return how many columns a node draws at least, among so many.
+
+    Raises
+    ------
+    NotCoveredError
+        Where the file does not tell it.
+    """
+    return _max_features(_told(forest.parameters, f"{nested}max_features"), n_columns)
+
+
+def least_in_leaf(forest: Forest, nested: str, n_samples: int) -> int:
+    """Return how many rows a leaf has at least, by ``min_samples_leaf``.
+
+    Raises
+    ------
+    NotCoveredError
+        Where the file does not tell it.
+    """
+    return _least_rows(_told(forest.parameters, f"{nested}min_samples_leaf"), n_samples, "min_samples_leaf")
 
 
 def _max_features(given: object, n_columns: int) -> int:
@@ -258,10 +280,16 @@ def _least_rows(given: object, n_samples: int, name: str) -> int:
     raise NotCoveredError(f"its {name} is not understood, so its trees' draws cannot be replayed")
 
 
-def _outcomes(forest: Forest, tree: Tree, nested: str, n_samples: int) -> IntArray:
-    """Return what became of each node (`draws.SKIPPED` and so on)."""
+def outcomes(forest: Forest, tree: Tree, nested: str, n_samples: int) -> IntArray:
+    """Return what became of each node (`draws.SKIPPED` and so on), shape (n_nodes,).
+
+    Raises
+    ------
+    NotCoveredError
+        Where the file does not tell it.
+    """
     parameters = forest.parameters
-    in_leaf = _least_rows(_told(parameters, f"{nested}min_samples_leaf"), n_samples, "min_samples_leaf")
+    in_leaf = least_in_leaf(forest, nested, n_samples)
     told = _told(parameters, f"{nested}min_samples_split")
     to_split = max(_least_rows(told, n_samples, "min_samples_split"), 2, 2 * in_leaf)
     share = _told(parameters, f"{nested}min_weight_fraction_leaf")

@@ -17,7 +17,7 @@ from scipy.stats import norm
 
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.numeric.anneal import Attributes, Nodes
-from pytest_draft.domain import Attribute, Domain
+from pytest_draft.domain import Attribute, Domain, nearest
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -41,11 +41,11 @@ class States:
     domain : Domain
     low, high : tuple of ndarray of float64
         By attribute: least and greatest value of each state, ascending, a missing value last (NaN). Of a one-hot
-        group the positions of its columns.
+        group the positions of its columns, and one more where a value has none.
     cuts : tuple of ndarray of float64
         By attribute: thresholds on its one column, ascending; empty for a one-hot group.
     step : ndarray of float64, shape (n_attributes,)
-        What the values are multiples of; NaN where that is not known.
+        What the values are multiples of; NaN where that is not known, and for code books that are not whole numbers.
     """
 
     domain: Domain
@@ -74,8 +74,10 @@ class States:
         return np.where((low <= stored) & (stored <= high), multiple, middle)
 
     def rounded(self, a: int, value: FloatArray) -> FloatArray:
-        """Return values of an attribute's one column as multiples of its step, where that is known."""
+        """Return values of an attribute's one column as codes of its book or, where known, as multiples of its step."""
         attribute, step = self.domain.attributes[a], self.step[a]
+        if attribute.values is not None:
+            return np.where(np.isnan(value), np.nan, attribute.book[nearest(attribute.book, value)])
         if np.isnan(step) or attribute.low == attribute.high:
             return value
         multiple: FloatArray = np.clip(np.rint(value / step) * step, attribute.low, attribute.high)
@@ -99,8 +101,9 @@ class States:
         """Return the state of each attribute of encoded rows, shape (n_rows, n_attributes); -1 for none."""
         found = np.empty((len(rows), len(self.low)), dtype=np.int64)
         for a, attribute in enumerate(self.domain.attributes):
-            columns = rows[:, list(attribute.columns)].astype(np.float64)
-            found[:, a] = columns.argmax(axis=1) if attribute.kind == "one-hot" else self.holding(a, columns[:, 0])
+            columns = rows[:, list(attribute.columns)]
+            is_group = attribute.kind == "one-hot"
+            found[:, a] = attribute.index(columns) if is_group else self.holding(a, columns[:, 0].astype(np.float64))
         return found
 
 
@@ -127,14 +130,12 @@ def states_of(forest: Forest, domain: Domain, told: Mapping[int, FloatArray], *,
     thresholds = thresholds_of(forest)
     best = thresholds_are_midpoints(forest)
     low, high = [], []
-    step = np.array([np.nan if attribute.kind == "numeric" else 1.0 for attribute in domain.attributes])
+    step = np.array([1.0 if attribute.gapless else np.nan for attribute in domain.attributes])
     for a, attribute in enumerate(domain.attributes):
         if attribute.kind == "one-hot":
-            bottom = top = np.arange(len(attribute.columns), dtype=np.float64)
+            bottom = top = np.arange(attribute.n_states, dtype=np.float64)
         elif attribute.kind in ("binary", "ordinal"):
-            bottom = top = np.unique(np.float32(np.arange(attribute.low, attribute.high + 1))).astype(np.float64)
-            if attribute.low == attribute.high:
-                bottom = top = np.array([attribute.low])
+            bottom = top = np.unique(attribute.book.astype(np.float32)).astype(np.float64)
             if attribute.missing:
                 bottom = top = np.append(bottom, np.nan)
         else:

@@ -132,6 +132,8 @@ class Published:
             raise DataError(
                 f"the domain has {domain.n_columns} columns, the forest {forest.n_features}: correct the domain"
             )
+        if any(attribute.dropped for attribute in domain.attributes):
+            raise NotCoveredError("the papers' models know no one-hot group whose first level was dropped")
         values: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * domain.n_columns
         for attribute in domain.attributes:
             for column in attribute.columns:

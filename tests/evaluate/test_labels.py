@@ -1,0 +1,163 @@
+"""Rows with their labels: figures by hand, and the thresholds that are held against them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+from pytest_draft import gate
+from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.data import TrainingData
+from pytest_draft.documents import rules_folder
+from pytest_draft.domain import Attribute, Domain
+from pytest_draft.evaluate.baselines import Baseline
+from pytest_draft.evaluate.findings import Labelled, evaluate
+from pytest_draft.evaluate.identity import Identity
+from pytest_draft.matching import Distance
+from pytest_draft.policy.policy import read_policy
+from pytest_draft.policy.rules import RULES
+from pytest_draft.report.result import METRICS, metrics_of
+from pytest_draft.report.wording import of_whole_rows
+from pytest_draft.timebox import TimeBox
+
+COLUMNS = ("a", "b", "c", "d")
+DOMAIN = Domain(COLUMNS, tuple(Attribute(name, "binary", (i,)) for i, name in enumerate(COLUMNS)), "by hand")
+TRUTH = [[0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]]
+REBUILT = [[1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [1, 1, 1, 0], [1, 1, 0, 1]]
+
+
+def found(labels, guessed, n_classes=2, truth=TRUTH, rebuilt=REBUILT, seen=None):
+    """Return the findings on rows with labels."""
+    truth, rebuilt = (np.array(rows, dtype=np.float32) for rows in (truth, rebuilt))
+    labels, guessed = (np.array(some, dtype=np.int64) for some in (labels, guessed))
+    free = np.zeros(rebuilt.shape, bool)
+    reconstruction = Reconstruction("consistent", rebuilt, guessed, None, free, True, 0, seen=seen)
+    data = TrainingData(truth, labels, COLUMNS, None, "by hand")
+    identity = Identity("confirmed", "by hand")
+    return evaluate(reconstruction, data, DOMAIN, identity, seed=0, timebox=TimeBox(60), n_classes=n_classes)
+
+
+def test_rows_with_labels_are_those_counted_by_hand():
+    told = found([0, 1, 1, 0, 0], [0, 1, 1, 0, 1]).labelled
+    # 0000 twice, with labels 0 and 1, rebuilt with 1 and 1; 1000 with 1, rebuilt with 0
+    assert (told.rows_without, told.perfect_rows, told.n_rows) == (3, 1, 5)
+    assert told.commonest == 1  # of the three, one has label 0, the commonest of all five
+    # one wrong label each of 0000 and 1000; a wrong column of 1110; of 1101 a wrong column and a wrong label
+    assert told.error.exact == pytest.approx((1 + 1 + 1 + 2) / 5 / 5)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_a_wrong_label_is_one_wrong_value_whichever_it_is(n_classes):
+    for wrong in range(1, n_classes):
+        told = found([0] * 5, [wrong] * 5, n_classes, rebuilt=TRUTH).labelled
+        assert told.error.exact == pytest.approx(1 / 5)
+        assert (told.rows_without, told.perfect_rows) == (5, 0)
+
+
+def test_all_else_stays_as_it_is_without_labels():
+    with_labels, without = found([0, 1, 1, 0, 0], [0, 1, 1, 0, 1]), found([0, 1, 1, 0, 0], [0, 1, 1, 0, 1], None)
+    assert without.labelled is None
+    assert replace(with_labels, labelled=None) == without
+
+
+def test_baselines_have_labels_too():
+    rows = np.zeros((40, 4))
+    told = found(np.arange(40) % 2, np.arange(40) % 2, truth=rows, rebuilt=rows).labelled
+    assert 20 < told.split_half.perfect_rows < 40  # the halves' labels differ by chance
+    assert 0 < told.split_half.error < 0.1
+    same = found([0] * 40, [0] * 40, truth=rows, rebuilt=rows).labelled
+    assert (same.split_half.perfect_rows, same.split_half.error) == (40, 0)
+
+
+def test_rows_that_no_tree_has_seen_are_left_out():
+    seen = np.array([True, True, False, False, False])
+    told = found([0, 1, 1, 0, 0], [0, 1, 0, 1, 1], rebuilt=TRUTH, seen=seen).labelled
+    assert (told.n_rows, told.perfect_rows, told.error.exact) == (2, 2, 0)
+
+
+BASE = found([0, 1, 1, 0, 0], [0, 1, 1, 0, 1])
+LABELLED = Labelled(40, Distance(0.1, 0.1, 0.3), 20, None, Baseline(0.2, 4.0, 20, 20), 25, 14)
+
+
+@pytest.mark.parametrize(
+    ("rule", "key", "crossed", "kept"),
+    [
+        ("reconstruction-error", "max_error_with_labels", 0.1, 0.09),
+        ("reconstruction-error", "max_error_with_labels_of_split_half", 0.5, 0.49),
+        ("perfect-rows", "max_perfect_rows_with_labels", 19, 20),
+        ("perfect-rows", "max_share_with_labels_beyond_split_half", 0.4, 0.5),
+    ],
+)
+def test_thresholds_with_labels_are_held_against_rows_with_labels(rule, key, crossed, kept):
+    findings = replace(BASE, labelled=LABELLED)
+    failed = RULES[rule].check(findings, {key: crossed})
+    assert failed.result == "failed"
+    assert "with the label as one more attribute; " in failed.sentence
+    assert RULES[rule].check(findings, {key: kept}).result == "passed"
+    bounds = replace(LABELLED, error=Distance(0.0, 1.0, None), most_perfect_rows=40)
+    assert RULES[rule].check(replace(BASE, labelled=bounds), {key: kept}).result == "inconclusive"
+    regressor = RULES[rule].check(replace(BASE, labelled=None), {key: crossed})
+    assert regressor.result == "passed"
+    assert "no classes" in regressor.sentence
+
+
+def test_a_label_that_comes_back_fails_where_features_alone_pass():
+    """Everybody's features are public and common; which label each vector has is what the file tells."""
+    truth = np.repeat(np.eye(4), 15, axis=0)
+    labels = np.random.default_rng(0).integers(0, 2, 60)
+    rebuilt = truth.copy()
+    rebuilt[::6] = 0  # a sixth of the rows is guessed wrong, so that the rest is not all
+    findings = found(labels, labels, truth=truth, rebuilt=rebuilt)
+    features = {"max_share_beyond_split_half": 0.5}
+    assert RULES["perfect-rows"].check(findings, features).result == "passed"
+    labelled = {"max_perfect_rows_with_labels": 40}
+    assert RULES["perfect-rows"].check(findings, {**features, **labelled}).result == "failed"
+    none = found(labels, 1 - labels, truth=truth, rebuilt=rebuilt)
+    assert RULES["perfect-rows"].check(none, {**features, **labelled}).result == "passed"
+
+
+@pytest.mark.parametrize("name", ["special-category", "public-release"])
+def test_stricter_policies_count_labels_and_any_proved_row(name):
+    rules = read_policy(rules_folder() / f"{name}.toml").rules
+    assert rules["reconstruction-error"]["max_error_with_labels_of_split_half"] == 0.5
+    assert rules["perfect-rows"]["max_share_with_labels_beyond_split_half"] == 0.5
+    assert rules["perfect-rows"]["max_certain_unique_rows"] == 0
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.integers(0, 2, (40, 5)), columns=list("abcde"))
+    return rows, rng.integers(0, 3, 40)
+
+
+@pytest.mark.parametrize("adversary", ["artifact", "artifact+columns:a,b", "artifact+rows:25%", "artifact+informed"])
+def test_labels_are_rebuilt_whatever_the_adversary_knows_besides(adversary, table, tmp_path):
+    rows, labels = table
+    joblib.dump(RandomForestClassifier(40, random_state=0).fit(rows, labels), tmp_path / "model.joblib")
+    examination, _ = gate.examine(gate.Case(str(tmp_path / "model.joblib"), adversary=adversary), data=(rows, labels))
+    findings, told = examination.findings, examination.findings.labelled
+    assert told.perfect_rows == told.rows_without == findings.perfect_rows == findings.n_rows
+    assert told.error.exact == 0
+    metrics = metrics_of(examination)
+    assert set(metrics) == set(METRICS)
+    assert metrics["perfect_rows_with_labels"] == metrics["labels_of_perfect_rows"] == findings.n_rows
+    assert metrics["majority_labels_of_perfect_rows"] == told.commonest < findings.n_rows
+    (phrase,) = [text for text in of_whole_rows(metrics) if "label" in text]
+    assert phrase.endswith(
+        f"of {findings.n_rows} perfect rows {findings.n_rows} come with the right label "
+        f"(by the commonest label {told.commonest})"
+    )
+
+
+def test_a_regressor_has_no_labels(table, tmp_path):
+    rows, targets = table
+    joblib.dump(RandomForestRegressor(5, max_depth=2, random_state=0).fit(rows, targets), tmp_path / "model.joblib")
+    examination, _ = gate.examine(gate.Case(str(tmp_path / "model.joblib"), seconds=4), data=(rows, targets))
+    assert examination.findings is not None
+    assert examination.findings.labelled is None

@@ -1,0 +1,339 @@
+"""Scales that an outlier does not stretch: by hand, and on leaks that an outlier hid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.data import TrainingData
+from pytest_draft.domain import Attribute, Domain, infer
+from pytest_draft.evaluate import baselines
+from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.evaluate.findings import FEW_ROWS, Findings, evaluate
+from pytest_draft.evaluate.identity import Identity
+from pytest_draft.evaluate.numeric import exact_values
+from pytest_draft.evaluate.robust import by_rank, inner_bounds, near, without_far_out
+from pytest_draft.matching import Distance, encoded_weights
+from pytest_draft.policy.policy import default_policy
+from pytest_draft.policy.rule import Outcome
+from pytest_draft.policy.rules import RULES
+from pytest_draft.timebox import TimeBox
+
+N_ROWS, N_COLUMNS = 80, 5
+SALARY = 5e7
+GAP = np.nan
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    """The random baseline, of which nothing is asked here, takes the longest."""
+    monkeypatch.setattr(baselines, "RANDOM_DRAWS", 1)
+
+
+def array(rows) -> np.ndarray:
+    return np.array(rows, dtype=np.float32)
+
+
+def numeric(low: float, high: float) -> Domain:
+    return Domain(("a",), (Attribute("a", "numeric", (0,), low, high, missing=True),), "by hand")
+
+
+def column(values) -> np.ndarray:
+    return array(values)[:, None]
+
+
+# The maps, by hand
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds"),
+    [
+        (range(11), (0, 10)),
+        ([*range(11), 41], (0, 10)),
+        ([*range(11), -31, 1e9], (0, 10)),
+        ([0] * 90 + [*range(50, 61)], (50, 60)),  # zeros that most share are far from the rest
+        ([0] * 90 + [*range(1, 12)], (0, 11)),  # or near
+        ([-999] * 40 + [*range(11)] + [GAP] * 3, (0, 10)),
+        ([0, 1], (0, 1)),
+        ([7, 7, GAP], None),
+        ([GAP], None),
+    ],
+)
+def test_far_out_is_what_lies_three_interquartile_ranges_beyond_the_quartiles_of_different_values(values, bounds):
+    assert inner_bounds(array(list(values))) == bounds
+
+
+def test_close_is_a_share_of_the_range_without_far_out_values_and_no_more_than_of_the_domains():
+    rows = column([*range(11), 1e6])
+    for high, tolerance in ((1e6, 0.1), (5, 0.05)):
+        assert near(encoded_weights(numeric(0, high)), rows).tolerance.tolist() == [pytest.approx(tolerance)]
+    constant = column([3, 3])
+    assert near(encoded_weights(numeric(0, 10)), constant).tolerance.tolist() == [pytest.approx(0.1)]
+
+
+def test_far_out_values_are_the_nearest_ones_that_are_not():
+    scale = without_far_out(column([*range(11), 1e6]), numeric(0, 1e6))
+    assert scale(column([-5, 3.25, 10, 11, 1e6, GAP])).tolist()[:-1] == [[0], [3.25], [10], [10], [10]]
+    assert np.isnan(scale(column([GAP]))).all()
+    assert (scale.domain.attributes[0].low, scale.domain.attributes[0].high) == (0, 10)
+
+
+def test_there_is_no_such_scale_where_nothing_is_far_out_and_no_bound_is_wider():
+    rows = column([*range(11)])
+    assert without_far_out(rows, numeric(0, 10)) is None
+    assert without_far_out(column([0.1, 0.2, 0.3]), numeric(0.1, 0.3)) is None  # 0.1 is not what it is as float32
+    assert without_far_out(rows, numeric(0, 11)).domain.attributes[0].high == 10
+
+
+def test_a_rank_is_how_many_values_are_below_and_half_of_the_others_that_are_equal():
+    scale = by_rank(column([1, 5, 5, 5, 7, GAP]), numeric(0, 7))
+    ranked = scale(column([0, 0.5, 1, 3, 5, 6, 7, 99, GAP]))
+    assert ranked[:-1, 0].tolist() == [-0.5, -0.25, 0, 1, 2, 3, 4, 4]
+    assert np.isnan(ranked[-1, 0])
+    assert (scale.domain.attributes[0].low, scale.domain.attributes[0].high) == (-0.5, 4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ranks_are_the_same_on_every_scale_that_keeps_the_order(seed):
+    values = np.random.default_rng(seed).normal(size=50).round(1)
+    domain_of: Callable[[np.ndarray], Domain] = lambda rows: infer(["a"], rows.astype(np.float64))  # noqa: E731
+    ranks = []
+    for changed in (values, 3 * values - 7, np.exp(values), np.where(values == values.max(), 1e9, values)):
+        rows = column(changed)
+        ranks.append(by_rank(rows, domain_of(rows))(rows))
+    assert all((ranked == ranks[0]).all() for ranked in ranks)
+
+
+# Leaks that an outlier hid
+
+
+def people(seed: int, n_rows: int = N_ROWS) -> np.ndarray:
+    """Return rows with normal columns that depend on each other, shape (n_rows, N_COLUMNS)."""
+    rng = np.random.default_rng(seed)
+    shared = rng.normal(size=(n_rows, 2)) @ rng.normal(size=(2, N_COLUMNS))
+    return (50 + 10 * (shared + rng.normal(size=(n_rows, N_COLUMNS)))).round(2)
+
+
+def salaries(rows: np.ndarray) -> np.ndarray:
+    """Return rows with one salary of 50 million in each column."""
+    rows = rows.copy()
+    for c in range(N_COLUMNS):
+        rows[7 * c, c] = SALARY
+    return rows
+
+
+def on_both_sides(rows: np.ndarray) -> np.ndarray:
+    rows = salaries(rows)
+    for c in range(N_COLUMNS):
+        rows[7 * c + 3, c] = -SALARY
+    return rows
+
+
+def log_normal(rows: np.ndarray) -> np.ndarray:
+    return np.exp((rows - 50) / 5)
+
+
+def coded_missing(code: float) -> Callable[[np.ndarray], np.ndarray]:
+    def coded(rows: np.ndarray) -> np.ndarray:
+        return np.where(np.random.default_rng(8).random(rows.shape) < 0.2, code, rows)
+
+    return coded
+
+
+def mostly_zero(rows: np.ndarray) -> np.ndarray:
+    return salaries(np.where(np.random.default_rng(8).random(rows.shape) < 0.6, 0.0, rows))
+
+
+TABLES = {
+    "as they are": lambda rows: rows,
+    "other units": lambda rows: 1e3 * rows + 7,
+    "one salary": lambda rows: np.where(rows == rows.max(), SALARY, rows),
+    "a salary in each column": salaries,
+    "on both sides": on_both_sides,
+    "log-normal": log_normal,
+    "-999 for missing": coded_missing(-999.0),
+    "1e9 for missing": coded_missing(1e9),
+    "mostly zero": mostly_zero,
+}
+
+
+def rebuilt_as(rows: np.ndarray) -> Reconstruction:
+    nothing = np.zeros(len(rows), np.int64)
+    return Reconstruction("consistent", array(rows), nothing, nothing, np.zeros(rows.shape, bool), False, 0)
+
+
+def found(truth: np.ndarray, rebuilt: np.ndarray, domain: Domain | None = None) -> Findings:
+    """Return the findings of rebuilt rows."""
+    names = tuple(f"c{c}" for c in range(truth.shape[1]))
+    data = TrainingData(array(truth), np.zeros(len(truth), np.int64), names, None, "by hand")
+    return evaluate(
+        rebuilt_as(rebuilt),
+        data,
+        domain or infer(names, array(truth).astype(np.float64)),
+        Identity("confirmed", "by hand"),
+        seed=0,
+        timebox=TimeBox(60),
+        inside=np.ones(len(truth), bool),
+    )
+
+
+def judged(findings: Findings) -> dict[str, Outcome]:
+    """Return what the default policy's rules on findings say."""
+    policy = default_policy()
+    return {name: RULES[name].check(findings, policy.rules[name]) for name in ("reconstruction-error", "perfect-rows")}
+
+
+def leaking(truth: np.ndarray, seed: int = 0) -> np.ndarray:
+    """Return rows of which two thirds of the values are right, and one guess is as far off as can be.
+
+    The other values are other people's, and the largest value of each column is guessed for somebody else, as a search
+    does where it has nothing to go by.
+    """
+    rng = np.random.default_rng(seed)
+    rebuilt = truth.copy()
+    others = np.stack([rng.permutation(truth[:, c]) for c in range(truth.shape[1])], axis=1)
+    wrong = rng.random(truth.shape) > 0.65
+    rebuilt[wrong] = others[wrong]
+    for c in range(truth.shape[1]):
+        first, last = rebuilt[:, c].argmax(), rng.integers(len(truth))
+        rebuilt[[first, last], c] = rebuilt[[last, first], c]
+    return rebuilt
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_values_that_come_back_exactly_fail_whatever_is_far_out(table):
+    truth = TABLES[table](people(1))
+    verdict = judged(found(truth, leaking(truth, 1)))["perfect-rows"]
+    assert verdict.result == "failed"
+    assert "numeric values exactly" in verdict.sentence
+
+
+@pytest.mark.parametrize("table", [name for name in TABLES if "zero" not in name and "missing" not in name])
+def test_rows_that_are_nearly_right_fail_whatever_is_far_out(table):
+    """All values are a little off, but the largest one of each column is guessed for somebody else."""
+    truth, rng = people(3), np.random.default_rng(3)
+    near_by = truth + 2.0 * rng.normal(size=truth.shape)
+    of_both = TABLES[table](np.vstack([truth, near_by]))
+    truth, rebuilt = of_both[:N_ROWS], of_both[N_ROWS:]
+    for c in range(N_COLUMNS):
+        first = truth[:, c].argmax()
+        rebuilt[[first, first - 1], c] = truth[[first - 1, first], c]
+    assert judged(found(truth, rebuilt))["reconstruction-error"].result == "failed"
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_other_peoples_rows_fail_nowhere(table):
+    both = TABLES[table](people(1, 2 * N_ROWS))
+    rows = both[np.random.default_rng(1).permutation(2 * N_ROWS)]
+    truth, others = rows[:N_ROWS], rows[N_ROWS:]
+    assert {name: verdict.result for name, verdict in judged(found(truth, others)).items()} == {
+        "reconstruction-error": "passed",
+        "perfect-rows": "passed",
+    }
+
+
+def test_an_outlier_makes_nobodys_row_perfect():
+    truth, others = salaries(people(0)), people(1)
+    findings = found(truth, others)
+    assert findings.perfect_rows == 0
+    assert findings.numeric.attack.close_values < 0.2
+    assert findings.split_half.perfect_rows == 0
+
+
+def test_errors_are_told_by_range_and_on_scales_that_no_outlier_stretches():
+    plain, stretched = (found(truth, leaking(truth)) for truth in (people(0), salaries(people(0))))
+    assert [part.scale for part in plain.rescaled] == ["rank"]
+    inner, by_ranks = stretched.rescaled
+    assert (inner.scale, by_ranks.scale) == ("inner range", "rank")
+    assert stretched.split_half.error < plain.split_half.error / 4
+    assert inner.split_half.error == pytest.approx(plain.split_half.error, rel=0.1)
+    assert by_ranks.split_half.error == pytest.approx(plain.rescaled[0].split_half.error, rel=0.1)
+    assert by_ranks.exact.values == N_ROWS * N_COLUMNS
+    assert by_ranks.exact.split_half < 0.01 < 0.25 < by_ranks.exact.beyond
+
+
+def test_a_domain_that_is_declared_wider_stretches_no_scale():
+    truth = people(0)
+    names = tuple(f"c{c}" for c in range(N_COLUMNS))
+    wide = Domain(names, tuple(Attribute(name, "numeric", (c,), -1e6, 1e6) for c, name in enumerate(names)), "wide")
+    narrow, declared = found(truth, leaking(truth)), found(truth, leaking(truth), wide)
+    assert declared.perfect_rows == narrow.perfect_rows
+    assert [part.scale for part in declared.rescaled] == ["inner range", "rank"]
+    assert declared.rescaled[0].error.exact == pytest.approx(narrow.error.exact, rel=1e-6)
+
+
+def test_a_value_is_exact_to_the_last_digit_but_one_and_not_farther():
+    truth = people(0)
+    step = np.random.default_rng(0).choice([-1, 1], truth.shape)
+    for off, share in ((0.0, 1.0), (1e-5, 1.0), (0.5, 0.0)):
+        exact = found(truth, truth + off * step).rescaled[-1].exact
+        assert exact.share == pytest.approx(share, abs=0.1)
+
+
+def test_values_that_everybody_has_are_no_leak():
+    truth = np.where(np.random.default_rng(0).random((N_ROWS, N_COLUMNS)) < 0.9, 0.0, people(0))
+    guess = np.where(truth == 0, 0.0, np.median(people(0), axis=0))
+    bounds = [
+        (f"c{c}", float(low), float(high)) for c, (low, high) in enumerate(zip(truth.min(0), truth.max(0), strict=True))
+    ]
+    numbers = tuple(Attribute(name, "numeric", (c,), low, high) for c, (name, low, high) in enumerate(bounds))
+    exact = found(truth, guess, Domain(tuple(name for name, *_ in bounds), numbers, "by hand")).rescaled[-1].exact
+    assert exact.share > 0.85
+    assert exact.beyond < 0.25
+
+
+def wide(seed: int, n_rows: int) -> np.ndarray:
+    """Return many rows, an outlier in each column and half of the values of one column equal."""
+    rows = salaries(people(seed, n_rows))
+    rows[rng_of(seed).random(n_rows) < 0.5, 0] = 0
+    return rows
+
+
+def rng_of(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def attacks(truth: np.ndarray) -> dict[str, np.ndarray]:
+    """Return rebuilt rows: a leak of exact values, one of near ones, and what tells nothing of anybody."""
+    rng, spread = rng_of(9), np.subtract(*np.percentile(truth, [75, 25], axis=0))
+    wrong = rng.random(truth.shape) < 0.4
+    return {
+        "exact": np.where(wrong, rng.permuted(truth, axis=0), truth),
+        "near": truth + 0.1 * spread * rng.normal(size=truth.shape),
+        "median": np.repeat(np.median(truth, axis=0)[None], len(truth), axis=0),
+        "columns": rng.permuted(truth, axis=0),
+    }
+
+
+@pytest.mark.parametrize(
+    ("attack", "fails"),
+    [
+        ("exact", {"perfect-rows"}),
+        ("near", {"reconstruction-error"}),
+        ("median", set()),
+        ("columns", set()),
+    ],
+)
+def test_of_many_rows_a_sample_is_compared_with_all(attack, fails):
+    truth = wide(0, 600)
+    findings = found(truth, attacks(truth)[attack])
+    assert [part.n_rows for part in findings.rescaled] == [FEW_ROWS, FEW_ROWS]
+    assert findings.rescaled[1].exact.values == FEW_ROWS * N_COLUMNS
+    assert "of a sample of 300 rows" in findings.rescaled[1].on
+    only_scaled = replace(findings, error=Distance(1.0, 1.0, 1.0))  # by range the outliers decide
+    assert {name for name, outcome in judged(only_scaled).items() if outcome.result == "failed"} == fails
+
+
+def test_without_time_to_match_no_value_is_counted_and_nothing_passes():
+    now = [0.0]
+    box = TimeBox(1.0, clock=lambda: now[0])
+    now[0] = 2.0
+    rows = array(people(0))
+    scale = by_rank(rows, infer([f"c{c}" for c in range(N_COLUMNS)], rows.astype(np.float64)))
+    rebuilt = scale(rows + np.float32(0.5))
+    weights = encoded_weights(scale.domain)
+    assert exact_values(scale(rows), np.arange(N_ROWS), rebuilt, weights, Comparison(), 0, box) is None
