@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
 from pytest_draft.errors import DraftError
 from pytest_draft.studies import (
     agreement,
+    claims,
     entropy,
     gate,
     grid,
+    hunt,
     informed,
+    invariances,
     numeric,
     numeric_agreement,
     private,
     side_by_side,
     startup,
 )
+from pytest_draft.studies.relations import RELATIONS
+from pytest_draft.studies.specimens import MODELS, PUBLIC, TABLES
 
 _Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -39,12 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--max-error", type=float, default=None, help="judge by this budget, not the default policy")
     command = studies.add_parser("startup", help="what the unused plugin costs a pytest run")
     command.add_argument("--pairs", type=int, default=20)
-    command = studies.add_parser("agreement", help="engine, papers' models and enumeration on generated instances")
-    command.add_argument("--instances", type=int, default=200)
-    command.add_argument("--seed", type=int, default=0)
-    command = studies.add_parser("numeric-agreement", help="what is proved of numeric columns, against the truth")
-    command.add_argument("--instances", type=int, default=300)
-    command.add_argument("--seed", type=int, default=0)
+    _add_checks(studies)
     command = studies.add_parser("side-by-side", help="this engine and the DRAFT reference on the same forests")
     command.add_argument("--draft", type=Path, required=True, help="checkout of github.com/vidalt/DRAFT")
     command.add_argument("--draft-python", type=Path, default=Path(sys.executable), help="interpreter that runs it")
@@ -71,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_private(studies)
     _add_numeric(studies)
     _add_entropy(studies)
+    _add_invariances(studies)
     return parser
 
 
@@ -132,9 +134,78 @@ def _add_entropy(studies: _Subparsers) -> None:
     command.add_argument("--jobs", type=int, default=1, help="searches at a time")
 
 
+def _add_checks(studies: _Subparsers) -> None:
+    """Add the studies of what the engine proves and claims."""
+    command = studies.add_parser("agreement", help="engine, papers' models and enumeration on generated instances")
+    command.add_argument("--instances", type=int, default=200)
+    command.add_argument("--seed", type=int, default=0)
+    command = studies.add_parser("numeric-agreement", help="what is proved of numeric columns, against the truth")
+    command.add_argument("--instances", type=int, default=300)
+    command.add_argument("--seed", type=int, default=0)
+    command = studies.add_parser("claims", help="what is claimed of generated files, against the truth")
+    command.add_argument("--instances", type=int, default=500, help="of each kind of model")
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--models", nargs="+", default=list(claims.MODELS), choices=list(claims.MODELS))
+
+
+def _add_invariances(studies: _Subparsers) -> None:
+    """Add the studies of the gate itself."""
+    command = studies.add_parser("invariances", help="whether a verdict becomes milder where only the writing changes")
+    tables = [*TABLES, *PUBLIC]
+    command.add_argument("--tables", nargs="+", default=list(invariances.TABLES), choices=tables, metavar="TABLE")
+    command.add_argument("--models", nargs="+", default=list(invariances.JUDGED_MODELS), choices=list(MODELS))
+    command.add_argument("--relations", nargs="+", default=list(RELATIONS), choices=list(RELATIONS), metavar="RELATION")
+    command.add_argument("--seed", type=int, default=0, help="of tables and models")
+    command.add_argument("--datasets", type=Path, help="folder of compas.csv, adult.csv, ..., where these are named")
+    command.add_argument("--workers", type=int, default=1, help="processes")
+    command.add_argument("--output", type=Path, help="JSON file for all trials")
+    command = studies.add_parser("hunt", help="judge drawn triples, and what passes by all that could contradict it")
+    command.add_argument("--triples", type=int, default=300)
+    command.add_argument("--numbers", type=int, nargs="+", help="of single triples, in place of the first ones")
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--seconds", type=float, default=4.0, help="effort of a judgement, in units of about a second")
+    command.add_argument("--workers", type=int, default=1, help="processes")
+    command.add_argument("--output", type=Path, help="file of JSON lines; what is there is not hunted again")
+
+
+def _invariances(arguments: argparse.Namespace) -> int:
+    return invariances.run(
+        arguments.tables,
+        arguments.models,
+        arguments.relations,
+        seed=arguments.seed,
+        datasets=arguments.datasets,
+        workers=arguments.workers,
+        output=arguments.output,
+    )
+
+
+def _hunt(arguments: argparse.Namespace) -> int:
+    return hunt.run(
+        arguments.triples,
+        arguments.seed,
+        arguments.seconds,
+        workers=arguments.workers,
+        output=arguments.output,
+        numbers=arguments.numbers,
+    )
+
+
+_CHECKS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "agreement": lambda arguments: agreement.run(arguments.instances, arguments.seed),
+    "numeric-agreement": lambda arguments: numeric_agreement.run(arguments.instances, arguments.seed),
+    "claims": lambda arguments: claims.run(arguments.instances, arguments.seed, tuple(arguments.models)),
+    "invariances": _invariances,
+    "hunt": _hunt,
+}
+"""Studies that count what is wrong with the engine or the gate: anything is an exit status of 1."""
+
+
 def main() -> None:
     """Run one study."""
     arguments = _parser().parse_args()
+    if arguments.study in _CHECKS:
+        sys.exit(1 if _CHECKS[arguments.study](arguments) else 0)
     if arguments.study == "gate":
         gate.run(
             arguments.datasets,
@@ -211,10 +282,6 @@ def main() -> None:
             )
         except DraftError as error:
             sys.exit(str(error))
-    elif arguments.study == "agreement":
-        sys.exit(1 if agreement.run(arguments.instances, arguments.seed) else 0)
-    elif arguments.study == "numeric-agreement":
-        sys.exit(1 if numeric_agreement.run(arguments.instances, arguments.seed) else 0)
     elif arguments.study == "side-by-side":
         side_by_side.run(
             arguments.draft,

@@ -1,6 +1,7 @@
 """Engine, papers' models and enumeration on the same forests: in goes a number of instances, out comes a table.
 
-Every instance is small enough to list all datasets of its domain that meet its counts. The engine, the papers' CP
+Every instance is small enough to list all datasets of its domain that meet its counts and, for the engine, that have no
+value between those which a midpoint lies between. The engine, the papers' CP
 model and their MILP must say the same: whether there is such a dataset, whether there is more than one, and, where
 the occurrences are unknown, how likely the likeliest is. What the engine certifies must hold in all of them.
 """
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pytest_draft.artifact import Forest, occurrences, read
+from pytest_draft.artifact.forest import Tree
 from pytest_draft.attack.exact import Alternatives, Search
 from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp
 from pytest_draft.attack.papers.likelihood import best_objective, log_chances, log_likelihood
@@ -41,6 +43,7 @@ _KINDS: tuple[Kind, ...] = ("binary", "one-hot", "ordinal")
 _SECONDS = 60.0
 _MOST_STEPS = 200_000
 _CHANGED = 1 / 3
+_DROPPED, _CODED = 1 / 3, 1 / 2
 _TOLERANCE = 1e-4
 
 
@@ -96,20 +99,22 @@ class Verdict:
             self.disagreements.append(fact)
 
 
-def generated(setting: Setting, seed: Sequence[int]) -> Instance:
+def generated(setting: Setting, seed: Sequence[int], *, coded: bool = False) -> Instance:
     """Grow a forest on a few random rows, write it to a file and read that; change the counts of one in three.
 
     Parameters
     ----------
     setting : {"no bagging", "occurrences known", "occurrences unknown"}
     seed : sequence of int
+    coded : bool
+        Whether there are code books and one-hot groups whose first level was dropped, which the papers do not know.
 
     Returns
     -------
     Instance
     """
     rng = np.random.default_rng(seed)
-    domain = _random_domain(rng, 12 if setting == "occurrences unknown" else 24)
+    domain = _random_domain(rng, 12 if setting == "occurrences unknown" else 24, coded=coded)
     n_rows = int(rng.integers(2, 5 if setting == "occurrences unknown" else 7))
     rows = domain.vectors()[rng.integers(domain.n_vectors, size=n_rows)]
     n_classes = int(rng.integers(2, 4))
@@ -167,7 +172,7 @@ def changed(forest: Forest, rng: np.random.Generator) -> Forest:
     return replace(forest, trees=tuple(trees), values="totals")
 
 
-def _random_domain(rng: np.random.Generator, most: int) -> Domain:
+def _random_domain(rng: np.random.Generator, most: int, *, coded: bool) -> Domain:
     """Return one to four random attributes with at most so many vectors."""
     attributes: list[Attribute] = []
     columns: list[str] = []
@@ -178,13 +183,17 @@ def _random_domain(rng: np.random.Generator, most: int) -> Domain:
         if n_vectors * size > most:
             break
         n_vectors *= size
-        own = tuple(range(len(columns), len(columns) + (size if kind == "one-hot" else 1)))
+        dropped = coded and kind == "one-hot" and rng.random() < _DROPPED
+        own = tuple(range(len(columns), len(columns) + (size - dropped if kind == "one-hot" else 1)))
         columns += [f"a{a}_{i}" for i in range(len(own))]
         if kind == "ordinal":
-            low = float(rng.integers(-2, 3))
-            attributes.append(Attribute(f"a{a}", "ordinal", own, low, low + size - 1))
+            if coded and rng.random() < _CODED:
+                book = np.cumsum(rng.integers(1, 5, size=size)) - 4
+            else:
+                book = np.arange(size) + rng.integers(-2, 3)
+            attributes.append(Attribute.coded(f"a{a}", own[0], book.tolist()))
         else:
-            attributes.append(Attribute(f"a{a}", kind, own))
+            attributes.append(Attribute(f"a{a}", kind, own, dropped=dropped))
     return Domain(tuple(columns), tuple(attributes), "generated")
 
 
@@ -204,6 +213,10 @@ class Enumeration:
     observed : ndarray of int64, shape (n_equations,)
     group : ndarray of int64, shape (n_rows,)
         Ascending; rows of one group can change places.
+    excluded : ndarray of bool, shape (n_trees, n_pairs)
+        Whether some threshold of a tree contradicts that a row which it saw is a pair.
+    possible : ndarray of bool, shape (n_rows, n_pairs)
+        Whether no threshold contradicts that a row is a pair.
     order : ndarray of int64, shape (n_rows,)
         The instance's row of each row here.
     n_classes : int
@@ -213,18 +226,24 @@ class Enumeration:
     adds: IntArray
     observed: IntArray
     group: IntArray
+    excluded: NDArray[np.bool_]
+    possible: NDArray[np.bool_]
     order: IntArray
     n_classes: int
 
     @classmethod
-    def of(cls, instance: Instance, *, distinct: bool) -> Enumeration:
-        """Return the equations for known occurrences; with the distinct rows of each leaf, or without."""
+    def of(cls, instance: Instance, *, distinct: bool, thresholds: bool = False) -> Enumeration:
+        """Return the equations for known occurrences; with the distinct rows of each leaf, or without.
+
+        With `thresholds`, no row is possible that lies between the values which a midpoint lies between.
+        """
         forest, vectors = instance.forest, instance.domain.vectors()
         group = np.unique(instance.occurrences, axis=1, return_inverse=True)[1].reshape(-1)
         order = np.argsort(group, kind="stable")
         n_classes = forest.n_classes
         of_class = np.eye(n_classes, dtype=np.int64)
         adds, observed = [], []
+        excluded = np.zeros((forest.n_trees, len(vectors) * n_classes), dtype=np.bool_)
         for t, tree in enumerate(forest.trees):
             leaf = reached(tree, vectors)[tree.leaves].T.astype(np.int64)
             pairs = np.einsum("vl,cd->vcld", leaf, of_class).reshape(len(vectors) * n_classes, -1)
@@ -234,7 +253,11 @@ class Enumeration:
             if distinct:
                 adds.append((times > 0) * np.repeat(leaf, n_classes, axis=0))
                 observed.append(tree.n_distinct[tree.leaves])
-        return cls(vectors, np.concatenate(adds, axis=2), np.concatenate(observed), group[order], order, n_classes)
+            if thresholds and forest.kind.startswith("RandomForest"):
+                excluded[t] = np.repeat(_excluded(tree, instance.domain, vectors), n_classes)
+        possible = ~((instance.occurrences[:, order] > 0).T.astype(np.int64) @ excluded).astype(np.bool_)
+        adds_of_all, counted = np.concatenate(adds, axis=2), np.concatenate(observed)
+        return cls(vectors, adds_of_all, counted, group[order], excluded, possible, order, n_classes)
 
     def datasets(self) -> IntArray:
         """Return every dataset that meets the equations: the pair of each row, shape (n_datasets, n_rows).
@@ -255,7 +278,7 @@ class Enumeration:
                     found.append(chosen.copy())
                 return
             first = chosen[-1] if k and self.group[k] == self.group[k - 1] else 0
-            fits = (self.adds[k, first:] <= left).all(axis=1)
+            fits = (self.adds[k, first:] <= left).all(axis=1) & self.possible[k, first:]
             for pair in (first + np.flatnonzero(fits)).tolist():
                 steps += 1
                 if steps > _MOST_STEPS:
@@ -273,6 +296,21 @@ class Enumeration:
         same = (rows[:, None] == self.vectors).all(axis=2)
         pair = np.where(same.any(axis=1), same.argmax(axis=1) * self.n_classes + labels, -1)
         return pair[np.lexsort((pair, self.group))]
+
+
+def _excluded(tree: Tree, domain: Domain, vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Return which vectors lie strictly inside each pair of values whose midpoint is some threshold on their way."""
+    excluded = np.zeros(len(vectors), dtype=np.bool_)
+    through = reached(tree, vectors)
+    for attribute in domain.attributes:
+        if attribute.kind != "ordinal":
+            continue
+        value = vectors[:, attribute.columns[0]].astype(np.float64)
+        for v in np.flatnonzero(tree.feature == attribute.columns[0]):
+            pairs = [(a, b) for a in attribute.book for b in attribute.book if a < b and a + b == 2 * tree.threshold[v]]
+            if pairs:
+                excluded |= through[v] & np.logical_and.reduce([(a < value) & (value < b) for a, b in pairs])
+    return excluded
 
 
 def compared(instance: Instance, rebuilt: Callable[[Instance], Dataset | None] | None = None) -> Verdict:
@@ -308,11 +346,13 @@ def _compared_exactly(instance: Instance) -> Verdict:
     value = log_likelihood(instance.occurrences) if instance.forest.bootstrap else 0.0
     for name, solve in _models(instance).items():
         _expect_model(verdict, name, solve, enumeration, datasets, np.full(len(datasets), value))
+    enumeration = Enumeration.of(instance, distinct=False, thresholds=True)
+    datasets = enumeration.datasets()
     _expect_engine(
         verdict, "engine", None if problem is None else replace(problem, distinct=None), enumeration, datasets
     )
     if instance.forest.bootstrap:
-        enumeration = Enumeration.of(instance, distinct=True)
+        enumeration = Enumeration.of(instance, distinct=True, thresholds=True)
         datasets = enumeration.datasets()
         _expect_engine(verdict, "engine with distinct rows", problem, enumeration, datasets)
     if instance.truth is not None:
@@ -322,7 +362,12 @@ def _compared_exactly(instance: Instance) -> Verdict:
 
 
 def _models(instance: Instance) -> dict[str, Callable[[Sequence[Dataset]], Outcome]]:
-    """Return the papers' models of an instance by name, as functions of the datasets that are forbidden."""
+    """Return the papers' models of an instance by name, as functions of the datasets that are forbidden.
+
+    They know no one-hot group whose first level was dropped.
+    """
+    if any(attribute.dropped for attribute in instance.domain.attributes):
+        return {}
     forest, domain, n_rows = instance.forest, instance.domain, instance.n_rows
     if instance.setting == "no bagging":
         return {
@@ -465,7 +510,8 @@ def _expect_certificate(
     still_open = np.flatnonzero(lower < upper)
     parts = [Alternatives(still_open, (rows[still_open],), complete=False)] if still_open.size else []
     certificate = certify(problem, rows, lower, upper, parts, search)
-    leaves = enumeration.adds.any(axis=0)  # vectors of one cell touch the same equations, in each class
+    # Vectors of one cell touch the same equations, in each class, and are excluded by the same trees.
+    leaves = np.hstack([enumeration.adds.any(axis=0), enumeration.excluded.T])
     _, kind = np.unique(leaves, axis=0, return_inverse=True)
     kind = kind.reshape(-1)
     alone = np.bincount(kind)[kind] == 1
@@ -508,7 +554,7 @@ def run(n_instances: int, seed: int) -> int:
     number = 0
     while len(instances) < n_instances:
         setting = SETTINGS[len(instances) % len(SETTINGS)]
-        instance = generated(setting, [seed, number])
+        instance = generated(setting, [seed, number], coded=number % 2 == 1)
         number += 1
         try:
             verdict = compared(instance)
