@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_draft.examine.flow import unexamined
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.contents import Copy, Rarest, StoredFacts, Vector
 from pytest_draft.facts.entropy import Between
-from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.published import Published
