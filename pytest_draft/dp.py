@@ -21,8 +21,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state, check_scalar, validation
 from sklearn.utils.multiclass import check_classification_targets
 
-from pytest_draft.artifact.privacy import Rounding
-from pytest_draft.artifact.private import proves_delta
+from pytest_draft.artifact.declared_privacy import proves_delta
+from pytest_draft.facts.privacy import Rounding
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

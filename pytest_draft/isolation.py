@@ -29,7 +29,8 @@ if sys.platform != "win32":
 
 if TYPE_CHECKING:
     from pytest_draft.attack.reconstruct import Reconstruction
-    from pytest_draft.gate import Case, Examination
+    from pytest_draft.facts.case import Case
+    from pytest_draft.facts.examination import Examination
 
 __tracebackhide__ = True  # frames here hold rows
 
@@ -115,7 +116,7 @@ class Children:
             Where the child gives no answer: what it had told before, no findings, and the reason.
         reconstruction : Reconstruction or None
         """
-        from pytest_draft.gate import unexamined
+        from pytest_draft.facts.examination import unexamined
 
         since = time.monotonic()
         child = None
@@ -344,7 +345,8 @@ def serve() -> NoReturn:
     messenger = _Messenger(pipe)
     inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(requests, inbox), daemon=True).start()
-    from pytest_draft.gate import examine, unexamined
+    from pytest_draft.examine.flow import examine
+    from pytest_draft.facts.examination import unexamined
 
     while True:
         sys.path[:], folder, packed, given = inbox.get()

@@ -27,6 +27,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from pytest_draft.domain import Domain
+from pytest_draft.facts.figures import TOLERANCE, Distance
 from pytest_draft.timebox import TimeBox
 
 Rows = NDArray[np.float32]
@@ -36,41 +37,10 @@ IntArray = NDArray[np.int64]
 MOST_ROWS = 6_000
 """Largest remainder that is assigned exactly: its distances take 8 bytes a pair, 288 MB."""
 
-TOLERANCE = 0.01
-"""Two values of a numeric column are close when their difference is at most this share of its range.
-
-With true rows at hand, of the range without far-out values (`pytest_draft.evaluate.robust.near`).
-"""
 
 _SECONDS_PER_CUBE = 2e-10  # measured: 2,000 rows take 0.2 to 0.6 s, 4,000 rows 3 to 5 s
 _SECONDS_PER_DIFFERENCE = 1e-9  # of one column in two rows; measured: 0.6 to 1.0 ns
 _BLOCK = 1_000
-
-
-@dataclass(frozen=True)
-class Distance:
-    """The mean distance of two sets of rows after minimum-cost matching.
-
-    Attributes
-    ----------
-    lower, upper : float
-        Bounds; equal where the matching is exact.
-    worst : float or None
-        Largest distance of a matched pair; None where the matching is not exact.
-    """
-
-    lower: float
-    upper: float
-    worst: float | None
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.lower <= self.upper:
-            raise ValueError(f"bounds out of order: {self.lower} and {self.upper}")
-
-    @property
-    def exact(self) -> float | None:
-        """The distance, where it is known exactly."""
-        return self.lower if self.worst is not None else None
 
 
 @dataclass(frozen=True, eq=False)

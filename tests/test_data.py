@@ -18,9 +18,9 @@ import pandas as pd
 import pytest
 
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.data import Table, TrainingData, read_domain, read_table, training_data
 from pytest_draft.errors import DataError, DraftError, NotCoveredError
+from pytest_draft.facts.privacy import Privacy
 
 pytest_plugins = ["pytester"]
 

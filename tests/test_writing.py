@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft.artifact.rule_list import Literal
-from pytest_draft.evaluate.slices import Slice
-from pytest_draft.gate import Case, examine
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
+from pytest_draft.facts.rules import Literal
+from pytest_draft.facts.slices import Slice
 
 N_ROWS = 60
 

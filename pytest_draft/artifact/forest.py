@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from pytest_draft.artifact.contents import NOTHING, Contents
 from pytest_draft.artifact.pipeline import Encoder
-from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.artifact.unjudged import ALONE, Unjudged
 from pytest_draft.artifact.weights import (
@@ -25,6 +24,7 @@ from pytest_draft.artifact.weights import (
     subsample_weights,
 )
 from pytest_draft.errors import CorruptArtifactError, NotCoveredError, one_line
+from pytest_draft.facts.privacy import Privacy
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

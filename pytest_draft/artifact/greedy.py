@@ -13,8 +13,9 @@ import math
 
 from pytest_draft.artifact.objects import Object, attributes_of, plain_classes
 from pytest_draft.artifact.records import Array, Mapping, Record
-from pytest_draft.artifact.rule_list import Literal, Rule, RuleList
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
+from pytest_draft.facts.rules import Literal, Rule
 
 GREEDY = {
     ("imodels.rule_list.greedy_rule_list", "GreedyRuleListClassifier"),

@@ -2,35 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from pytest_draft.artifact.declared_privacy import REPLAYED
 from pytest_draft.artifact.forest import Artifact, Forest
-from pytest_draft.artifact.private import REPLAYED
-
-
-@dataclass(frozen=True)
-class Published:
-    """What a file tells besides the splits of its trees.
-
-    Attributes
-    ----------
-    seeded : int
-        Trees whose random draws its seeds replay: stored with each tree, or following from the ensemble's own.
-    draws : {"rows", "thresholds", "noise"} or None
-        What was drawn for each tree: its rows; on all rows, its thresholds, between the lowest and the highest value at
-        each node; or the noise of a forest that declares privacy. None for nothing that tells of rows.
-    counts : {"rows of each class", "rows and mean targets"} or None
-        What it tells exactly of its leaves' or rules' training rows.
-    """
-
-    seeded: int
-    draws: Literal["rows", "thresholds", "noise"] | None
-    counts: Literal["rows of each class", "rows and mean targets"] | None
-
-    def __post_init__(self) -> None:
-        if self.seeded < 0:
-            raise ValueError("a number of trees below 0")
+from pytest_draft.facts.published import Published
 
 
 def published(artifact: Artifact) -> Published:

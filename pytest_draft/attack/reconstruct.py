@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from pytest_draft.attack.choices import Choices
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
-from pytest_draft.attack.exact import Alternatives, Search, Solution, solve_exactly
+from pytest_draft.attack.counts.exact import Alternatives, Search, Solution, solve_exactly
+from pytest_draft.attack.counts.integer import rounded
+from pytest_draft.attack.counts.likeliest import find_likeliest, posterior_of
+from pytest_draft.attack.counts.occupancy import Draws
+from pytest_draft.attack.counts.prove import prove
 from pytest_draft.attack.filling import INDICATOR_ODDS, Filling
-from pytest_draft.attack.integer import rounded
-from pytest_draft.attack.likeliest import find_likeliest, posterior_of
-from pytest_draft.attack.occupancy import Draws
 from pytest_draft.attack.problem import BoolArray, InfeasibleError, IntArray, OutOfTimeError, Problem
-from pytest_draft.attack.prove import Certificate, prove
 from pytest_draft.attack.refit import Evidence
+from pytest_draft.attack.untested_values import Choices
+from pytest_draft.facts.certificate import Certificate
 from pytest_draft.timebox import TimeBox
 
 Status = Literal["unique", "consistent", "optimal", "likeliest", "not converged", "infeasible", "no solution"]

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.rule_list import Literal, Rule, RuleList
+from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.facts.rules import Literal, Rule
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 

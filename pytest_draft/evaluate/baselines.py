@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -28,6 +27,7 @@ from scipy.spatial.distance import cdist
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.close_rows import close_one_by_one
 from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.facts.figures import Baseline
 from pytest_draft.matching import IntArray, Rows, Weights, comparable, matched, paired_distance, row_identities
 from pytest_draft.timebox import TimeBox
 
@@ -49,27 +49,6 @@ matched. Of fewer rows the nearest ones are farther, so that a relative threshol
 
 MATCHED = Comparison()
 """How rows are compared unless each is attacked by itself."""
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """Means over draws.
-
-    Attributes
-    ----------
-    error : float or None
-        Mean error on encoded columns; None where the time was out before the first draw.
-    perfect_rows : float or None
-        Expected perfect rows, for all rows that are rebuilt; in proportion, where fewer were measured.
-    draws : int
-    rows : int
-        Rows that the error was measured on.
-    """
-
-    error: float | None
-    perfect_rows: float | None
-    draws: int
-    rows: int
 
 
 def random_baseline(

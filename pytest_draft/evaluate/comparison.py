@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_draft.evaluate.close_rows import Met, close_one_by_one, close_rows
+from pytest_draft.facts.figures import Distance
 from pytest_draft.matching import (
     MOST_ROWS,
-    Distance,
     IntArray,
     Rows,
     Weights,

@@ -46,35 +46,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from pytest_draft.adversary import Knowledge
 from pytest_draft.attack.problem import BoolArray
 from pytest_draft.attack.reconstruct import Reconstruction
 from pytest_draft.data import RawColumns, TrainingData
+from pytest_draft.data.individuals import hundredths, inliers
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.baselines import (
     SPLITS,
     SPLITS_WHEN_LARGE,
-    Baseline,
     likest_baseline,
     random_baseline,
     split_half_baseline,
 )
 from pytest_draft.evaluate.close_rows import Met
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.identity import Identity
-from pytest_draft.evaluate.individuals import Individuals, hundredths, inliers
-from pytest_draft.evaluate.numeric import Exact, Numeric, exact_values, measure, share_exact
+from pytest_draft.evaluate.numeric import exact_values, measure, share_exact
 from pytest_draft.evaluate.robust import Scale, by_rank, near, without_far_out
-from pytest_draft.evaluate.significance import Significance, leak_significance
-from pytest_draft.evaluate.slices import MANY_ROWS, Slice, Sliced, SliceFigures
+from pytest_draft.evaluate.significance import leak_significance
+from pytest_draft.evaluate.slices import MANY_ROWS, Sliced
+from pytest_draft.facts.figures import Baseline, Distance, Exact, Individuals
+from pytest_draft.facts.findings import ON_SEEN, Findings, Labelled, Part, Raw, ScaleName, Told, Values
+from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.slices import Slice, SliceFigures
+from pytest_draft.knowledge import Knowledge
 from pytest_draft.matching import (
-    Distance,
     IntArray,
     Rows,
     Weights,
@@ -86,8 +86,6 @@ from pytest_draft.matching import (
     unmatched,
 )
 from pytest_draft.timebox import TimeBox
-
-ScaleName = Literal["range", "inner range", "rank"]
 
 FEW_ROWS = 300
 """Of more than `MANY_ROWS` rows, this many are compared on other scales, each with all rebuilt ones."""
@@ -113,299 +111,6 @@ SPREADS = 4.0
 
 MOST_MATCHED = 500
 """Of more fully determined rows than this, as many are drawn: all others cost much and tell little more."""
-
-WITH_LABELS = " with the label as one more attribute"
-"""How figures are told that count the label as an attribute."""
-
-ON_SEEN = " on the rows that some tree has seen"
-"""How figures are told that leave out the rows which no tree has seen."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """The figures on a part of the rows or columns.
-
-    Attributes
-    ----------
-    on : str
-        Which part, as it is told behind a figure; empty for the whole.
-    absolute : bool
-        Whether thresholds that have no baseline are meant for this part too: it holds all unknown attributes.
-    n_rows : int
-        Rebuilt rows.
-    columns : int
-        Encoded columns that the error is measured on.
-    error : Distance
-    perfect_rows : int
-        Rows with all of these columns right.
-    random_error : float or None
-        Of guesses drawn uniformly from the domain.
-    split_half : Baseline
-    most_perfect_rows : int or None
-        No more rows are perfect; None where that is `perfect_rows`.
-    numeric : bool
-        Whether some column is numeric, so that perfect rows are right to within a tolerance.
-    scale : {"range", "inner range", "rank"}
-        What numeric values are measured by.
-    exact : Exact or None
-        By rank; None where the time was out, or the data have too few rows for its baseline.
-    """
-
-    on: str
-    absolute: bool
-    n_rows: int
-    columns: int
-    error: Distance
-    perfect_rows: int
-    random_error: float | None
-    split_half: Baseline
-    most_perfect_rows: int | None = None
-    numeric: bool = False
-    scale: ScaleName = "range"
-    exact: Exact | None = None
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """The figures on all rows with the label as one more attribute: a wrong one counts as a wrong binary value.
-
-    Where not all rows were seen, on those that were.
-
-    Attributes
-    ----------
-    n_rows : int
-    error : Distance
-        Of a matching on all columns and the label.
-    perfect_rows : int
-        Rows with all columns and the label right.
-    most_perfect_rows : int or None
-        No more are; None where that is `perfect_rows`.
-    split_half : Baseline
-        One half of the training data against the other, with their labels.
-    rows_without : int
-        Rows with all columns right, whatever their labels. Of these, `perfect_rows` have the right label too.
-    commonest : int
-        Of the same rows, those with the commonest label of the training data: what a guess of the majority gets right.
-    numeric : bool
-        As in `Part`.
-    """
-
-    n_rows: int
-    error: Distance
-    perfect_rows: int
-    most_perfect_rows: int | None
-    split_half: Baseline
-    rows_without: int
-    commonest: int
-    numeric: bool = False
-
-    @property
-    def part(self) -> Part:
-        """The figures as thresholds are held against them."""
-        return Part(
-            on=WITH_LABELS,
-            absolute=True,
-            n_rows=self.n_rows,
-            columns=0,
-            error=self.error,
-            perfect_rows=self.perfect_rows,
-            random_error=None,
-            split_half=self.split_half,
-            most_perfect_rows=self.most_perfect_rows,
-            numeric=self.numeric,
-        )
-
-
-@dataclass(frozen=True)
-class Values:
-    """Encoded values, one for each row and column, of the attributes that a forest determines or leaves open.
-
-    Attributes
-    ----------
-    number : int
-    error : float or None
-        Their mean distance in the matching that was found; another one of the same cost can divide the error
-        otherwise. None without a value or an exact matching.
-    """
-
-    number: int
-    error: float | None
-
-
-@dataclass(frozen=True)
-class Told:
-    """Values that are proved to stand in the training data, nobody knows in which row.
-
-    Attributes
-    ----------
-    number : int
-        Different values, summed over unknown columns.
-    columns : int
-        Unknown columns with such a value.
-    share : float
-        Of all values of unknown columns in the rows that were to be rebuilt, those that are among them.
-    """
-
-    number: int
-    columns: int
-    share: float
-
-
-@dataclass(frozen=True)
-class Raw:
-    """The error on the raw columns that the file's transformers take.
-
-    Attributes
-    ----------
-    columns : int
-        Unknown raw columns that are rebuilt.
-    error : Distance
-    """
-
-    columns: int
-    error: Distance
-
-
-@dataclass(frozen=True)
-class Findings:
-    """How close a reconstruction comes to the training data. All errors are the attacker's: low is bad.
-
-    Everything is about the rows that the adversary does not know, and errors about the attributes that it does not
-    know. Rows that an informed adversary rebuilds one at a time are compared one by one, all others matched.
-
-    Attributes
-    ----------
-    n_rows : int
-        Training rows that were to be rebuilt.
-    n_columns : int
-        Encoded columns that errors are measured on.
-    error : Distance
-        Reconstruction error on encoded columns, the papers' number.
-    original_error : Distance
-        The same on original attributes: a one-hot group counts once.
-    perfect_rows : int
-        Size of the multiset intersection of reconstructed and true feature vectors; with numeric columns, of a maximum
-        matching of those that are the same to within a tolerance.
-    singled_out_rows : int
-        Perfect rows that are unique in the training data; with numeric columns, the most that a matching meets.
-    unique_rows : int
-        Rows that are unique in the training data.
-    rows_in_order : int or None
-        Rows rebuilt at their own position, where the adversary knows the order and so do the data.
-    free_share : float
-        Share of reconstructed attribute values that the forest leaves open.
-    random : Baseline
-        Guesses drawn uniformly from the domain.
-    split_half : Baseline
-        One half of the training data against the other.
-    identity : Identity
-        Whether these rows trained the forest.
-    determined, free : Values
-        What the error is made of: weighted by their numbers, the two errors give it.
-    seen, told, mostly_determined, fully_determined : Part or None
-        None where that part is the whole, is empty or too small, or does not tell people apart.
-    known_attributes, known_rows : int
-        How many attributes the adversary knows in every row, and how many rows whole.
-    inliers, outliers : Individuals or None
-        The same figures on the rows that are like the others, and on those that are not; None where the time was out.
-    significance : Significance or None
-        The leak p-value; None without a holdout, or where the time was out.
-    rebuilt_rows : int or None
-        Rows of the reconstruction where they are more or fewer than `n_rows` (see `evaluate`); None for as many.
-    most_perfect_rows, most_singled_out_rows : int or None
-        Upper bounds; None where they are `perfect_rows` and `singled_out_rows`.
-    certain, constrained : Values or None
-        Of the determined values, those that equations of the file alone fix, proved, and the others; None where
-        nothing is proved value by value.
-    certain_rows : int or None
-        Rows all of whose unknown attributes are certain.
-    told_values : Told or None
-        None where the file tells no value by itself.
-    numeric : Numeric or None
-        None where no unknown attribute is numeric.
-    raw : Raw or None
-        None where the training data were not given raw, to be encoded by the file's transformers.
-    row_errors : tuple of float, length 101, or None
-        Quantiles of the rows' distances in the matching that was found: the lowest, that of each further hundredth of
-        the rows, the highest. None without an exact matching.
-    slices : tuple of SliceFigures
-        Those that the policy names.
-    rescaled : tuple of Part
-        The whole and the parts once more, numeric values on other scales; empty where no unknown attribute is numeric.
-    fully_determined_rows : int
-        Rebuilt rows in which nothing is guessed, of those that some tree has seen; there is a part for them only where
-        it is judged.
-    certain_unique_rows : int or None
-        Rows that are unique in the training data and proved by the file alone: others can be denied, these cannot. None
-        where nothing is proved of single rows.
-    most_certain_unique_rows : int or None
-        No more can be proved; None where that is `certain_unique_rows`.
-    labelled : Labelled or None
-        None of a regressor, and where no labels were rebuilt.
-    """
-
-    n_rows: int
-    n_columns: int
-    error: Distance
-    original_error: Distance
-    perfect_rows: int
-    singled_out_rows: int
-    unique_rows: int
-    rows_in_order: int | None
-    free_share: float
-    random: Baseline
-    split_half: Baseline
-    identity: Identity
-    determined: Values = Values(0, None)
-    free: Values = Values(0, None)
-    seen: Part | None = None
-    told: Part | None = None
-    mostly_determined: Part | None = None
-    known_attributes: int = 0
-    known_rows: int = 0
-    inliers: Individuals | None = None
-    outliers: Individuals | None = None
-    significance: Significance | None = None
-    rebuilt_rows: int | None = None
-    most_perfect_rows: int | None = None
-    most_singled_out_rows: int | None = None
-    certain: Values | None = None
-    constrained: Values | None = None
-    certain_rows: int | None = None
-    told_values: Told | None = None
-    numeric: Numeric | None = None
-    raw: Raw | None = None
-    row_errors: tuple[float, ...] | None = None
-    slices: tuple[SliceFigures, ...] = ()
-    rescaled: tuple[Part, ...] = ()
-    fully_determined: Part | None = None
-    fully_determined_rows: int = 0
-    certain_unique_rows: int | None = None
-    most_certain_unique_rows: int | None = None
-    labelled: Labelled | None = None
-
-    @property
-    def certain_values(self) -> int | None:
-        """Encoded values that are proved."""
-        return None if self.certain is None else self.certain.number
-
-    @property
-    def judged(self) -> tuple[Part, ...]:
-        """The whole, and every part that thresholds are held against besides."""
-        whole = Part(
-            on="",
-            absolute=True,
-            n_rows=self.n_rows,
-            columns=self.n_columns,
-            error=self.error,
-            perfect_rows=self.perfect_rows,
-            random_error=self.random.error,
-            split_half=self.split_half,
-            most_perfect_rows=self.most_perfect_rows,
-            numeric=self.numeric is not None,
-        )
-        parts = (self.seen, self.told, self.mostly_determined, self.fully_determined)
-        return (whole, *(part for part in parts if part is not None), *self.rescaled)
 
 
 def evaluate(

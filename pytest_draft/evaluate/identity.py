@@ -7,17 +7,17 @@ forest pass, because an exact reconstruction of other rows is far from it (desig
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.exact import Search, solve_exactly
-from pytest_draft.attack.noise import CountNoise
+from pytest_draft.attack.counts.exact import Search, solve_exactly
+from pytest_draft.attack.counts.occupancy import Draws
 from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.attack.occupancy import Draws
+from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.problem import (
     InfeasibleError,
     IntArray,
@@ -29,7 +29,8 @@ from pytest_draft.attack.problem import (
 )
 from pytest_draft.attack.reconstruct import Reconstruction, log_posterior
 from pytest_draft.data import TrainingData
-from pytest_draft.evaluate.splits import missed_splits
+from pytest_draft.evaluate.threshold_check import missed_splits
+from pytest_draft.facts.identity import Identity
 
 OR_IN_ANOTHER_ORDER = (
     "or these rows are in another order than the seeds tell, so that what the adversary was told of a row is another's"
@@ -42,26 +43,6 @@ _MOST_DEVIATIONS = 4.0  # measured: right rows reach 3.0, 100 to 1,000 others of
 _ROUNDING = 1e-6
 _MOST_TOLD = 1e6
 _RARE = 1e-9  # where noise is weak, a single rare draw of it is many deviations away
-
-
-@dataclass(frozen=True)
-class Identity:
-    """Whether the forest was trained on the given rows.
-
-    Attributes
-    ----------
-    status : str
-        ``confirmed``; ``order differs`` (the same rows, in another order than the seeds tell); ``mismatch``
-        (proved: these rows did not train this forest); ``unknown``.
-    why : str
-        One sentence.
-    to_the_digit : bool
-        Whether confirmed rows hold the very values, as far as is known, and not such as differ in last digits.
-    """
-
-    status: Literal["confirmed", "order differs", "mismatch", "unknown"]
-    why: str
-    to_the_digit: bool = True
 
 
 def identify(

@@ -16,17 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.domain import MAX_ORDINAL_VALUES, Domain
-from pytest_draft.evaluate.baselines import (
-    Baseline,
-    half_of,
-    halvings,
-    median_baseline,
-    median_guess,
-    sample_of,
-    with_known,
-)
+from pytest_draft.evaluate.baselines import half_of, halvings, median_baseline, median_guess, sample_of, with_known
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.matching import TOLERANCE, IntArray, Rows, Weights, gaps
+from pytest_draft.facts.figures import TOLERANCE, Closeness, Exact, Numeric
+from pytest_draft.matching import IntArray, Rows, Weights, gaps
 from pytest_draft.timebox import TimeBox
 
 DRAWS = 10
@@ -40,112 +33,6 @@ SAME = 0.01
 
 _SHARE = 0.3
 _FOUND_OUT = 0.9
-
-
-@dataclass(frozen=True)
-class Closeness:
-    """How close guesses come to true rows; values are those of unknown numeric columns, in the matching that was found.
-
-    Attributes
-    ----------
-    error : float or None
-        By range, on all unknown encoded columns: the reconstruction error. None where it is not known exactly.
-    iqr_error : float or None
-        Mean difference over the interquartile range of the true column; a missing value beside a present one differs
-        by the range. None without a matching, as for the next two.
-    close_values : float or None
-        Share of values to within `TOLERANCE` of the range without far-out values (`robust.near`).
-    exact_values : float or None
-        Share of values that are equal as float32 numbers.
-    close_rows : float or None
-        Share of rows that are perfect: all numeric columns to within `TOLERANCE`, all others right.
-    exact_rows : float or None
-        Share of rows that are equal in all columns: the multiset intersection.
-    """
-
-    error: float | None = None
-    iqr_error: float | None = None
-    close_values: float | None = None
-    exact_values: float | None = None
-    close_rows: float | None = None
-    exact_rows: float | None = None
-
-    def beyond(self, baseline: Closeness) -> Closeness:
-        """Return the figures corrected for what a baseline gets; None where that leaves nothing to be better at."""
-
-        def of(mine: float | None, theirs: float | None, perfect: float) -> float | None:
-            if mine is None or theirs is None or theirs == perfect:
-                return None
-            return (mine - theirs) / (perfect - theirs)
-
-        perfect = (0.0, 0.0, 1.0, 1.0, 1.0, 1.0)
-        return Closeness(*map(of, astuple(self), astuple(baseline), perfect))
-
-
-@dataclass(frozen=True)
-class Numeric:
-    """The figures on numeric columns.
-
-    Attributes
-    ----------
-    columns : int
-        Unknown numeric columns with a range.
-    without_spread : int
-        How many of them have an interquartile range of 0; there, differences are taken over the range.
-    in_order : bool
-        Whether the attack's values are compared row by row, in the order that it knows, as the time does not suffice to
-        match so many rows.
-    attack, random, median : Closeness
-        `random` is of uniform guesses, on samples where there are many rows.
-    median_guess : Baseline
-    """
-
-    columns: int
-    without_spread: int
-    in_order: bool
-    attack: Closeness
-    random: Closeness
-    median: Closeness
-    median_guess: Baseline
-
-    def with_random(self, baseline: Baseline) -> Numeric:
-        """Return the figures with the random error and perfect rows, which are of more draws.
-
-        Parameters
-        ----------
-        baseline : Baseline
-            Of as many rows as the median guess.
-        """
-        n_rows, perfect = self.median_guess.rows, baseline.perfect_rows
-        close_rows = None if perfect is None else perfect / n_rows
-        return replace(self, random=replace(self.random, error=baseline.error, close_rows=close_rows))
-
-
-@dataclass(frozen=True)
-class Exact:
-    """Numeric values that come back as they are, in rows that are matched by rank.
-
-    Exact is what is no more than `SAME` ranks from the true value (`robust.by_rank`), so that a last digit makes no
-    difference, and nobody else's value is as near.
-
-    Attributes
-    ----------
-    values : int
-        Values of unknown numeric columns in the rows that were compared: all of the part, or a sample of many.
-    share : float
-        Of these, how many are exact.
-    split_half : float
-        The same share where other people's rows are compared, in place of rebuilt ones.
-    """
-
-    values: int
-    share: float
-    split_half: float
-
-    @property
-    def beyond(self) -> float:
-        """The share of those values exact that other people's rows do not have right; 0 where they have them all."""
-        return (self.share - self.split_half) / (1 - self.split_half) if self.split_half < 1 else 0.0
 
 
 def few_valued(truth: Rows, rebuilt: Rows, domain: Domain, known: Sequence[int] = ()) -> tuple[str, ...]:

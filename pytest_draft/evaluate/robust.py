@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.domain import Domain
-from pytest_draft.matching import TOLERANCE, Rows, Weights
+from pytest_draft.facts.figures import TOLERANCE
+from pytest_draft.matching import Rows, Weights
 
 FAR_OUT = 3.0
 """Interquartile ranges beyond the quartiles, from where a value is far out."""

@@ -12,7 +12,6 @@ nearest in these, as in the split-half baseline, and gets its known values.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
@@ -21,6 +20,7 @@ from pytest_draft.domain import Domain
 from pytest_draft.errors import one_line
 from pytest_draft.evaluate.baselines import with_known
 from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.facts.figures import Significance
 from pytest_draft.matching import IntArray, Rows, Weights, differences, matched, row_identities, unmatched
 from pytest_draft.timebox import TimeBox
 
@@ -34,56 +34,6 @@ MOST_DEVIATIONS = 4.0
 """Rows that training data and holdout share are too many when they are so much more than a random split shares."""
 
 _SPLITS = 100
-
-
-@dataclass(frozen=True)
-class Significance:
-    """How close datasets of the same population come to a reconstruction, beside the training data. No row is in it.
-
-    Attributes
-    ----------
-    draws : int
-        Datasets that were drawn from the holdout; fewer than `DRAWS` where the time was out.
-    rows : int
-        Rows of each, and of the training data, that were matched into the reconstruction.
-    rebuilt_rows : int
-        All rows of the reconstruction.
-    error : float
-        Mean distance of the training data's rows on encoded columns, unknown attributes only; the reconstruction
-        error where all rows are compared.
-    mean, deviation : float
-        Of the same distance of the draws; the deviation divides by their number, as in the paper.
-    as_close : int
-        Draws at most as far as the training data.
-    p_value : float or None
-        The distribution function, at `error`, of the normal distribution of this mean and deviation (appendix D); None
-        where all draws are equally far.
-    holdout_rows : int
-    shared_rows : int
-        Training rows that the holdout holds too, each as often as both do.
-    shared_by_chance : float
-        The mean number where all of these rows are divided at random.
-    overlaps : bool
-        Whether more are shared than chance explains.
-    """
-
-    draws: int
-    rows: int
-    rebuilt_rows: int
-    error: float
-    mean: float
-    deviation: float
-    as_close: int
-    p_value: float | None
-    holdout_rows: int
-    shared_rows: int
-    shared_by_chance: float
-    overlaps: bool
-
-    @property
-    def rank(self) -> float:
-        """The empirical p-value: the share of draws at most as far, the training data counted as one of them."""
-        return (1 + self.as_close) / (1 + self.draws)
 
 
 def rows_drawn(n_rows: int) -> int:

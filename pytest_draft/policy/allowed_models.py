@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_draft.errors import one_line
-from pytest_draft.gate import Examination
+from pytest_draft.facts.examination import Examination
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, common
 
 

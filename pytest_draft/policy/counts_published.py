@@ -6,7 +6,7 @@ given data have shown it: anybody can write numbers into a file.
 
 from __future__ import annotations
 
-from pytest_draft.gate import Examination
+from pytest_draft.facts.examination import Examination
 from pytest_draft.policy.rule import Outcome, Rule, Thresholds
 
 _STANDS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_draft.evaluate.entropy import Between, Entropy
+from pytest_draft.facts.entropy import Between, Entropy
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
 _ROUNDING = 1e-12

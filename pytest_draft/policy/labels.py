@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from pytest_draft.evaluate.findings import Findings, Part
+from pytest_draft.facts.findings import Findings, Part
 from pytest_draft.policy.rule import Outcome, Thresholds
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_draft.gate import ArtifactFacts
+from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 from pytest_draft.policy.smallest_leaf import without_structure
 

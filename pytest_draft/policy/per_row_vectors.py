@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_draft.evaluate.contents import Vector
-from pytest_draft.gate import ArtifactFacts
+from pytest_draft.facts.contents import Vector
+from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.rule import Outcome, Rule, Thresholds
 
 _MOST_SHOWN = 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_draft.gate import ArtifactFacts
+from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 from pytest_draft.policy.smallest_leaf import without_structure
 

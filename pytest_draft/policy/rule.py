@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from pytest_draft.evaluate.entropy import Entropy
-from pytest_draft.evaluate.findings import Findings
-from pytest_draft.gate import ArtifactFacts, Examination
+from pytest_draft.facts.entropy import Entropy
+from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.files import ArtifactFacts
+from pytest_draft.facts.findings import Findings
 from pytest_draft.policy.earlier import Compared
 
 Evidence = TypeVar("Evidence", Findings, ArtifactFacts, Entropy, Compared, Examination)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pytest_draft.errors import one_line
-from pytest_draft.evaluate.findings import Findings
-from pytest_draft.evaluate.slices import LEAST_ROWS, Measured, SliceFigures
+from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.slices import LEAST_ROWS, Measured, SliceFigures
 from pytest_draft.policy.rule import Outcome, combined
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_draft.gate import ArtifactFacts
+from pytest_draft.facts.files import ArtifactFacts
 
 
 def smaller(artifact: ArtifactFacts) -> str:

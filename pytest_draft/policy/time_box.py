@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_draft.gate import Examination
+from pytest_draft.facts.examination import Examination
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 
 

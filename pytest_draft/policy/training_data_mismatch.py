@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_draft.evaluate.findings import Findings
+from pytest_draft.facts.findings import Findings
 from pytest_draft.policy.rule import Outcome, Rule, Thresholds
 
 

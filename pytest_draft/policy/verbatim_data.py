@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_draft.evaluate.contents import Copy, Rarest, StoredFacts
-from pytest_draft.gate import ArtifactFacts
+from pytest_draft.facts.contents import Copy, Rarest, StoredFacts
+from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
 _MOST_SHOWN = 3

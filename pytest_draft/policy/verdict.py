@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from pytest_draft.adversary import Adversary
-from pytest_draft.evaluate.entropy import Entropy
-from pytest_draft.evaluate.findings import Findings
-from pytest_draft.gate import ArtifactFacts, Examination
+from pytest_draft.facts.adversary import Adversary
+from pytest_draft.facts.entropy import Entropy
+from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.files import ArtifactFacts
+from pytest_draft.facts.findings import Findings
 from pytest_draft.policy.earlier import Compared
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.rule import Outcome, Result, Severity

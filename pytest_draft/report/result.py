@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from pytest_draft.evaluate.findings import Findings
-from pytest_draft.evaluate.structure import AT_LEAST, StructureFacts
-from pytest_draft.gate import Examination
-from pytest_draft.matching import TOLERANCE
+from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.figures import TOLERANCE
+from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.structure import AT_LEAST, StructureFacts
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check, verdict_of
 

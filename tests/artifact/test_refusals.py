@@ -533,7 +533,7 @@ def test_one_large_array_shared_by_many_trees_is_refused(dump, columns):
 
 
 def test_an_error_inside_the_reader_becomes_a_refusal(fitted, dump, monkeypatch):
-    from pytest_draft.artifact import pickles
+    from pytest_draft.artifact import reader as pickles
 
     for raised, kind in ((MemoryError, ArtifactTooBigError), (RecursionError, ArtifactTooBigError)):
         monkeypatch.setattr(pickles, "interpret", lambda *_, raised=raised: (_ for _ in ()).throw(raised()))

@@ -13,7 +13,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from pytest_draft.artifact import Forest, Tree
-from pytest_draft.attack.exact import MOST_ALTERNATIVES, Search, solve_exactly
+from pytest_draft.attack.counts.exact import MOST_ALTERNATIVES, Search, solve_exactly
 from pytest_draft.attack.problem import InfeasibleError, build, group_by_occurrences
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.domain import declared

@@ -10,7 +10,7 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.attack import problem as limits
-from pytest_draft.attack.exact import Search
+from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.problem import (
     InfeasibleError,
     build,

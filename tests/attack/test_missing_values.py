@@ -12,19 +12,19 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.privacy import Privacy
-from pytest_draft.attack.exact import Search
-from pytest_draft.attack.generate import build_any
-from pytest_draft.attack.labels import rebuild_from_labels
-from pytest_draft.attack.noise import CountNoise
-from pytest_draft.attack.noisy import values_of
-from pytest_draft.attack.noisy_informed import Population, noisy_score
+from pytest_draft.attack.compiled_trees import Walks
+from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.large_domains.candidates import build_any
+from pytest_draft.attack.large_domains.regions import Regions
 from pytest_draft.attack.papers.published import Published
+from pytest_draft.attack.private.datasets import values_of
+from pytest_draft.attack.private.informed import Population, noisy_score
+from pytest_draft.attack.private.labels import rebuild_from_labels
+from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.problem import KnownRows, build, group_by_occurrences, leaf_positions, split_by_values
-from pytest_draft.attack.regions import Regions
-from pytest_draft.attack.walk import Walks
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import NotCoveredError
+from pytest_draft.facts.privacy import Privacy
 from pytest_draft.timebox import TimeBox
 
 N_ROWS = 120

@@ -39,7 +39,8 @@ from pytest_draft.attack.problem import leaf_positions
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.domain import infer
 from pytest_draft.errors import ArtifactError, NotCoveredError
-from pytest_draft.gate import Case, examine
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Using the fractional value max_samples"),

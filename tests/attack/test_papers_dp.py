@@ -10,12 +10,12 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from pytest_draft.artifact.privacy import Privacy
-from pytest_draft.attack.noise import CountNoise
 from pytest_draft.attack.papers.dp_rows import log_chance, log_likelihood, reconstruct
 from pytest_draft.attack.papers.published import Dataset, reached
+from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.domain import declared
 from pytest_draft.errors import DataError
+from pytest_draft.facts.privacy import Privacy
 from pytest_draft.timebox import TimeBox
 
 SPEC = {"a": {"kind": "binary"}, "b": {"kind": "binary"}, "job": {"kind": "one-hot", "columns": ["x", "y"]}}

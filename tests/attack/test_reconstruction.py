@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from pytest_draft.attack.exact import Search, solve_exactly
+from pytest_draft.attack.counts.bounds_propagation import propagate
+from pytest_draft.attack.counts.exact import Search, solve_exactly
 from pytest_draft.attack.problem import OutOfTimeError, build
-from pytest_draft.attack.propagate import propagate
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.domain import declared, infer
 from pytest_draft.timebox import TimeBox

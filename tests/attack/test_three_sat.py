@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ortools.sat.python import cp_model
 
-from pytest_draft.attack.exact import Search
+from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.papers import cp_without_bagging, milp
 from pytest_draft.attack.problem import InfeasibleError, build, group_by_occurrences
 from pytest_draft.attack.reconstruct import reconstruct

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pytest_draft.options import REPORT_TYPES
+from pytest_draft.plugin.options import REPORT_TYPES
 
 yaml = pytest.importorskip("yaml", reason="needs PyYAML, of the extra test")
 

@@ -8,8 +8,8 @@ import pytest
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.rule_list import Literal
 from pytest_draft.data import Indicators
+from pytest_draft.facts.rules import Literal
 
 CODES = [(-1.0, 1.0), (1.0, 3.0), (0.0, 30.0), (-0.31, 3.2), (1e6, 1e6 + 1)]
 

@@ -14,7 +14,7 @@ from diffprivlib.models import RandomForestClassifier
 
 from pytest_draft.artifact import Forest, Tree, read
 from pytest_draft.dp import LaplaceForestClassifier
-from pytest_draft.studies.dp_forests import _forest, papers_forest, released_forest
+from studies.dp_forests import _forest, papers_forest, released_forest
 
 
 def step_by_step(X, y, n_trees, max_depth, epsilon, seed, noise_seed):

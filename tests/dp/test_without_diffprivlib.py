@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_draft.dp import GaussianForestClassifier, LaplaceForestClassifier
-from pytest_draft.studies.dp_forests import papers_forest, released_forest
+from studies.dp_forests import papers_forest, released_forest
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def missing(monkeypatch):
 
 
 def test_importing_the_estimators_does_not_import_diffprivlib():
-    script = "import sys, pytest_draft.dp, pytest_draft.studies.dp_forests; assert 'diffprivlib' not in sys.modules"
+    script = "import sys, pytest_draft.dp, studies.dp_forests; assert 'diffprivlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
 
 

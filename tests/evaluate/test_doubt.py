@@ -14,9 +14,9 @@ import pytest
 import sklearn
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft import gate
-from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.evaluate import findings
+from pytest_draft.examine import flow as gate
+from pytest_draft.facts.certificate import Bounds, Certificate
 from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import judge, overall

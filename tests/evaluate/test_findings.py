@@ -7,14 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.attack.reconstruct import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import baselines
 from pytest_draft.evaluate.baselines import random_baseline, split_half_baseline
-from pytest_draft.evaluate.findings import Values, contradiction, evaluate
-from pytest_draft.evaluate.identity import Identity
+from pytest_draft.evaluate.findings import contradiction, evaluate
+from pytest_draft.facts.certificate import Bounds, Certificate
+from pytest_draft.facts.findings import Values
+from pytest_draft.facts.identity import Identity
 from pytest_draft.matching import encoded_weights
 from pytest_draft.timebox import TimeBox
 

@@ -11,17 +11,17 @@ import pytest
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from pytest_draft.adversary import exchangeable_groups
 from pytest_draft.artifact import Forest, read
-from pytest_draft.artifact.privacy import Privacy
-from pytest_draft.attack.exact import Search
-from pytest_draft.attack.noise import CountNoise
+from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.problem import Problem, build, leaf_positions
 from pytest_draft.attack.reconstruct import Reconstruction, reconstruct
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import infer
 from pytest_draft.evaluate.identity import entries_of, identify, identify_noisy
-from pytest_draft.released import _NoisyCounts
+from pytest_draft.examine.private import _NoisyCounts
+from pytest_draft.facts.privacy import Privacy
+from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.timebox import TimeBox
 
 COLUMNS = tuple(f"c{index}" for index in range(7))

@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from pytest_draft import gate
 from pytest_draft.attack.reconstruct import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.documents import rules_folder
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate.baselines import Baseline
-from pytest_draft.evaluate.findings import Labelled, evaluate
-from pytest_draft.evaluate.identity import Identity
-from pytest_draft.matching import Distance
+from pytest_draft.evaluate.findings import evaluate
+from pytest_draft.examine import flow as gate
+from pytest_draft.facts.figures import Baseline, Distance
+from pytest_draft.facts.findings import Labelled
+from pytest_draft.facts.identity import Identity
 from pytest_draft.policy.policy import read_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.report.result import METRICS, metrics_of

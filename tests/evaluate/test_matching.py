@@ -13,8 +13,8 @@ from scipy.spatial.distance import cdist
 
 from pytest_draft import matching
 from pytest_draft.domain import Attribute, Domain, infer
+from pytest_draft.facts.figures import Distance
 from pytest_draft.matching import (
-    Distance,
     comparable,
     encoded_weights,
     matched,

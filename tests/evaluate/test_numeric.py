@@ -7,17 +7,19 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from pytest_draft.adversary import Knowledge
 from pytest_draft.attack.reconstruct import Reconstruction
 from pytest_draft.data import TrainingData
+from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import baselines
 from pytest_draft.evaluate.baselines import median_baseline, median_guess, random_baseline, split_half_baseline
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.findings import Told, Values, contradiction, evaluate
-from pytest_draft.evaluate.identity import Identity
-from pytest_draft.evaluate.individuals import inliers
-from pytest_draft.evaluate.numeric import Closeness, few_valued
+from pytest_draft.evaluate.findings import contradiction, evaluate
+from pytest_draft.evaluate.numeric import few_valued
+from pytest_draft.facts.figures import Closeness
+from pytest_draft.facts.findings import Told, Values
+from pytest_draft.facts.identity import Identity
+from pytest_draft.knowledge import Knowledge
 from pytest_draft.matching import encoded_weights
 from pytest_draft.timebox import TimeBox
 

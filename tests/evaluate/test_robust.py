@@ -13,11 +13,13 @@ from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.evaluate import baselines
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.findings import FEW_ROWS, Findings, evaluate
-from pytest_draft.evaluate.identity import Identity
+from pytest_draft.evaluate.findings import FEW_ROWS, evaluate
 from pytest_draft.evaluate.numeric import exact_values
 from pytest_draft.evaluate.robust import by_rank, inner_bounds, near, without_far_out
-from pytest_draft.matching import Distance, encoded_weights
+from pytest_draft.facts.figures import Distance
+from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.identity import Identity
+from pytest_draft.matching import encoded_weights
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rule import Outcome
 from pytest_draft.policy.rules import RULES

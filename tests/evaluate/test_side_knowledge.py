@@ -11,15 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_draft import matching
-from pytest_draft.adversary import Adversary, grant
 from pytest_draft.attack.reconstruct import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.baselines import expected_perfect_rows, random_baseline, split_half_baseline
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.findings import Findings, evaluate
-from pytest_draft.evaluate.identity import Identity
-from pytest_draft.matching import Distance, encoded_weights, matched_distance, original_weights, paired_distance
+from pytest_draft.evaluate.findings import evaluate
+from pytest_draft.facts.adversary import Adversary
+from pytest_draft.facts.figures import Distance
+from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.identity import Identity
+from pytest_draft.knowledge import grant
+from pytest_draft.matching import encoded_weights, matched_distance, original_weights, paired_distance
 from pytest_draft.timebox import TimeBox
 
 COLUMNS = ("sex", "job_x", "job_y", "job_z", "age")

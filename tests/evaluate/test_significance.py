@@ -10,7 +10,8 @@ from scipy import stats
 
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import significance
-from pytest_draft.evaluate.significance import DRAWS, Significance, caveats, leak_significance, rows_drawn
+from pytest_draft.evaluate.significance import DRAWS, caveats, leak_significance, rows_drawn
+from pytest_draft.facts.figures import Significance
 from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
 

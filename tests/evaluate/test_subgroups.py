@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft import gate
-from pytest_draft.attack.prove import Bounds, Certificate
 from pytest_draft.attack.reconstruct import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import findings
 from pytest_draft.evaluate.findings import evaluate
-from pytest_draft.evaluate.identity import Identity
+from pytest_draft.examine import flow as gate
+from pytest_draft.facts.certificate import Bounds, Certificate
+from pytest_draft.facts.identity import Identity
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import judge

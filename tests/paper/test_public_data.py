@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft.gate import Case, examine
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
 from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import judge, overall
-from pytest_draft.studies.gate import TARGETS
+from studies.gate import TARGETS
 
 DATASETS = Path(__file__).parents[3] / "shared" / "datasets"
 pytestmark = pytest.mark.skipif(not DATASETS.is_dir(), reason="needs the papers' data sets in ../shared/datasets")

@@ -18,9 +18,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 # Imported before any pytest runs inside this one: pytester forgets what its runs import, and extension
 # modules cannot be imported twice.
-import pytest_draft.summary
-import pytest_draft.workers  # noqa: F401
-from pytest_draft.gate import Case, examine
+import pytest_draft.plugin.summary
+import pytest_draft.plugin.workers  # noqa: F401
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
 from pytest_draft.isolation import Children, _Child, children
 
 N_ROWS = 40
@@ -95,7 +96,7 @@ STAGES += ["identify_granted", "evaluate"]
 
 AT_STAGES = f"""
 import os, pathlib, sys, time
-from pytest_draft import gate
+from pytest_draft.examine import flow as gate
 
 here = pathlib.Path(__file__).parent
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pytest_draft.summary import _of_holdout, _of_sizes
+from pytest_draft.plugin.summary import _of_holdout, _of_sizes
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft import isolation
-from pytest_draft.gate import Case
+from pytest_draft.facts.case import Case
 from pytest_draft.isolation import children
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -312,7 +312,7 @@ def test_data_of_a_type_that_only_this_process_knows_are_refused_with_one_line(p
 
 @pytest.mark.parametrize("forest", ["leaking", "bagged", "shallow"])
 def test_a_child_answers_what_this_process_would(released, forest):
-    from pytest_draft.gate import examine
+    from pytest_draft.examine.flow import examine
 
     case = Case(str(released / f"{forest}.joblib"), str(released / "train.csv"))
     here, mine = examine(case)

@@ -13,7 +13,7 @@ HEAD = 'schema_version = 1\nname = "ours"\n'
 
 MODULE = """
 from pytest_draft.evaluate.findings import Findings
-from pytest_draft.gate import ArtifactFacts, Examination
+from pytest_draft.examine.flow import ArtifactFacts, Examination
 from pytest_draft.policy.rule import Key, Outcome, Rule
 
 

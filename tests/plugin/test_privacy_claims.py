@@ -13,8 +13,8 @@ CLAIMS = {
 DECLARED = """
 from dataclasses import replace
 
-from pytest_draft import gate
-from pytest_draft.artifact.privacy import Privacy
+from pytest_draft.examine import flow as gate
+from pytest_draft.facts.privacy import Privacy
 
 read = gate.read
 

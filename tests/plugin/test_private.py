@@ -15,10 +15,11 @@ import pandas as pd
 import pytest
 from sklearn.tree._tree import NODE_DTYPE, Tree
 
-from pytest_draft import released
-from pytest_draft.attack.labels import rebuild_from_labels
+from pytest_draft.attack.private.labels import rebuild_from_labels
 from pytest_draft.dp import LaplaceForestClassifier
-from pytest_draft.gate import Case, examine
+from pytest_draft.examine import private as released
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
 
 N_COLUMNS, DEPTH, N_TREES = 8, 3, 40
 LEFT = np.array([1, 2, 3, -1, -1, 6, -1, -1, 9, 10, -1, -1, 13, -1, -1])

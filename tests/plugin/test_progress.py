@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from pytest_draft import live
+from pytest_draft.plugin import live
 from pytest_draft.progress import Progress, StageClock
 from pytest_draft.timebox import TimeBox
 

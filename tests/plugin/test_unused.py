@@ -12,7 +12,7 @@ HEAVY = (
     "jsonschema",
     "joblib",
     "psutil",
-    "pytest_draft.gate",
+    "pytest_draft.examine.flow",
     "pytest_draft.isolation",
 )
 

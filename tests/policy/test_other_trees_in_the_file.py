@@ -15,12 +15,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from pytest_draft.gate import ArtifactFacts, Case, examine
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
+from pytest_draft.facts.files import ArtifactFacts
+from pytest_draft.plugin.sharing import as_text, from_text
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import check_rule, judge, overall
 from pytest_draft.report.wording import not_read
-from pytest_draft.sharing import as_text, from_text
 
 N_ROWS = 40
 WHY = "the file holds 2 fitted trees that are no part of the model and were not judged (2 in kept)"

@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_draft.artifact.privacy import Privacy
-from pytest_draft.evaluate.baselines import Baseline
-from pytest_draft.evaluate.entropy import Between, Entropy
-from pytest_draft.evaluate.findings import Findings, Part
-from pytest_draft.evaluate.identity import Identity
-from pytest_draft.evaluate.numeric import Closeness, Exact, Numeric
-from pytest_draft.gate import ArtifactFacts, Examination
-from pytest_draft.matching import Distance
+from pytest_draft.facts.entropy import Between, Entropy
+from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Numeric
+from pytest_draft.facts.files import ArtifactFacts
+from pytest_draft.facts.findings import Findings, Part
+from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.privacy import Privacy
 from pytest_draft.policy.rule import Outcome, combined, common
 from pytest_draft.policy.rules import RULES
 

@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_draft.artifact.privacy import Privacy
-from pytest_draft.artifact.published import Published
-from pytest_draft.evaluate.contents import Copy, Rarest, StoredFacts, Vector
-from pytest_draft.evaluate.entropy import Between
-from pytest_draft.evaluate.structure import StructureFacts
-from pytest_draft.gate import ArtifactFacts, Case, Examination, unexamined
+from pytest_draft.examine.flow import unexamined
+from pytest_draft.facts.case import Case
+from pytest_draft.facts.contents import Copy, Rarest, StoredFacts, Vector
+from pytest_draft.facts.entropy import Between
+from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.files import ArtifactFacts
+from pytest_draft.facts.privacy import Privacy
+from pytest_draft.facts.published import Published
+from pytest_draft.facts.structure import StructureFacts
 from pytest_draft.policy.rules import RULES
 
 STORED = StoredFacts(3, (40,))

@@ -13,7 +13,8 @@ from sklearn.impute import KNNImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from pytest_draft.gate import Case, examine
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import judge
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 
 from pytest_draft.errors import PolicyError
-from pytest_draft.evaluate.baselines import Baseline
-from pytest_draft.evaluate.findings import Findings
-from pytest_draft.evaluate.identity import Identity
-from pytest_draft.evaluate.slices import Measured, SliceBaseline, SliceFigures
-from pytest_draft.matching import Distance
+from pytest_draft.facts.figures import Baseline, Distance
+from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.slices import Measured, SliceBaseline, SliceFigures
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
 from pytest_draft.policy.rules import RULES
 

@@ -8,7 +8,9 @@ from datetime import date
 import pytest
 
 from pytest_draft.errors import PolicyError
-from pytest_draft.gate import ArtifactFacts, Case, DataFacts, Examination
+from pytest_draft.facts.case import Case
+from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.files import ArtifactFacts, DataFacts
 from pytest_draft.policy.policy import Policy, read_policy
 from pytest_draft.policy.verdict import check_rule, judge, verdict_of
 from pytest_draft.policy.waiver import Waiver

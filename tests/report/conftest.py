@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft.gate import Case, examine
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import judge
 from pytest_draft.report.document import document, merged

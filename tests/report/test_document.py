@@ -8,14 +8,14 @@ from itertools import permutations
 
 import pytest
 
-from pytest_draft import summary
-from pytest_draft.artifact.privacy import Privacy
-from pytest_draft.evaluate.baselines import Baseline
-from pytest_draft.evaluate.findings import Findings, Part, Raw, Told, Values
-from pytest_draft.evaluate.identity import Identity
-from pytest_draft.evaluate.numeric import Closeness, Exact, Numeric
-from pytest_draft.gate import ArtifactFacts, Case, DataFacts, Examination
-from pytest_draft.matching import Distance
+from pytest_draft.facts.case import Case
+from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Numeric
+from pytest_draft.facts.files import ArtifactFacts, DataFacts
+from pytest_draft.facts.findings import Findings, Part, Raw, Told, Values
+from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.privacy import Privacy
+from pytest_draft.plugin import summary
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check
 from pytest_draft.report.document import document, merged

@@ -9,7 +9,7 @@ from dataclasses import asdict
 import pytest
 from jsonschema import Draft202012Validator
 
-from pytest_draft.artifact.privacy import Privacy
+from pytest_draft.facts.privacy import Privacy
 from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.result import METRICS
 from pytest_draft.report.schema import schema

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_draft.attack.prove import Bounds
-from pytest_draft.studies import claims
+from pytest_draft.facts.certificate import Bounds
+from studies import claims
 
 
 @pytest.mark.parametrize("model", claims.MODELS)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from pytest_draft.errors import DataError, DraftError
-from pytest_draft.studies import __main__, entropy, entropy_figures, entropy_trends
+from studies import __main__, entropy, entropy_figures, entropy_trends
 
 N_COLUMNS = 5
 

@@ -12,10 +12,10 @@ import pytest
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rule import Outcome
 from pytest_draft.policy.rules import RULES
-from pytest_draft.studies import hunt
-from pytest_draft.studies.hunt import Contradiction, Hunted, Population, Triple, judged, run, stronger, triple, weaker
-from pytest_draft.studies.judging import examined, judgement
-from pytest_draft.studies.specimens import specimen
+from studies import hunt
+from studies.hunt import Contradiction, Hunted, Population, Triple, judged, run, stronger, triple, weaker
+from studies.judging import examined, judgement
+from studies.specimens import specimen
 
 PASSED = Hunted(0, 0, "made up", "tree, 1 trees", "default", "artifact", "passed", "consistent")
 
@@ -175,7 +175,7 @@ def test_contradictions_are_told_with_what_repeats_them(monkeypatch, tmp_path, c
     output = tmp_path / "hunt.json"
     assert run(3, 4, 2.0, output=output) == 2
     printed = capsys.readouterr().out
-    assert "python -m pytest_draft.studies hunt --numbers 1 --seed 4 --seconds 2" in printed
+    assert "python -m studies hunt --numbers 1 --seed 4 --seconds 2" in printed
     assert "clear, by another seed: perfect-rows: 40 of 40" in printed
     assert "clear contradictions by another seed: 1" in printed
     assert "3 triples" in printed

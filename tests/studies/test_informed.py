@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from pytest_draft.artifact import Forest, Tree
-from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.attack.problem import KnownRows, leaf_positions
 from pytest_draft.domain import declared
-from pytest_draft.studies import informed, reconn
+from pytest_draft.facts.privacy import Privacy
+from studies import informed, reconn
 
 SHARED = Path(__file__).parents[3] / "shared"
 NAMES = ["x", "y", "z", "old", "rich"]

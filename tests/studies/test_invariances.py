@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from pytest_draft.evaluate.findings import Findings
+from pytest_draft.facts.findings import Findings
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rule import Outcome
 from pytest_draft.policy.rules import RULES
-from pytest_draft.studies import invariances
-from pytest_draft.studies.__main__ import main
-from pytest_draft.studies.invariances import broken_promises, run, trials
-from pytest_draft.studies.judging import Judgement, loosened
-from pytest_draft.studies.relations import RELATIONS, RETRAINED, SAME, VERDICT, Relation
-from pytest_draft.studies.specimens import MODELS, TABLES, specimen
+from studies import invariances
+from studies.__main__ import main
+from studies.invariances import broken_promises, run, trials
+from studies.judging import Judgement, loosened
+from studies.relations import RELATIONS, RETRAINED, SAME, VERDICT, Relation
+from studies.specimens import MODELS, TABLES, specimen
 
 FAILED = Judgement(
     verdict="failed",
@@ -234,7 +234,7 @@ def test_the_command_tells_what_repeats_a_violation(monkeypatch, capsys, tmp_pat
     printed = capsys.readouterr().out
     assert milder == 1
     assert (
-        "python -m pytest_draft.studies invariances --tables classes --models 'forest without bootstrap' "
+        "python -m studies invariances --tables classes --models 'forest without bootstrap' "
         "--relations 'data given as csv' --seed 0"
     ) in printed
     assert "2 trials of 2 relations" in printed
@@ -259,7 +259,7 @@ def test_a_violation_is_the_exit_status(monkeypatch, capsys):
     capsys.readouterr()
 
 
-# A quick cut; the whole study is `python -m pytest_draft.studies invariances`.
+# A quick cut; the whole study is `python -m studies invariances`.
 
 QUICK = [
     "columns given in another order",

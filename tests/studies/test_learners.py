@@ -10,9 +10,9 @@ import pytest
 
 from pytest_draft.attack.problem import leaf_positions
 from pytest_draft.errors import DataError, DraftError
-from pytest_draft.studies.learners import cart, dl85, greedy_rules, optimal_rules, optimal_trees
-from pytest_draft.studies.learners.width_one import Antecedent, candidates
 from pytest_draft.timebox import TimeBox
+from studies.learners import cart, dl85, greedy_rules, optimal_rules, optimal_trees
+from studies.learners.width_one import Antecedent, candidates
 
 
 def people(seed, n_rows=60, n_columns=4):

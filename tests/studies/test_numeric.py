@@ -17,8 +17,8 @@ from pytest_draft.attack.numeric import extremes
 from pytest_draft.data import training_data
 from pytest_draft.domain import infer
 from pytest_draft.errors import DataError
-from pytest_draft.studies import __main__, numeric
 from pytest_draft.timebox import TimeBox
+from studies import __main__, numeric
 
 # TINY: the effort ends each search, so that the clock makes no difference.
 TINY = numeric.Setting("random", n_trees=8, n_rows=30, seconds=120.0, workers=1, effort=0.3)

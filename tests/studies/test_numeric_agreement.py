@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pytest_draft.studies import numeric_agreement
-from pytest_draft.studies.__main__ import main
-from pytest_draft.studies.numeric_agreement import compared, generated
+from studies import numeric_agreement
+from studies.__main__ import main
+from studies.numeric_agreement import compared, generated
 
 
 @pytest.fixture(autouse=True)

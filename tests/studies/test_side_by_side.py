@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pytest_draft.studies import side_by_side
-from pytest_draft.studies.gate import TARGETS
+from studies import side_by_side
+from studies.gate import TARGETS
 
 REFERENCE = """
 import numpy as np

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from pytest_draft.attack.exact import Search
+from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.numeric.anneal import NONE, Dataset, Nodes, exchange, fill, missed, sweep, tested
 from pytest_draft.attack.numeric.midpoints import Bounds
 from pytest_draft.attack.numeric.prior import EVERY, Prior

@@ -16,11 +16,11 @@ from ortools.sat.python import cp_model
 from scipy import stats
 
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.privacy import Privacy
 from pytest_draft.attack.papers.cp_rows import Rows, solved
 from pytest_draft.attack.papers.published import Dataset, IntArray, Outcome, Published, recounted
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError
+from pytest_draft.facts.privacy import Privacy
 from pytest_draft.timebox import TimeBox
 
 INTERVAL = 12

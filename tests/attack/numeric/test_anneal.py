@@ -16,8 +16,8 @@ from pytest_draft.attack.numeric.problem import build_numeric
 from pytest_draft.attack.numeric.states import attributes_of
 from pytest_draft.attack.problem import group_by_occurrences
 from pytest_draft.domain import infer
-from pytest_draft.studies.numeric_agreement import filled, generated
 from pytest_draft.timebox import TimeBox
+from studies.numeric_agreement import filled, generated
 
 SEEDS = range(8)
 

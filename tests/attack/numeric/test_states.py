@@ -14,8 +14,8 @@ from pytest_draft.attack.numeric.problem import build_numeric
 from pytest_draft.attack.numeric.states import attributes_of, decimal_step, nodes_of, preorder, states_of, thresholds_of
 from pytest_draft.attack.problem import group_by_occurrences, leaf_positions
 from pytest_draft.domain import Attribute, Domain, infer
-from pytest_draft.studies.numeric_agreement import filled, generated
 from pytest_draft.timebox import TimeBox
+from studies.numeric_agreement import filled, generated
 
 
 def numeric(low, high, missing=False):

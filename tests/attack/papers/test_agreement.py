@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pytest_draft.attack.papers.published import Dataset
-from pytest_draft.studies import agreement
-from pytest_draft.studies.agreement import SETTINGS, TooManyError, changed, compared, generated
+from studies import agreement
+from studies.agreement import SETTINGS, TooManyError, changed, compared, generated
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

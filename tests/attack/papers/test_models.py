@@ -16,8 +16,8 @@ from pytest_draft.attack.papers.likelihood import best_objective, log_chances, l
 from pytest_draft.attack.papers.published import Dataset, enumerate_datasets, residual_of
 from pytest_draft.domain import Attribute, Domain, declared
 from pytest_draft.errors import DataError, NotCoveredError
-from pytest_draft.studies.agreement import Enumeration, TooManyError, generated
 from pytest_draft.timebox import TimeBox
+from studies.agreement import Enumeration, TooManyError, generated
 
 WITHOUT_BAGGING = [cp_without_bagging, milp]
 MODELS = [*WITHOUT_BAGGING, cp_with_bagging]

@@ -1,0 +1,110 @@
+"""Read a model file: in goes a path, out comes an `Artifact`. Nothing that the file says is run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pytest_draft.artifact.container import DEFAULT_LIMITS, Budget, Limits, load, unpack
+from pytest_draft.artifact.forest import Artifact
+from pytest_draft.artifact.interpreter import interpret
+from pytest_draft.artifact.model import view, view_of_rules
+from pytest_draft.artifact.rule_list_texts import rule_list_in, text_of
+from pytest_draft.errors import ArtifactError, ArtifactTooBigError, CorruptArtifactError, one_line
+
+
+def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Artifact:
+    """Read a tree ensemble or a rule list: what joblib or pickle saved without unpickling it, rule lists as text too.
+
+    Parameters
+    ----------
+    path : path-like
+        A ``.joblib`` or ``.pkl`` file, plain or packed with zlib, gzip, bz2, xz or lzma; or a rule list as text: TOML,
+        JSON (``rules/rule-list.schema.json``), or what CORELS prints or writes. The format is recognised by the
+        content.
+    limits : Limits
+        What reading may cost.
+
+    Returns
+    -------
+    Artifact
+        With a model whose structure and sums have been checked. Where it is not known what the transformers before a
+        forest do, `Artifact.not_covered` says so, and the forest is read all the same.
+
+    Raises
+    ------
+    UnsupportedArtifactError
+        If there is no such file, or it holds something that is not supported.
+    CorruptArtifactError
+        If the file is damaged or contradicts itself.
+    ArtifactTooBigError
+        If reading it would cross a limit.
+    ArtifactNotAllowedError
+        If it asks for a call that a forest does not need. The call is not made.
+    """
+    given = os.fsdecode(path)
+    with _refusals(given) as source, warnings.catch_warnings(), np.errstate(all="ignore"):
+        # pytest may turn warnings into errors; a file must not be able to use that.
+        warnings.simplefilter("ignore")
+        packed = load(given, limits)
+        source.sha256 = hashlib.sha256(packed).hexdigest()
+        size = len(packed)
+        text = text_of(packed, limits)
+        if text is not None:
+            found = view_of_rules(*rule_list_in(text))
+        else:
+            stream = unpack(packed, limits)
+            del packed
+            budget = Budget(limits, stream.size)
+            found = view(interpret(stream, budget), budget)
+        not_covered = None if found.not_covered is None else f"{_shown(given)}: {found.not_covered}"
+        return Artifact(
+            given,
+            source.sha256,
+            size,
+            found.holds,
+            found.model,
+            found.not_read,
+            found.encoder,
+            not_covered,
+            found.contents,
+            found.unjudged,
+        )
+
+
+@dataclass
+class _Source:
+    """What is known of the file while it is read."""
+
+    sha256: str | None = None
+
+
+@contextmanager
+def _refusals(path: str) -> Iterator[_Source]:
+    """Turn whatever goes wrong into one of the four kinds, in one line that begins with the file's name."""
+    source = _Source()
+    try:
+        yield source
+    except ArtifactError as error:
+        refusal = error
+    except (MemoryError, RecursionError):
+        refusal = ArtifactTooBigError("reading it takes more memory than there is")
+    except Exception as error:
+        # The last net: a file must never end the program in another way. The error's text can quote
+        # the file, so only its type is shown.
+        refusal = CorruptArtifactError(f"its content makes no sense ({type(error).__name__})")
+    else:
+        return
+    raise type(refusal)(f"{_shown(path)}: {refusal.kind}: {refusal}", sha256=source.sha256) from None
+
+
+def _shown(path: str) -> str:
+    """Return the file's name, for messages."""
+    return one_line(Path(path).name or path, 120)

@@ -1,0 +1,242 @@
+"""Rule lists that people write: in goes a TOML or JSON text, out comes its `RuleList`, or all that is wrong with it.
+
+The form is in ``rules/rule-list.schema.json``. Numbers are rounded to single precision, as the training data are.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pytest_draft.artifact.rule_list import RuleList, between
+from pytest_draft.documents import Problem, all_located, toml, violations
+from pytest_draft.errors import CorruptArtifactError, one_line
+from pytest_draft.facts.rules import Literal, Rule
+
+_SCHEMA = "rule-list.schema.json"
+_KIND = "rule list"
+_MOST_DOTS = 500  # the time that tomllib takes for a dotted key grows with the square of its length
+_EITHER = (("above", "at_least"), ("below", "at_most"))
+
+Keys = list[str | int]
+Bounds = tuple[float, float]
+
+
+def written_as_toml(text: str) -> RuleList:
+    """Read a rule list that is written in TOML.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    RuleList
+
+    Raises
+    ------
+    CorruptArtifactError
+        With all that is wrong, each with its key and line.
+    """
+    if max(line.count(".") for line in text.splitlines()) > _MOST_DOTS:
+        raise CorruptArtifactError(f"a line has more than {_MOST_DOTS} dots: write it in several")
+    try:
+        content = toml(text)
+    except ValueError as error:
+        raise CorruptArtifactError(str(error)) from None
+    return _rule_list(content, text)
+
+
+def written_as_json(text: str) -> RuleList:
+    """Read a rule list that is written in JSON.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    RuleList
+
+    Raises
+    ------
+    CorruptArtifactError
+        With all that is wrong, each with its key.
+    """
+    try:
+        content = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except ValueError as error:
+        raise CorruptArtifactError(f"not valid JSON: {one_line(error)}") from None
+    return _rule_list(content, "")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, whose keys must be different."""
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError(f"an object has a key twice; its keys are {', '.join(result)}")
+    return result
+
+
+def _no_number(constant: str) -> object:
+    raise ValueError(f"{constant} is not a number of JSON")
+
+
+def _rule_list(content: Any, text: str) -> RuleList:
+    problems = violations(content, _SCHEMA, text)
+    if not problems:
+        reader = _Reader(content)
+        rules = reader.rules()
+        problems = all_located(reader.problems, text)
+    if problems:
+        raise CorruptArtifactError("; ".join(problems))
+    n_features = len(reader.columns) if "columns" in content else None
+    return RuleList(_KIND, rules, tuple(reader.columns), n_features, tuple(content["classes"]))
+
+
+class _Reader:
+    """Reads the rules of a document that has the schema's form.
+
+    Parameters
+    ----------
+    content : mapping
+
+    Attributes
+    ----------
+    columns : dict of str to int
+        Positions of all columns that the document names, else of those that rules have tested so far.
+    problems : list of (str, keys)
+        What is wrong so far.
+    """
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self._content = content
+        self._closed = "columns" in content
+        # By whether it is a truth value too: to Python true is 1.
+        self._classes = {(isinstance(one, bool), one): one for one in content["classes"]}
+        self.columns = {name: position for position, name in enumerate(content.get("columns", ()))}
+        self.problems: list[Problem] = []
+
+    def rules(self) -> tuple[Rule, ...]:
+        """Return the rules, and note what is wrong."""
+        classes, entries = self._content["classes"], self._content["rules"]
+        if len(set(classes)) != len(classes):
+            self.problems.append(("the same class twice (true is 1, and false is 0)", ["classes"]))
+        if len(self.columns) != len(self._content.get("columns", ())):
+            self.problems.append(("the same column twice", ["columns"]))
+        rules = []
+        first: dict[tuple[Literal, ...], int] = {}
+        for index, entry in enumerate(entries):
+            rule = self._rule(entry, ["rules", index], is_last=index == len(entries) - 1)
+            rules.append(rule)
+            earlier = first.setdefault(rule.literals, index)
+            if rule.literals and earlier < index:
+                message = f"the same tests as those of rules.{earlier}, so that it can never capture a row"
+                self.problems.append((message, ["rules", index, "if"]))
+        if len({"counts" in entry for entry in entries}) == 2:
+            lacking = next(index for index, entry in enumerate(entries) if "counts" not in entry)
+            message = "has no counts, and other rules have: give them in all or in none"
+            self.problems.append((message, ["rules", lacking]))
+        return tuple(rules)
+
+    def _rule(self, entry: Mapping[str, Any], keys: Keys, *, is_last: bool) -> Rule:
+        if is_last and "if" in entry:
+            self.problems.append(("the last rule is the default: it must be without if", [*keys, "if"]))
+        if not is_last and "if" not in entry:
+            self.problems.append(("only the last rule, the default, may be without if", keys))
+        literals = [
+            literal
+            for column, test in entry.get("if", {}).items()
+            for literal in self._literals(column, test, [*keys, "if", column])
+        ]
+        then, counts = entry["then"], entry.get("counts")
+        kind = (isinstance(then, bool), then)
+        if kind not in self._classes:
+            self.problems.append(("is none of the classes", [*keys, "then"]))
+        if counts is not None and len(counts) != len(self._content["classes"]):
+            message = f"{len(counts)} numbers for {len(self._content['classes'])} classes"
+            self.problems.append((message, [*keys, "counts"]))
+        whole = None if counts is None else tuple(int(count) for count in counts)
+        return Rule(tuple(literals), self._classes.get(kind), whole)
+
+    def _literals(self, column: str, test: Any, keys: Keys) -> Iterator[Literal]:
+        """Return the tests of one column, none where they are wrong."""
+        if column not in self.columns:
+            if self._closed:
+                self.problems.append(("is none of the columns", keys))
+                return
+            self.columns[column] = len(self.columns)
+        try:
+            yield from literals(self.columns[column], test)
+        except ValueError as error:
+            self.problems.append((str(error), keys))
+
+
+def literals(position: int, test: Any) -> tuple[Literal, ...]:
+    """Return what a test of one column asks for.
+
+    Parameters
+    ----------
+    position : int
+        Of the column, from then on.
+    test : number, bool or mapping
+        In the form of the schema's ``test``.
+
+    Raises
+    ------
+    ValueError
+        In one line, where it can never hold, or is ambiguous.
+    """
+    inside, outside = _bounds(test), []
+    if isinstance(test, Mapping) and "not" in test:
+        given = test["not"]
+        outside = [_bounds(one) for one in (given if isinstance(given, Sequence) else [given])]
+    _require_possible(inside, outside)
+    bounds = [] if inside == (-math.inf, math.inf) else [Literal(position, *inside)]
+    return (*bounds, *(Literal(position, low, high, negated=True) for low, high in outside))
+
+
+def _bounds(test: Any) -> Bounds:
+    """Return what a test's value or bounds hold, as ``low < value <= high``."""
+    if not isinstance(test, Mapping):
+        value = _single(test)
+        return between(value, value)
+    for one, other in _EITHER:
+        if one in test and other in test:
+            raise ValueError(f"has both {one} and {other}: give one of them")
+    low, high = -math.inf, math.inf
+    if "above" in test:
+        low = _single(test["above"])
+    if "at_least" in test:
+        low = math.nextafter(_single(test["at_least"]), -math.inf)
+    if "below" in test:
+        high = math.nextafter(_single(test["below"]), -math.inf)
+    if "at_most" in test:
+        high = _single(test["at_most"])
+    if not low < high:
+        raise ValueError("can never hold: no number is between its bounds")
+    return low, high
+
+
+def _single(value: float) -> float:
+    """Return a number in single precision."""
+    with np.errstate(over="ignore"):
+        single = float(np.float32(value))
+    if not math.isfinite(single):
+        raise ValueError("a number is too large for single precision, in which values are compared")
+    return single
+
+
+def _require_possible(inside: Bounds, outside: Sequence[Bounds]) -> None:
+    """Refuse bounds of which nothing is left."""
+    reached, end = inside
+    for low, high in sorted(outside):
+        if low > reached:
+            break
+        reached = max(reached, high)
+    if reached >= end:
+        raise ValueError("can never hold: what is left out is all that its bounds hold")

@@ -1,0 +1,1 @@
+"""Counts behind leaves that are exact or drawn: whole datasets that meet them, and what they prove."""

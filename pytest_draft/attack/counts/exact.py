@@ -1,0 +1,374 @@
+"""Observations without noise: in go equations, groups and a prior, out comes a whole dataset that meets them.
+
+Propagate, split, relax, round, repair, prove (design, section 5); every step is anytime: the best dataset so far
+and its residual are always at hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from pytest_draft.attack.counts.bounds_propagation import propagate
+from pytest_draft.attack.counts.integer import Answer, Model, anneal, descend, program, rounded
+from pytest_draft.attack.counts.relax import relax
+from pytest_draft.attack.problem import InfeasibleError, IntArray, System
+from pytest_draft.progress import StageClock
+from pytest_draft.timebox import TimeBox
+
+MOST_ALTERNATIVES = 16
+"""Most datasets that are listed for a part of the equations that has several."""
+
+_UPDATES = 25
+_PATIENCE = 8
+_PRUNE_ABOVE = 1_000_000  # coefficients: below, nothing needs to be dropped from the relaxation
+_FIRST_CANDIDATES = 1_000
+_WIDEN = 3
+_MOST_CANDIDATES = 100_000
+_PROOF_CANDIDATES = 5_000
+_FIRST_EFFORT = 1.0
+_LEAST_MASS = 1e-6
+_MOST_COEFFICIENTS = 1_000_000
+_PER_RANK = 5
+_SAMPLING_EFFORT = 2.0
+_SAMPLING_GAP = 0.1
+_MOST_GROUPS_DRAWN = 8
+_DESCENT_EFFORT = 1.0
+_PROOF_EFFORT = 1.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Alternatives:
+    """The datasets that are known to meet a connected part of the equations.
+
+    Attributes
+    ----------
+    columns : ndarray of int64, shape (n_columns,)
+        The part's columns.
+    rows : tuple of ndarray of int64, shape (n_columns,)
+        The chosen dataset first.
+    complete : bool
+        Whether it is proved that there are no others.
+    """
+
+    columns: IntArray
+    rows: tuple[IntArray, ...]
+    complete: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution:
+    """A whole dataset for a system of equations.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (n_candidates,)
+    expected : ndarray of float64, shape (n_candidates,)
+        The relaxed dataset: expected rows of each candidate.
+    residual : int
+        0 where the dataset meets every equation.
+    lower, upper : ndarray of int64, shape (n_candidates,)
+        Bounds that propagation proved.
+    parts : tuple of Alternatives
+        The parts of the equations that propagation left open, each candidate with ``lower < upper`` in one of them.
+    unique : bool
+        Proved: no other dataset meets every equation.
+    samples : tuple of ndarray of int64, shape (n_candidates,)
+        Other datasets, spread as the relaxed one says; parts of them repeat where time was short.
+    """
+
+    rows: IntArray
+    expected: NDArray[np.float64]
+    residual: int
+    lower: IntArray
+    upper: IntArray
+    parts: tuple[Alternatives, ...]
+    unique: bool
+    samples: tuple[IntArray, ...] = ()
+
+
+@dataclass(frozen=True)
+class Search:
+    """What every step of a search shares.
+
+    Attributes
+    ----------
+    timebox : TimeBox
+    seed : int
+        Of every random choice.
+    workers : int
+        Threads of what runs side by side; the result does not depend on it.
+    clock : StageClock
+    """
+
+    timebox: TimeBox
+    seed: int = 0
+    workers: int = 1
+    clock: StageClock = field(default_factory=StageClock)
+
+
+def solve_exactly(
+    system: System,
+    group: IntArray,
+    size: IntArray,
+    prior: NDArray[np.float64],
+    search: Search,
+    *,
+    alternatives: bool = False,
+    n_samples: int = 0,
+) -> Solution:
+    """Find a whole dataset with the smallest residual, near the relaxed one.
+
+    Parameters
+    ----------
+    system : System
+        Group sizes among its equations.
+    group : ndarray of int64, shape (n_candidates,)
+        Ascending.
+    size : ndarray of int64, shape (n_groups,)
+    prior : ndarray of float64, shape (n_candidates,)
+        Positive.
+    search : Search
+    alternatives : bool
+        Whether other datasets that meet the equations are listed, to choose among them or to prove that there are none.
+    n_samples : int
+        How many others are drawn at random where they are not unique.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    InfeasibleError
+        Proved: no dataset meets the equations.
+    OutOfTimeError
+        The time was out before there was a dataset.
+    """
+    with search.clock("propagate"):
+        lower, upper = propagate(system, size[group], search.timebox)
+    rows, expected = lower.copy(), lower.astype(np.float64)
+    free = np.flatnonzero(lower < upper)
+    search.clock.figures["candidates left by propagation"] = len(free)
+    parts: list[Alternatives] = []
+    pieces: list[_Piece] = []
+    if free.size:
+        rest = system.only(free, lower)
+        left = size - np.bincount(group, lower, minlength=len(size)).astype(np.int64)
+        for part in _connected_parts(rest):
+            columns = free[part]
+            piece = _piece(rest, part, group[columns], left, (upper - lower)[columns], prior[columns])
+            placed, mass = piece.solve(search, np.random.default_rng([search.seed, int(columns[0])]))
+            rows[columns] += placed
+            expected[columns] += mass
+            others, complete = piece.others(placed, search) if alternatives else ([placed], False)
+            parts.append(Alternatives(columns, tuple(lower[columns] + other for other in others), complete))
+            pieces.append(piece)
+    residual = system.missed(rows)
+    unique = not residual and all(part.complete and len(part.rows) == 1 for part in parts)
+    samples = [rows.copy() for _ in range(0 if unique or residual else n_samples)]
+    with search.clock("sample"):
+        for listed, piece in zip(parts, pieces, strict=True):
+            box, columns = search.timebox.next(_SAMPLING_EFFORT / len(parts)), listed.columns
+            mass, rng = expected[columns] - lower[columns], np.random.default_rng([search.seed, int(columns[0]), 1])
+            for sample, own in zip(samples, piece.drawn(mass, len(samples), rng, box), strict=False):
+                sample[columns] = lower[columns] + own
+    return Solution(rows, expected, residual, lower, upper, tuple(parts), unique, tuple(samples))
+
+
+def _connected_parts(system: System) -> list[IntArray]:
+    """Return the columns of each connected part of the equations, the smallest part first."""
+    pattern = sparse.block_array([[None, system.matrix], [system.matrix.T, None]])
+    _, part = csgraph.connected_components(pattern, directed=False)
+    part = part[system.matrix.shape[0] :]
+    order = np.argsort(part, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(part[order])) + 1)
+    return sorted((columns.astype(np.int64) for columns in parts), key=len)
+
+
+def _piece(
+    rest: System, part: IntArray, group: IntArray, left: IntArray, room: IntArray, prior: NDArray[np.float64]
+) -> _Piece:
+    """Cut out one part: only equations that touch it, groups renumbered."""
+    matrix = rest.matrix[:, part].tocsr()
+    touched = np.flatnonzero(np.diff(matrix.indptr))
+    groups, renumbered = np.unique(group, return_inverse=True)
+    system = System(matrix[touched].tocsc(), rest.observed[touched])
+    return _Piece(system, renumbered.astype(np.int64), left[groups], room, prior)
+
+
+def _heat(system: System) -> float:
+    """Return about what a wrong row costs: twice the equations of a candidate."""
+    return float(2.0 * system.matrix.nnz / max(1, system.matrix.shape[1]))
+
+
+def _rank(mass: NDArray[np.float64], group: IntArray) -> IntArray:
+    """Return the place of each candidate in its group, the likeliest first; groups are ascending."""
+    order = np.lexsort((-mass, group))
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order)) - np.searchsorted(group, group[order])
+    return rank
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Piece:
+    """A connected part of the equations that propagation left open."""
+
+    system: System
+    group: IntArray
+    size: IntArray
+    room: IntArray
+    prior: NDArray[np.float64]
+
+    def solve(self, search: Search, rng: np.random.Generator) -> tuple[IntArray, NDArray[np.float64]]:
+        """Return whole rows and expected rows of each candidate."""
+        with search.clock("relax"):
+            rows, mass = self._relax_and_round(search.timebox)
+        search.clock.note("residual", self.system.missed(rows))
+        if self.system.missed(rows):
+            with search.clock("repair"):
+                rows, mass = self._walked(rows, mass, search.timebox, rng)
+                search.clock.note("residual", self.system.missed(rows))
+                if self.system.missed(rows):
+                    rows = self._complete(rows, mass, search)
+        return rows, mass
+
+    def _walked(
+        self, rows: IntArray, mass: NDArray[np.float64], timebox: TimeBox, rng: np.random.Generator
+    ) -> tuple[IntArray, NDArray[np.float64]]:
+        """Return a dataset with a smaller residual, and the expected rows."""
+        if len(self.size) <= _MOST_GROUPS_DRAWN:  # integer programming does the rest
+            lower = descend(self.system, rows, self.group, rng, timebox.next(_DESCENT_EFFORT))
+            return min(rows, lower, key=self.system.missed), mass
+        columns = np.flatnonzero((mass > 0) | (rows > 0))
+        lower, mean = anneal(self.system, rows, columns, self.group, _heat(self.system), rng, timebox)
+        return min(rows, lower, key=self.system.missed), mean
+
+    def _relax_and_round(self, timebox: TimeBox) -> tuple[IntArray, NDArray[np.float64]]:
+        """Return the best rounding that was met, and the last relaxed dataset."""
+        share = self.size / np.bincount(self.group, self.prior, minlength=len(self.size))
+        mass = self.prior * share[self.group]
+        best = rounded(mass, self.group, self.size)
+        least = self.system.missed(best)
+        waited = 0
+        prune = self.system.matrix.nnz > _PRUNE_ABOVE
+        for relaxed in relax(
+            self.system, self.prior, self.group, self.size, every=_UPDATES, prune=prune, timebox=timebox
+        ):
+            mass = np.zeros(len(self.group))
+            mass[relaxed.columns] = relaxed.mass
+            rows = rounded(mass, self.group, self.size)
+            gap = self.system.missed(rows)
+            waited = 0 if gap < least else waited + 1
+            if gap < least:
+                best, least = rows, gap
+            if not least or waited > _PATIENCE or timebox.over:
+                break
+        return best, mass
+
+    def _complete(self, best: IntArray, mass: NDArray[np.float64], search: Search) -> IntArray:
+        """Return a dataset with residual 0 near the relaxed one where one is found, else `best`.
+
+        A search first sees only the likeliest candidates of each group, then more and more of them: a small search
+        that succeeds is worth more than a large one that doesn't end, and only the whole one can prove that there is
+        no dataset.
+        """
+        limit = _FIRST_CANDIDATES
+        while not search.timebox.over:
+            columns = self._first_columns(mass, best, limit)
+            whole = len(columns) == len(mass)
+            if self._coefficients(columns) > _MOST_COEFFICIENTS:
+                break
+            answer = self._near(mass, np.zeros_like(mass), columns, search.timebox)
+            if answer.rows is None:
+                part, room = self.system.only(columns), self.room[columns]
+                cost = -np.log(np.maximum(mass[columns], _LEAST_MASS))
+                answer = program(part, np.zeros_like(room), room, cost, search.timebox)
+                if answer.status == "UNKNOWN" and len(columns) <= _MOST_CANDIDATES:
+                    answer = Model(part, room).solve(
+                        hint=best[columns],
+                        effort=np.inf if whole else _FIRST_EFFORT * limit / _FIRST_CANDIDATES,
+                        seed=search.seed,
+                        timebox=search.timebox,
+                    )
+            if answer.rows is not None:
+                found = np.zeros_like(best)
+                found[columns] = answer.rows
+                return found
+            if whole:
+                if answer.status == "INFEASIBLE":
+                    raise InfeasibleError
+                break
+            limit *= _WIDEN
+        return best
+
+    def drawn(
+        self, mass: NDArray[np.float64], number: int, rng: np.random.Generator, timebox: TimeBox
+    ) -> list[IntArray]:
+        """Return datasets with residual 0 drawn about as the relaxed one says, again and again where time is short.
+
+        Each is the likeliest after adding Gumbel noise to the log-odds: perturb and maximise. Of many groups none is
+        drawn: then these programs are hard.
+        """
+        found: list[IntArray] = []
+        if len(self.size) > _MOST_GROUPS_DRAWN:
+            return found
+        while len(found) < number and not timebox.over:
+            noise = rng.gumbel(size=len(mass))
+            score = np.log(np.maximum(mass, _LEAST_MASS)) + noise
+            columns = self._first_columns(score, np.zeros(len(mass), dtype=np.int64), _FIRST_CANDIDATES)
+            if self._coefficients(columns) > _MOST_COEFFICIENTS:
+                break
+            answer = self._near(mass, noise, columns, timebox, gap=_SAMPLING_GAP)
+            if answer.rows is None:
+                break
+            found.append(np.zeros(len(mass), dtype=np.int64))
+            found[-1][columns] = answer.rows
+        return [found[i % len(found)] for i in range(number)] if found else []
+
+    def _near(
+        self,
+        mass: NDArray[np.float64],
+        noise: NDArray[np.float64],
+        columns: IntArray,
+        timebox: TimeBox,
+        gap: float = 0.02,
+    ) -> Answer:
+        """Find the dataset with residual 0 that rounds each mass up or down and has the best log-odds, with noise."""
+        lower = np.floor(mass[columns]).astype(np.int64)
+        upper = np.minimum(lower + 1, self.room[columns])
+        odds = np.clip(mass[columns] - lower, _LEAST_MASS, 1 - _LEAST_MASS)
+        cost = np.log(1 - odds) - np.log(odds) - noise[columns]
+        return program(self.system.only(columns), np.minimum(lower, upper), upper, cost, timebox, gap=gap)
+
+    def _first_columns(self, score: NDArray[np.float64], rows: IntArray, limit: int) -> IntArray:
+        """Return the best candidates of each group, ascending, those of a dataset among them."""
+        order = np.lexsort((-score, _rank(score, self.group) // _PER_RANK, rows == 0))
+        return np.sort(order[: max(limit, 2 * len(self.size))])
+
+    def _coefficients(self, columns: IntArray) -> int:
+        return int(np.diff(self.system.matrix.indptr)[columns].sum())
+
+    def others(self, rows: IntArray, search: Search) -> tuple[list[IntArray], bool]:
+        """List datasets with residual 0, `rows` first, and whether it is proved that these are all."""
+        found = [rows]
+        if self.system.missed(rows) or len(rows) > _PROOF_CANDIDATES or search.timebox.over:
+            return found, False
+        with search.clock("prove"):
+            model = Model(self.system, self.room)
+            while len(found) < MOST_ALTERNATIVES:
+                model.exclude(found[-1])
+                answer = model.solve(
+                    hint=rows,
+                    effort=_PROOF_EFFORT / len(found),
+                    seed=search.seed,
+                    timebox=search.timebox,
+                )
+                if answer.rows is None:
+                    return found, answer.status == "INFEASIBLE"
+                found.append(answer.rows)
+        return found, False

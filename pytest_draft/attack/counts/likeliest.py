@@ -1,0 +1,288 @@
+"""Occurrences unknown: in go candidates and draws, out come the likeliest whole dataset and others nearly as likely.
+
+Expectation maximisation for the marginal multinomial likelihood finds the active candidates (DRAFT, ICML 2024,
+maximises over the occurrences jointly, a weaker proxy); a second ascent adds what the distinct rows tell; annealed
+heat-bath sweeps, from several starts, then search the whole datasets, and sweeps at temperature 1 draw from their
+posterior.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.counts.integer import rounded
+from pytest_draft.attack.counts.occupancy import Draws, pull, push, sweep
+from pytest_draft.attack.problem import IntArray, OutOfTimeError, Problem
+
+FloatArray = NDArray[np.float64]
+
+_EM_STEPS = 200
+_ASCENT_STEPS = 200
+_NEGLIGIBLE = 1e-6
+_DAMPING = 0.5
+_CHECK_EVERY = 10
+_MOST_ACTIVE = 5_000
+_CHAINS = 4
+_SWEEPS = (10, 80)
+_TEMPERATURES = (4.0, 0.3)
+_SAMPLES = 32
+_SAMPLE_EVERY = 2
+_CHAIN_EFFORT = 8.0
+_SECONDS_PER_ADDITION = 1.2e-9  # measured: one entry of one candidate
+_SECONDS_PER_TERM = 1e-8  # measured: one term of a leaf's likelihood
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Likely:
+    """Whole datasets that explain the draws well.
+
+    Attributes
+    ----------
+    chosen : ndarray of int64, shape (n_rows,)
+        The candidate of each row of the likeliest one.
+    samples : ndarray of int64, shape (n_samples, n_rows)
+        Others, drawn from the posterior around it.
+    expected : ndarray of float64, shape (n_candidates,)
+        The relaxed dataset.
+    missing : int
+        Rows that leaves lack in the likeliest one: 0 where all counts are possible.
+    log_posterior : float
+        Of the likeliest one, up to a constant; minus infinity where rows are missing.
+    """
+
+    chosen: IntArray
+    samples: IntArray
+    expected: FloatArray
+    missing: int
+    log_posterior: float
+
+
+def find_likeliest(problem: Problem, draws: Draws, prior: FloatArray, search: Search) -> Likely:
+    """Return the likeliest whole dataset that was found, anytime.
+
+    Parameters
+    ----------
+    problem : Problem
+        With unknown occurrences.
+    draws : Draws
+    prior : ndarray of float64, shape (n_candidates,)
+        Positive; only proportions within a group matter.
+    search : Search
+
+    Returns
+    -------
+    Likely
+
+    Raises
+    ------
+    OutOfTimeError
+        Before there was any dataset.
+    """
+    candidates = _Candidates.of(problem, draws, prior)
+    with search.clock("relax"):
+        active, mass = _relaxed(candidates, draws, search)
+    expected = np.zeros(len(prior))
+    expected[active] = mass
+    largest = active[np.argsort(-mass, kind="stable")[:_MOST_ACTIVE]]
+    near = candidates.only(np.sort(np.union1d(largest, candidates.likeliest_of_each_group(expected))))
+    start = near.rows(rounded(near.scaled(expected[near.origin]), near.group, near.size))
+    with search.clock("anneal"):
+        found = _annealed(near, draws, start, search)
+    found = near.origin[found]
+    if not search.timebox.over and search.timebox.allows(candidates.sweep_seconds):
+        with search.clock("polish"):
+            chain = _Chain(candidates, draws, found, np.random.default_rng([search.seed, 5]))
+            chain.sweep(0.0)
+            found = chain.best
+            search.timebox.spend(candidates.sweep_seconds)
+    around = candidates.only(np.union1d(near.origin, found))
+    with search.clock("sample"):
+        samples = _sampled(around, draws, np.searchsorted(around.origin, found), search)
+    missing = draws.missing(candidates.table(draws, found))
+    return Likely(found, around.origin[samples], expected, missing, candidates.posterior(draws, found))
+
+
+def posterior_of(problem: Problem, draws: Draws, prior: FloatArray, chosen: IntArray) -> float:
+    """Return the log-posterior, as `Likely.log_posterior`, of the dataset whose rows are some candidates.
+
+    Parameters
+    ----------
+    problem : Problem
+    draws : Draws
+    prior : ndarray of float64, shape (n_candidates,)
+    chosen : ndarray of int64, shape (n_rows,)
+    """
+    candidates = _Candidates.of(problem, draws, prior)
+    return candidates.posterior(draws, chosen)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Candidates:
+    """Some of a problem's candidates, with their entries in a table of leaves x classes."""
+
+    leaves: NDArray[np.int32]
+    log_prior: FloatArray
+    group: IntArray
+    size: IntArray
+    known: IntArray
+    origin: IntArray
+    terms: float
+
+    @classmethod
+    def of(cls, problem: Problem, draws: Draws, prior: FloatArray) -> _Candidates:
+        signature = problem.cells.signature[:, problem.cell].T
+        entry = (signature + draws.start[:-1].astype(np.int32)) * draws.n_classes
+        entry += problem.label[:, None].astype(np.int32)
+        known = np.zeros_like(draws.counts) if problem.known is None else np.concatenate(problem.known)
+        share = prior / np.bincount(problem.group, prior)[problem.group]
+        leaves = np.ascontiguousarray(entry, dtype=np.int32)
+        return cls(leaves, np.log(share), problem.group, problem.groups.size, known, np.arange(len(prior)), draws.terms)
+
+    @property
+    def sweep_seconds(self) -> float:
+        """About how long one sweep takes."""
+        of_row = _SECONDS_PER_ADDITION * self.leaves.size + 2 * _SECONDS_PER_TERM * self.terms
+        return of_row * int(self.size.sum())
+
+    def only(self, kept: IntArray) -> _Candidates:
+        """Return some of them, given in ascending order."""
+        return replace(
+            self,
+            leaves=self.leaves[kept],
+            log_prior=self.log_prior[kept],
+            group=self.group[kept],
+            origin=self.origin[kept],
+        )
+
+    def likeliest_of_each_group(self, mass: FloatArray) -> IntArray:
+        order = np.lexsort((-mass, self.group))
+        return order[np.searchsorted(self.group[order], np.arange(len(self.size)))]
+
+    def scaled(self, mass: FloatArray) -> FloatArray:
+        """Return masses that add up to the size of each group."""
+        mass = np.maximum(mass, 1e-300)
+        scale = self.size / np.bincount(self.group, mass, minlength=len(self.size))
+        result: FloatArray = mass * scale[self.group]
+        return result
+
+    def rows(self, number: IntArray) -> IntArray:
+        """Return the candidate of each row, group by group."""
+        return np.repeat(np.arange(len(number)), number)
+
+    def posterior(self, draws: Draws, chosen: IntArray) -> float:
+        return draws.log_likelihood(self.table(draws, chosen)) + float(self.log_prior[chosen].sum())
+
+    def table(self, draws: Draws, chosen: IntArray) -> IntArray:
+        """Return how many rows lie at each leaf, those included that are known."""
+        entries = self.leaves[chosen].ravel()
+        return np.bincount(entries, minlength=draws.counts.size).reshape(draws.counts.shape) + self.known
+
+
+def _relaxed(candidates: _Candidates, draws: Draws, search: Search) -> tuple[IntArray, FloatArray]:
+    """Return the active candidates and the expected rows of each."""
+    active = candidates
+    mass = active.scaled(np.exp(active.log_prior))
+    counts = draws.counts.astype(np.float64)
+    use_distinct = bool((draws.distinct >= 0).any())
+    n_trees = len(draws.start) - 1
+    for step in range(_EM_STEPS + use_distinct * _ASCENT_STEPS):
+        if search.timebox.over:
+            if not step:
+                raise OutOfTimeError
+            break
+        search.timebox.spend(2 * _SECONDS_PER_ADDITION * active.leaves.size)
+        table = active.known.astype(np.float64)
+        push(active.leaves, mass, table.reshape(-1))
+        total = np.empty(len(mass))
+        if step < _EM_STEPS:
+            slope = counts / np.maximum(table, 1e-9)
+            pull(active.leaves, slope.reshape(-1), total)
+            mass = active.scaled(mass * total / n_trees)
+        else:
+            pull(active.leaves, draws.slope(table).reshape(-1), total)
+            mass = active.scaled(mass * np.maximum(total, 1e-9) ** _DAMPING)
+        if step % _CHECK_EVERY == _CHECK_EVERY - 1:
+            largest = np.zeros(len(active.size))
+            np.maximum.at(largest, active.group, mass)
+            kept = np.flatnonzero(mass > _NEGLIGIBLE * largest[active.group])
+            if len(kept) < 0.9 * len(mass):
+                active = active.only(kept)
+                mass = active.scaled(mass[kept])
+    return active.origin, mass
+
+
+class _Chain:
+    """A whole dataset that sweeps change, and the best one that was met."""
+
+    def __init__(self, candidates: _Candidates, draws: Draws, chosen: IntArray, rng: np.random.Generator) -> None:
+        self._candidates = candidates
+        self._draws = draws
+        self._rng = rng
+        self.chosen = chosen.copy()
+        self._table = candidates.table(draws, chosen)
+        group = candidates.group[chosen]
+        self._first = np.searchsorted(candidates.group, group, side="left")
+        self._last = np.searchsorted(candidates.group, group, side="right")
+        self.best = chosen.copy()
+        self.value = -np.inf
+
+    def sweep(self, temperature: float) -> None:
+        """Draw each row anew."""
+        draws, n_rows = self._draws, len(self.chosen)
+        value = sweep(
+            self._candidates.leaves,
+            self._candidates.log_prior,
+            self._first,
+            self._last,
+            self.chosen,
+            self._table,
+            draws.counts,
+            draws.distinct,
+            draws.log_factorial,
+            draws.log_stirling,
+            self._rng.permutation(n_rows),
+            self._rng.random(n_rows),
+            temperature,
+        )
+        if value > self.value:
+            self.best, self.value = self.chosen.copy(), value
+
+
+def _annealed(candidates: _Candidates, draws: Draws, start: IntArray, search: Search) -> IntArray:
+    """Return the best dataset of several chains, cooled at the same pace; how many threads run them is all one."""
+    cost = candidates.sweep_seconds
+    n_sweeps = int(np.clip(_CHAIN_EFFORT / max(cost, 1e-9) / _CHAINS, *_SWEEPS))
+    temperatures = [*np.geomspace(*_TEMPERATURES, n_sweeps).tolist(), 0.0, 0.0]
+    chains = [_Chain(candidates, draws, start, np.random.default_rng([search.seed, 4, c])) for c in range(_CHAINS)]
+    if search.timebox.over:
+        return start
+    chains[0].sweep(0.0)
+    search.timebox.spend(cost)
+    with ThreadPoolExecutor(search.workers) as pool:
+        for temperature in temperatures:
+            if search.timebox.over:
+                break
+            list(pool.map(lambda chain, heat=temperature: chain.sweep(heat), chains))
+            search.timebox.spend(_CHAINS * cost)
+            search.clock.note("log-likelihood", max(chain.value for chain in chains))
+    best: IntArray = max(chains, key=lambda chain: chain.value).best
+    return best
+
+
+def _sampled(candidates: _Candidates, draws: Draws, start: IntArray, search: Search) -> IntArray:
+    """Return datasets drawn from the posterior, one every few sweeps."""
+    chain = _Chain(candidates, draws, start, np.random.default_rng([search.seed, 6]))
+    samples = []
+    for _ in range(_SAMPLES):
+        if search.timebox.over:
+            break
+        for _ in range(_SAMPLE_EVERY):
+            chain.sweep(1.0)
+            search.timebox.spend(candidates.sweep_seconds)
+        samples.append(chain.chosen.copy())
+    return np.array(samples, dtype=np.int64).reshape(len(samples), len(start))

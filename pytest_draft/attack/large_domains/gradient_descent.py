@@ -1,0 +1,422 @@
+"""A dataset by gradient descent: in go `Regions`, groups and what each row can be, out comes a whole dataset.
+
+For each row and attribute there is a belief, a distribution over the attribute's bins. It makes every tree soft: a row
+goes on to a node's child with the probability that its belief gives, so that the expected counts of a whole forest are
+smooth in the beliefs, at inner nodes as at leaves. Adam (Kingma and Ba, ICLR 2015) lowers their distance to what was
+published, the nodes near the roots guide the way, and the likeliest value of each belief makes a whole dataset.
+Nothing is proved by it; whether a dataset meets the counts is seen by counting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.optimize import lsq_linear
+
+from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.large_domains.belief_propagation import Marginals, propagate_beliefs
+from pytest_draft.attack.large_domains.domain_reduction import Reach
+from pytest_draft.attack.large_domains.regions import Regions
+from pytest_draft.attack.problem import BoolArray, IntArray
+from pytest_draft.timebox import TimeBox
+
+Beliefs = NDArray[np.float64]
+
+_RATE = 0.1
+_FIRST_MOMENT, _SECOND_MOMENT = 0.9, 0.99
+_SPREAD = 1.0
+_CHECK_EVERY = 20
+_PATIENCE = 10
+_KEPT = 3.0
+_WORST = 0.6
+_DRAWN_STEPS = 600
+_ROUNDS_TOGETHER, _ROUNDS_PATIENCE = 3, 6
+_CHUNKS = 4
+_SURE = 0.02
+_MOST_SOLVED = 2_000_000
+_UNITS_PER_VISIT = 4e-9  # measured: one row at one node
+_IMPOSSIBLE = -1e3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Descent:
+    """The best whole dataset that was met, and what is believed.
+
+    Attributes
+    ----------
+    bins : ndarray of int64, shape (n_rows, n_attributes)
+    labels : ndarray of int64, shape (n_rows,)
+    belief : ndarray of float64, shape (n_bins of all attributes, n_rows)
+        The last one.
+    residual : int
+        Sum of absolute differences between the leaves' published counts and the dataset's.
+    """
+
+    bins: IntArray
+    labels: IntArray
+    belief: Beliefs
+    residual: int
+
+
+def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) -> Descent:
+    """Return a whole dataset whose counts are close to the published ones, anytime.
+
+    Rows that can be told apart start from what belief propagation makes of them, others at random. From a local
+    minimum, the rows at leaves whose counts are not met start again.
+
+    Parameters
+    ----------
+    reach : Reach
+        What the rows can be.
+    known : ndarray of int64, shape (n_nodes, n_classes)
+        With unknown occurrences: the rows at each node that the adversary knows; else 0.
+    search : Search
+        Its seed and threads; the answer is the same for any number of threads.
+    box : TimeBox
+    """
+    regions, groups = reach.regions, reach.groups
+    rng = np.random.default_rng([search.seed, 21])
+    of_row = np.sort(groups.of_row)
+    trees = SoftTrees(regions, groups.weight[:, of_row], groups.noise == "multinomial", known)
+    chance = _classes(reach, rng)
+    open_bins = reach.allowed[of_row].T
+    values, barred = np.zeros(open_bins.shape), np.where(open_bins, 0.0, _IMPOSSIBLE)
+    classes = np.log(np.maximum(chance, 1e-9))
+    fixed = bool((chance.max(axis=0) > 1 - 1e-6).all())
+    one_class = np.array([0, regions.n_classes])
+    best = latest = None
+    alike = np.ones(len(of_row), dtype=bool)
+    if groups.n_groups > 1 and not trees.drawn:
+        told, best = _told(trees, reach, chance, fixed, box)
+        if told is not None:
+            values, classes = np.clip(told.values, -_KEPT, _KEPT), told.classes
+            alike = groups.size[of_row] > 1
+    values[:, alike] += _SPREAD * rng.normal(size=(len(values), int(alike.sum())))
+    moves = [_Adam(values), _Adam(classes)]
+    waited = step = 0
+    with ThreadPoolExecutor(search.workers) as pool:
+        while True:
+            belief = _softmax(values + barred, regions.first_bin)
+            chance = chance if fixed else _softmax(classes, one_class)
+            if step % _CHECK_EVERY == 0:
+                found = trees.rounded(belief, chance)
+                waited = 0 if latest is None or found.residual < latest else waited + 1
+                latest = found.residual if not waited else latest
+                if best is None or found.residual < best.residual or trees.drawn:
+                    best = found
+                search.clock.note("residual", best.residual)
+                if not best.residual or box.over or (trees.drawn and step >= _DRAWN_STEPS):
+                    return best
+                if (
+                    waited > _PATIENCE
+                ):  # a local minimum: forget most of what the rows that do not fit are believed to be
+                    fault = trees.fault(found)
+                    wrong = fault >= _WORST * fault.max()
+                    np.clip(values, -_KEPT, _KEPT, out=values)
+                    values[:, wrong] = _SPREAD * rng.normal(size=(len(values), int(wrong.sum())))
+                    moves = [_Adam(values), _Adam(classes)]
+                    waited, latest = 0, None
+            slope, class_slope = trees.slopes(belief, chance, lambda work, chunks: list(pool.map(work, chunks)))
+            box.spend(trees.units)
+            moves[0].move(_through_softmax(belief, slope, regions.first_bin))
+            if not fixed:
+                moves[1].move(_through_softmax(chance, class_slope, one_class))
+            step += 1
+
+
+def _told(
+    trees: SoftTrees, reach: Reach, chance: Beliefs, classes_known: bool, box: TimeBox
+) -> tuple[Marginals | None, Descent | None]:
+    """Return what belief propagation makes of the rows, when the likeliest dataset was best, and that dataset."""
+    of_row = np.sort(reach.groups.of_row)
+    open_bins, possible = reach.allowed[of_row].T, reach.possible[of_row]
+    bounds, one_class = reach.regions.first_bin, np.array([0, len(chance)])
+    told = best = None
+    waited = 0
+    rounds = propagate_beliefs(
+        reach.regions, trees.weight, possible, open_bins, chance, classes_known=classes_known, timebox=box
+    )
+    for turn, marginals in enumerate(rounds):
+        if turn % _ROUNDS_TOGETHER:
+            continue
+        found = trees.rounded(_softmax(marginals.values, bounds), _softmax(marginals.classes, one_class))
+        waited += 1
+        if best is None or found.residual < best.residual:
+            told, best, waited = Marginals(marginals.values.copy(), marginals.classes.copy()), found, 0
+        if not best.residual or waited > _ROUNDS_PATIENCE:
+            break
+    return told, best
+
+
+class _Adam:
+    """Moves an array, in place, against its gradients."""
+
+    def __init__(self, place: Beliefs) -> None:
+        self._place = place
+        self._mean, self._square = np.zeros_like(place), np.zeros_like(place)
+        self._step = 0
+
+    def move(self, slope: Beliefs) -> None:
+        """Go one step."""
+        self._step += 1
+        self._mean += (1 - _FIRST_MOMENT) * (slope - self._mean)
+        self._square += (1 - _SECOND_MOMENT) * (slope**2 - self._square)
+        mean = self._mean / (1 - _FIRST_MOMENT**self._step)
+        square = self._square / (1 - _SECOND_MOMENT**self._step)
+        self._place -= _RATE * mean / (np.sqrt(square) + 1e-8)
+
+
+class SoftTrees:
+    """The expected counts of a forest's nodes, and how they change with the beliefs."""
+
+    def __init__(self, regions: Regions, weight: IntArray, drawn: bool, known: IntArray) -> None:
+        self.drawn = drawn
+        self.units = _UNITS_PER_VISIT * len(regions.left) * weight.shape[1] * (1 + regions.n_classes)
+        self._regions = regions
+        self.weight = np.ascontiguousarray(weight)
+        self._times = self.weight.astype(np.float32)
+        self._known = known
+        self._chunks = [chunk for chunk in np.array_split(np.arange(regions.n_trees), _CHUNKS) if len(chunk)]
+
+    def slopes(
+        self,
+        belief: Beliefs,
+        chance: Beliefs,
+        run: Callable[[Callable[[IntArray], tuple[Beliefs, Beliefs]], list[IntArray]], list[tuple[Beliefs, Beliefs]]],
+    ) -> tuple[Beliefs, Beliefs]:
+        """Return the gradients by the beliefs in values and in classes."""
+        regions = self._regions
+        soft, classes = belief.astype(np.float32), chance.astype(np.float32)
+
+        def work(chunk: IntArray) -> tuple[Beliefs, Beliefs]:
+            slope, class_slope = np.zeros_like(soft), np.zeros_like(classes)
+            _add_slopes(
+                soft,
+                classes,
+                self._times,
+                int(chunk[0]),
+                int(chunk[-1]) + 1,
+                regions.left,
+                regions.right,
+                regions.attribute,
+                regions.low,
+                regions.high,
+                regions.inverted,
+                regions.start,
+                regions.first_bin,
+                regions.counts,
+                regions.distinct,
+                self._known,
+                self.drawn,
+                slope,
+                class_slope,
+            )
+            return slope.astype(np.float64), class_slope.astype(np.float64)
+
+        parts = run(work, self._chunks)  # as many parts on any number of threads, added up in one order
+        return np.sum([part[0] for part in parts], axis=0), np.sum([part[1] for part in parts], axis=0)
+
+    def rounded(self, belief: Beliefs, chance: Beliefs) -> Descent:
+        """Return the likeliest dataset with its residual."""
+        bounds = self._regions.first_bin
+        parts = [np.argmax(belief[bounds[a] : bounds[a + 1]], axis=0) for a in range(len(bounds) - 1)]
+        bins, labels = np.stack(parts, axis=1).astype(np.int64), np.argmax(chance, axis=0).astype(np.int64)
+        signature = self._regions.signature(self._regions.of_vectors(bins))
+        residual = sum(int(np.abs(self._gaps(t, signature[t], labels)).sum()) for t in range(self._regions.n_trees))
+        return Descent(bins, labels, belief, residual)
+
+    def fault(self, found: Descent) -> Beliefs:
+        """Return how badly each row fits: the share of the trees that saw it whose leaf there is at fault.
+
+        A leaf is at fault where the dataset and the counts differ. A wrong row is at fault nearly everywhere, a right
+        one only where it shares a leaf with a wrong one.
+        """
+        signature = self._regions.signature(self._regions.of_vectors(found.bins))
+        at_fault = np.zeros(len(found.labels))
+        for t in range(self._regions.n_trees):
+            wrong: BoolArray = np.any(self._gaps(t, signature[t], found.labels), axis=1)
+            at_fault += wrong[signature[t]] & (self.weight[t] > 0)
+        share: Beliefs = at_fault / np.maximum((self.weight > 0).sum(axis=0), 1)
+        return share
+
+    def _gaps(self, t: int, leaf: NDArray[np.int32], labels: IntArray) -> IntArray:
+        """Return how far counts by class, and distinct rows, are off at a tree's leaves, by column.
+
+        With unknown occurrences: whether a leaf lacks a row of a class that was drawn there.
+        """
+        regions = self._regions
+        nodes = np.arange(regions.start[t], regions.start[t + 1])
+        nodes = nodes[regions.left[nodes] < 0]
+        seen = np.zeros((len(nodes), regions.n_classes + 1), dtype=np.int64)
+        np.add.at(seen, (leaf, labels), self.weight[t])
+        if self.drawn:
+            seen[:, :-1] = (seen[:, :-1] + self._known[nodes] == 0) & (regions.counts[nodes] > 0)
+            return seen
+        seen[:, :-1] -= regions.counts[nodes]
+        if regions.distinct[nodes[0]] >= 0:
+            seen[:, -1] = np.bincount(leaf, self.weight[t] > 0, minlength=len(nodes)) - regions.distinct[nodes]
+        return seen
+
+
+def _classes(reach: Reach, rng: np.random.Generator) -> Beliefs:
+    """Return what the roots tell of each row's class, shape (n_classes, n_rows), group by group.
+
+    Without bagging, how many rows are of each class, and rows are exchangeable. With it, each tree's draws and distinct
+    rows of a class are the sum over its rows, weighted as the tree saw them: linear equations, solved within 0 and 1.
+    """
+    regions, groups = reach.regions, reach.groups
+    of_row, roots = np.sort(groups.of_row), regions.start[:-1]
+    n_rows, draws = len(of_row), regions.counts[roots].sum(axis=0)
+    share = draws / max(int(draws.sum()), 1)
+    if groups.n_groups == 1:
+        number = np.floor(share * n_rows + 1e-9).astype(np.int64)
+        number[np.argsort(number - share * n_rows, kind="stable")[: n_rows - number.sum()]] += 1
+        by_class: Beliefs = np.eye(regions.n_classes)[np.repeat(np.arange(regions.n_classes), number)].T
+        return by_class
+    chance = np.empty((regions.n_classes, n_rows))
+    weight = groups.weight[:, of_row]
+    if weight.size > _MOST_SOLVED or groups.noise == "multinomial":
+        chance[:] = share[:, None] * np.exp(0.1 * rng.normal(size=chance.shape))
+    else:
+        leaf = regions.leaf_node
+        pure = (regions.counts[leaf] > 0).sum(axis=1) <= 1
+        told = np.logical_and.reduceat(pure, regions.leaf_start[:-1]) & (regions.distinct[roots] >= 0)
+        matrix = np.concatenate([weight, weight[told] > 0]).astype(np.float64)
+        totals = []
+        for c in range(regions.n_classes):
+            own = np.where(regions.counts[leaf, c] > 0, regions.distinct[leaf], 0)
+            once = np.add.reduceat(own, regions.leaf_start[:-1])[told]
+            total = np.concatenate([regions.counts[roots, c], once]).astype(np.float64)
+            chance[c] = lsq_linear(matrix, total, bounds=(0.0, 1.0)).x
+            totals.append(total)
+        likeliest: Beliefs = np.eye(regions.n_classes)[np.argmax(chance, axis=0)].T
+        if np.array_equal(likeliest @ matrix.T, totals):
+            return likeliest
+    chance = np.clip(chance, _SURE, 1.0) * reach.alive[of_row].T
+    shares: Beliefs = chance / chance.sum(axis=0)
+    return shares
+
+
+def _softmax(values: Beliefs, bounds: IntArray) -> Beliefs:
+    """Return distributions over each attribute's bins, column by column."""
+    first = bounds[:-1]
+    width = np.diff(bounds)
+    largest = np.maximum.reduceat(values, first, axis=0)
+    raised = np.exp(values - np.repeat(largest, width, axis=0))
+    shares: Beliefs = raised / np.repeat(np.add.reduceat(raised, first, axis=0), width, axis=0)
+    return shares
+
+
+def _through_softmax(shares: Beliefs, slope: Beliefs, bounds: IntArray) -> Beliefs:
+    """Return the gradient by what the distributions are made of."""
+    weighted = shares * slope
+    total = np.add.reduceat(weighted, bounds[:-1], axis=0)
+    result: Beliefs = weighted - shares * np.repeat(total, np.diff(bounds), axis=0)
+    return result
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _add_slopes(  # noqa: PLR0912, PLR0915 - compiled as one
+    belief: NDArray[np.float32],
+    chance: NDArray[np.float32],
+    times: NDArray[np.float32],
+    first_tree: int,
+    last_tree: int,
+    left: IntArray,
+    right: IntArray,
+    attribute: IntArray,
+    low: IntArray,
+    high: IntArray,
+    inverted: BoolArray,
+    start: IntArray,
+    first_bin: IntArray,
+    counts: IntArray,
+    distinct: IntArray,
+    known: IntArray,
+    drawn: bool,
+    slope: NDArray[np.float32],
+    class_slope: NDArray[np.float32],
+) -> None:
+    """Add to `slope` and `class_slope` how the distance to some trees' counts changes with `belief` and `chance`.
+
+    The distance is, for known occurrences, ``(expected - observed)^2 / (observed + 1)`` over nodes and classes, and
+    over nodes for distinct rows; for unknown ones, the Poisson log-likelihood of draws and distinct rows.
+    """
+    n_classes, n_rows = chance.shape
+    expected = np.empty(n_classes, dtype=np.float32)
+    error = np.empty(n_classes, dtype=np.float32)
+    for t in range(first_tree, last_tree):
+        root, n_nodes = start[t], start[t + 1] - start[t]
+        reach = np.zeros((n_nodes, n_rows), dtype=np.float32)
+        inside = np.zeros((n_nodes, n_rows), dtype=np.float32)  # the chance to go on to the left child
+        pull = np.zeros((n_nodes, n_rows), dtype=np.float32)
+        for r in range(n_rows):
+            reach[0, r] = np.float32(times[t, r] > 0)
+        for v in range(n_nodes):
+            node = root + v
+            if left[node] < 0:
+                continue
+            base = first_bin[attribute[node]]
+            for b in range(base + low[node], base + high[node]):
+                for r in range(n_rows):
+                    inside[v, r] += belief[b, r]
+            if inverted[node]:
+                for r in range(n_rows):
+                    inside[v, r] = np.float32(1) - inside[v, r]
+            child, other = left[node] - root, right[node] - root
+            for r in range(n_rows):
+                part = reach[v, r] * inside[v, r]
+                reach[child, r] = part
+                reach[other, r] = reach[v, r] - part
+        for v in range(n_nodes - 1, -1, -1):
+            node = root + v
+            there = np.float32(0)
+            for r in range(n_rows):
+                there += reach[v, r]
+            draws = 0
+            everyone = np.float32(0)
+            for c in range(n_classes):
+                total = np.float32(0)
+                for r in range(n_rows):
+                    total += times[t, r] * chance[c, r] * reach[v, r]
+                expected[c] = total + known[node, c]
+                draws += counts[node, c]
+                everyone += expected[c]
+            both = np.float32(0)
+            if drawn:
+                everyone = max(everyone, np.float32(0.05))
+                spare = max(everyone - distinct[node] + np.float32(0.5), np.float32(0.05))
+                # d/ds of log s! / (s - d)! - s, and of how the draws are shared among the classes
+                steep = np.log((everyone + np.float32(0.5)) / spare) - np.float32(1)
+                for c in range(n_classes):
+                    share = counts[node, c] / max(expected[c], np.float32(0.05)) - draws / everyone
+                    error[c] = -steep - share
+            else:
+                for c in range(n_classes):
+                    error[c] = (expected[c] - counts[node, c]) / (counts[node, c] + np.float32(1))
+                if distinct[node] >= 0:
+                    both = (there - distinct[node]) / (distinct[node] + np.float32(1))
+            for c in range(n_classes):
+                for r in range(n_rows):
+                    change = error[c] * times[t, r]
+                    pull[v, r] += change * chance[c, r]
+                    class_slope[c, r] += change * reach[v, r]
+            for r in range(n_rows):
+                pull[v, r] += both
+            if left[node] < 0:
+                continue
+            child, other = left[node] - root, right[node] - root
+            base = first_bin[attribute[node]]
+            sign = np.float32(-1) if inverted[node] else np.float32(1)
+            for r in range(n_rows):
+                gap = pull[child, r] - pull[other, r]
+                pull[v, r] += pull[other, r] + gap * inside[v, r]
+                inside[v, r] = sign * reach[v, r] * gap
+            for b in range(base + low[node], base + high[node]):
+                for r in range(n_rows):
+                    slope[b, r] += inside[v, r]

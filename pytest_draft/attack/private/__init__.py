@@ -1,0 +1,1 @@
+"""Forests that a mechanism of differential privacy has released: noisy counts, or labels alone."""

@@ -1,0 +1,501 @@
+"""Noisy counts: in goes what was released and what the adversary knows, out come datasets that explain it well.
+
+With noise many datasets are about as likely as the right one, and the likeliest of them is a poor guess: it explains
+the noise too. So whole datasets are drawn from the posterior, by heat-bath sweeps that are cooled from several starts
+(`noisy_sweep`), and the guess is their consensus, which has the least expected error. Against DRAFT-DP (SaTML 2026),
+which takes one optimum of the likelihood, the error is lower most where the noise is strong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.compiled_trees import Int32, Walks, leaves_of, tested_anywhere, tests_of
+from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
+from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.filling import INDICATOR_ODDS
+from pytest_draft.attack.private.noise import CountNoise
+from pytest_draft.attack.private.sweeps import Counts, Evidence, Mixture, Rows, all_gains, sweep
+from pytest_draft.attack.problem import BoolArray, InfeasibleError, IntArray, OutOfTimeError
+from pytest_draft.domain import Domain
+from pytest_draft.errors import NotCoveredError
+from pytest_draft.matching import row_identities
+
+MOST_SLOTS = 400
+"""Most rows that are looked for where their number is unknown, as in the paper's experiments."""
+
+MOST_APART = 10_000_000
+"""Most that released counts may lie apart: a table holds the probability of each difference to a true count."""
+
+CONFIDENCE = 0.95
+"""Of the interval that an unknown number of rows is looked for in (DRAFT-DP, appendix A)."""
+
+_COMPONENTS = 5
+_CONCENTRATION = 1.0
+_WEIGHT_OF_A_VALUE = 1.0
+_CHAINS = 4
+_FIRST_SWEEPS = 200
+_MOST_ROUNDS = 6
+_HOT, _COLD = 8.0, 1.0
+_SAMPLES = 10
+_SAMPLE_EVERY = 5
+_ENOUGH = 1.0
+_SLICES = 8
+_SECONDS_PER_STEP = 1.2e-8  # measured: one value of one row in one tree
+_SECONDS_PER_CUBE = 2e-10  # of a matching, as where they are made
+_CONSENSUS_ROUNDS = 4
+_MOST_RIVALS = 4
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NoisyProblem:
+    """Released counts, and what the adversary knows of the rows behind them. Its repr shows no row.
+
+    Attributes
+    ----------
+    domain : Domain
+    walks : Walks
+    noise : CountNoise
+    released : ndarray of int64, shape (n_leaves, n_classes)
+        All trees' leaves, tree by tree.
+    value : ndarray of int32, shape (n_slots, n_attributes)
+        Index of each value that the adversary knows; -1 where it doesn't.
+    label : ndarray of int64, shape (n_slots,)
+        Index of each label that it knows; -1 where it doesn't.
+    n_rows : tuple of int
+        The fewest and the most rows: equal where the adversary knows how many there are, and then as many slots.
+    """
+
+    domain: Domain
+    walks: Walks
+    noise: CountNoise
+    released: IntArray
+    value: Int32
+    label: IntArray
+    n_rows: tuple[int, int]
+
+    def __repr__(self) -> str:
+        least, most = self.n_rows
+        return f"<NoisyProblem: {len(self.released)} leaves, {least} to {most} rows, values not shown>"
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.released.shape[1])
+
+    @property
+    def known(self) -> BoolArray:
+        """Which slots hold a row that the adversary knows whole, shape (n_slots,)."""
+        whole: BoolArray = (self.value >= 0).all(axis=1) & (self.label >= 0)
+        return whole
+
+    def log_likelihood(self, value: Int32, label: IntArray) -> float:
+        """Return the log-probability of all released counts, given a whole dataset.
+
+        Parameters
+        ----------
+        value : ndarray of int32, shape (n_rows, n_attributes)
+        label : ndarray of int64, shape (n_rows,)
+        """
+        return float(self.noise.log_probability(self.released.ravel(), self.counts(value, label)).sum())
+
+    def counts(self, value: Int32, label: IntArray) -> IntArray:
+        """Return how many rows of a dataset lie at each leaf by class, shape (n_leaves * n_classes,)."""
+        entry = leaves_of(self.walks, value).astype(np.int64) * self.n_classes + label[:, None]
+        return np.bincount(entry.ravel(), minlength=self.released.size)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior:
+    """What the sampler makes of a problem. Its repr shows no row.
+
+    Attributes
+    ----------
+    guess : ndarray of float32, shape (n_rows, n_columns)
+        The consensus of the samples: encoded rows, those included that the adversary knows.
+    value : ndarray of int32, shape (n_rows, n_attributes)
+    label : ndarray of int64, shape (n_rows,)
+        The likeliest dataset that was met.
+    log_likelihood : float
+        Of that dataset.
+    level, spread : float
+        Mean and standard deviation of the log-likelihood among the samples.
+    free : ndarray of bool, shape (n_rows, n_attributes)
+        Attributes that no tree tests on the way of a row of the guess.
+    settled : bool
+        Whether longer cooling no longer led to likelier datasets, and the time box was enough for all that follows it.
+    figures : dict of str to float
+    """
+
+    guess: NDArray[np.float32]
+    value: Int32
+    label: IntArray
+    log_likelihood: float
+    level: float
+    spread: float
+    free: BoolArray
+    settled: bool
+    figures: dict[str, float]
+
+    def __repr__(self) -> str:
+        return f"<Posterior: {len(self.guess)} rows, log-likelihood {self.log_likelihood:.1f}>"
+
+
+def values_of(domain: Domain, rows: NDArray[np.float32], attributes: Sequence[int] | None = None) -> Int32:
+    """Return the index of each value of encoded rows; -1 for attributes that are not asked for.
+
+    Parameters
+    ----------
+    domain : Domain
+        Holds the rows.
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    attributes : sequence of int or None
+        Positions; None for all.
+    """
+    value = np.full((len(rows), len(domain.attributes)), -1, dtype=np.int32)
+    for a in range(len(domain.attributes)) if attributes is None else attributes:
+        attribute = domain.attributes[a]
+        value[:, a] = attribute.index(rows[:, list(attribute.columns)])
+    return value
+
+
+def build_noisy(
+    forest: Forest,
+    domain: Domain,
+    value: Int32,
+    label: IntArray,
+    *,
+    size_known: bool = True,
+) -> NoisyProblem:
+    """Return the problem of a forest that released noisy counts.
+
+    Parameters
+    ----------
+    forest : Forest
+    domain : Domain
+        Without numeric attributes.
+    value, label : ndarray
+        What is known of each row, as in `NoisyProblem`; a slot for each row.
+    size_known : bool
+        Whether there are as many rows as slots. Else the slots are those rows that are known, and the number of the
+        others is looked for in its confidence interval.
+
+    Raises
+    ------
+    NotCoveredError
+        Where an attribute is numeric, or released counts lie too far apart.
+    """
+    if forest.privacy is None:
+        raise ValueError("this forest releases exact counts")
+    noise = CountNoise.of(forest.privacy)
+    walks = Walks.of(forest, domain)
+    released = np.concatenate([forest.released(t) for t in range(forest.n_trees)])
+    if int(released.max()) - int(released.min()) > MOST_APART:
+        raise NotCoveredError(
+            f"its released counts lie up to {int(released.max()) - int(released.min()):,} apart, more than the "
+            f"{MOST_APART:,} that are covered"
+        )
+    n_rows = (len(value), len(value))
+    if not size_known:
+        least, most = size_interval(forest, noise)
+        least, most = max(least, len(value), 1), max(most, len(value) + 1)
+        n_rows = (min(least, MOST_SLOTS), min(most, max(MOST_SLOTS, len(value) + 1)))
+        room = n_rows[1] - len(value)
+        value = np.concatenate([value, np.full((room, len(domain.attributes)), -1, dtype=np.int32)])
+        label = np.concatenate([label, np.full(room, -1, dtype=np.int64)])
+    return NoisyProblem(domain, walks, noise, released, value, label, n_rows)
+
+
+def size_interval(forest: Forest, noise: CountNoise) -> tuple[int, int]:
+    """Return the confidence interval of the number of rows (DRAFT-DP, SaTML 2026, appendix A-A).
+
+    Each tree's released counts add up to the number of rows and the noise of its entries, whose deviation is known: so
+    the mean over trees is nearly normal. (The paper takes Student's coefficient, as if the deviation were estimated.)
+    Cutting the sum takes up to half a row off each entry, on average, so the interval reaches as much higher.
+    """
+    totals = np.array([forest.released(t).sum() for t in range(forest.n_trees)], dtype=np.float64)
+    entries = sum(forest.released(t).size for t in range(forest.n_trees))
+    deviation = noise.deviation * np.sqrt(entries) / forest.n_trees
+    half = float(stats.norm.ppf(0.5 + CONFIDENCE / 2)) * deviation
+    cut = 0.5 * entries / forest.n_trees if noise.rounding == "sum" else 0.0
+    return int(np.floor(totals.mean() - half)), int(np.ceil(totals.mean() + half + cut))
+
+
+def sample_posterior(problem: NoisyProblem, search: Search, start: tuple[Int32, IntArray] | None = None) -> Posterior:
+    """Draw datasets from the posterior and return their consensus, anytime.
+
+    Cooling is repeated from new starts, twice as slowly each time, until the datasets that it ends in explain the
+    counts no better than the last ones. From a given dataset there is nothing to cool.
+
+    Parameters
+    ----------
+    problem : NoisyProblem
+    search : Search
+    start : tuple of ndarray, or None
+        Values and labels of the unknown rows of a dataset to start from.
+
+    Returns
+    -------
+    Posterior
+
+    Raises
+    ------
+    OutOfTimeError
+        Before there was any dataset.
+    InfeasibleError
+        Where the adversary knows more rows than there can be.
+    """
+    if problem.known.sum() > problem.n_rows[1]:
+        raise InfeasibleError
+    best, settled, n_sweeps = _cooled(problem, search) if start is None else _warmed(problem, start, search)
+    with search.clock("sample"), ThreadPoolExecutor(search.workers) as pool:
+        size = int(np.median([chain.n_rows for chain in best]))
+        list(pool.map(lambda chain: chain.sample(size, search), best))
+        search.timebox.spend(_CHAINS * _SAMPLES * _SAMPLE_EVERY * _sweep_seconds(problem))
+    with search.clock("agree"):
+        guess = _agreed(problem, best, search)
+        # A time box that allows one more matching at the end allowed each one before.
+        settled &= search.timebox.allows(_SECONDS_PER_CUBE * min(len(guess), MOST_ROWS) ** 3)
+    top = max(best, key=lambda chain: chain.highest)
+    figures = {"chains": float(len(best)), "sweeps": float(n_sweeps), "samples": float(sum(len(c.kept) for c in best))}
+    value, label = top.top
+    reached = np.concatenate([chain.reached for chain in best])
+    free = open_attributes(problem.walks, values_of(problem.domain, guess))
+    if len(problem.value) == len(guess):
+        free &= problem.value < 0
+    return Posterior(
+        guess, value, label, top.highest, float(reached.mean()), float(reached.std()), free, settled, figures
+    )
+
+
+def _cooled(problem: NoisyProblem, search: Search) -> tuple[list[_Chain], bool, int]:
+    """Return chains that were cooled, whether more of it changes anything, and the sweeps of each."""
+    evidence = _evidence(problem)
+    best: list[_Chain] = []
+    level, settled, n_sweeps = -np.inf, False, _FIRST_SWEEPS
+    with search.clock("anneal"), ThreadPoolExecutor(search.workers) as pool:
+        for turn in range(_MOST_ROUNDS):
+            cost = _CHAINS * n_sweeps * _sweep_seconds(problem)
+            lasts = cost / min(search.workers, _CHAINS)
+            if best and (cost > search.timebox.effort_left or lasts > search.timebox.remaining):
+                break
+            chains = [_Chain(problem, evidence, [search.seed, 8, turn, c]) for c in range(_CHAINS)]
+            steps = _steps(n_sweeps)
+            done = _run(chains, steps, pool, search)
+            search.timebox.spend(cost)
+            ended = done == len(steps)
+            if not done or (best and not ended):
+                break  # the last ones were cooled as slowly as time allows
+            best = chains
+            reached = np.array([chain.log_likelihood for chain in chains])
+            search.clock.note("log-likelihood", float(reached.mean()))
+            if not ended:
+                break
+            chance = float(reached.std()) / np.sqrt(_CHAINS)
+            settled = float(reached.mean()) <= level + max(_ENOUGH, chance)
+            if settled:
+                break
+            level, n_sweeps = max(level, float(reached.mean())), 2 * n_sweeps
+    if not best:
+        raise OutOfTimeError
+    return best, settled, n_sweeps
+
+
+def _warmed(problem: NoisyProblem, start: tuple[Int32, IntArray], search: Search) -> tuple[list[_Chain], bool, int]:
+    """Return chains that have left a given dataset for others that are about as likely."""
+    evidence = _evidence(problem)
+    with search.clock("warm"), ThreadPoolExecutor(search.workers) as pool:
+        chains = [_Chain(problem, evidence, [search.seed, 9, c], start) for c in range(_CHAINS)]
+        steps = [(_FIRST_SWEEPS // _SLICES, _COLD, _COLD)] * _SLICES
+        done = _run(chains, steps, pool, search)
+        search.timebox.spend(_CHAINS * _FIRST_SWEEPS * _sweep_seconds(problem))
+    return chains, done == len(steps), _FIRST_SWEEPS
+
+
+def _run(
+    chains: Sequence[_Chain], steps: Sequence[tuple[int, float, float]], pool: ThreadPoolExecutor, search: Search
+) -> int:
+    """Sweep all chains step by step; return how many steps the time was enough for."""
+    for done, step in enumerate(steps):
+        if search.timebox.remaining <= 0.0:
+            return done
+        list(pool.map(lambda chain, step=step: chain.sweep(*step), chains))
+    return len(steps)
+
+
+def _steps(n_sweeps: int) -> list[tuple[int, float, float]]:
+    """Return numbers of sweeps, with first and last temperatures, that cool evenly."""
+    return [(n_sweeps // _SLICES, *pair) for pair in pairwise(np.geomspace(_HOT, _COLD, _SLICES + 1).tolist())]
+
+
+def _evidence(problem: NoisyProblem) -> Evidence:
+    released = problem.released.ravel().astype(np.int64)
+    least = int(released.min()) - problem.n_rows[1] - 2
+    table = problem.noise.table(least, int(released.max()) + 2)
+    return Evidence(released, (np.sign(released) + 1).astype(np.int64), table, least)
+
+
+def _sweep_seconds(problem: NoisyProblem) -> float:
+    """About how long one sweep of one chain takes."""
+    n_values = sum(attribute.n_values for attribute in problem.domain.attributes)
+    return _SECONDS_PER_STEP * problem.n_rows[1] * n_values * len(problem.walks.root)
+
+
+class _Chain:
+    """One dataset that sweeps change, and what was met on the way."""
+
+    def __init__(
+        self,
+        problem: NoisyProblem,
+        evidence: Evidence,
+        seed: list[int],
+        start: tuple[Int32, IntArray] | None = None,
+    ) -> None:
+        self._problem, self._evidence = problem, evidence
+        self._rng = np.random.default_rng(seed)
+        self._rows = self._started(start)
+        self._counts = self._counted()
+        self._mixture = self._mixed()
+        self.kept: list[tuple[Int32, IntArray]] = []
+        self.reached: list[float] = []
+        self.highest = -np.inf
+        self.top = self._dataset()
+
+    def sample(self, size: int, search: Search) -> None:
+        """Keep datasets of one size, one every few sweeps."""
+        self._resize(size)
+        for _ in range(_SAMPLES):
+            self.sweep(_SAMPLE_EVERY, _COLD, _COLD, fixed=True)
+            self.kept.append(self._dataset())
+            self.reached.append(self.log_likelihood)
+            if self.log_likelihood > self.highest:
+                self.highest, self.top = self.log_likelihood, self.kept[-1]
+            if search.timebox.remaining <= 0.0:
+                break
+
+    @property
+    def log_likelihood(self) -> float:
+        """Of the dataset as it is."""
+        evidence = self._evidence
+        return float(evidence.table[evidence.sign, evidence.released - self._counts.true - evidence.least].sum())
+
+    @property
+    def n_rows(self) -> int:
+        """Number of its rows."""
+        return int(self._rows.present.sum())
+
+    def sweep(self, n_sweeps: int, hot: float, cold: float, *, fixed: bool = False) -> None:
+        """Sweep several times, cooling; the number of rows can be held fixed."""
+        n_known = int((~self._rows.removable).sum())
+        least, most = (size - n_known for size in self._problem.n_rows)
+        if fixed:
+            least = most = self.n_rows - n_known
+        sweep(
+            self._problem.walks, self._evidence, self._counts, self._rows, self._mixture, least, most, n_sweeps, hot,
+            cold, self._rng,
+        )  # fmt: skip
+
+    def _dataset(self) -> tuple[Int32, IntArray]:
+        present = self._rows.present
+        return self._rows.value[present].copy(), self._rows.label[present].copy()
+
+    def _started(self, start: tuple[Int32, IntArray] | None) -> Rows:
+        """Return a dataset whose unknown rows are given, or its unknown values drawn evenly."""
+        problem, rng = self._problem, self._rng
+        n_slots = len(problem.value)
+        sizes = np.array([attribute.n_values for attribute in problem.domain.attributes])
+        open_value, open_label = problem.value < 0, problem.label < 0
+        value = np.where(open_value, rng.integers(0, sizes, size=problem.value.shape), problem.value).astype(np.int32)
+        label = np.where(open_label, rng.integers(0, problem.n_classes, n_slots), problem.label)
+        least, most = problem.n_rows
+        removable = (open_value.any(axis=1) | open_label) & (least < most)
+        present = np.arange(n_slots) < max((least + most) // 2, int((~removable).sum()))
+        if start is not None:
+            slots = np.flatnonzero(~problem.known)[: len(start[1])]
+            value[slots], label[slots] = start
+            present = problem.known.copy()
+            present[slots] = True
+        return Rows(
+            value,
+            label,
+            rng.integers(0, _COMPONENTS, n_slots),
+            present,
+            open_value,
+            open_label,
+            removable,
+            leaves_of(problem.walks, value),
+            tests_of(problem.walks, value),
+        )
+
+    def _counted(self) -> Counts:
+        true = self._problem.counts(*self._dataset())
+        counts = Counts(true, np.empty(len(true)), np.empty(len(true)))
+        all_gains(self._evidence, counts)
+        return counts
+
+    def _mixed(self) -> Mixture:
+        problem, rows = self._problem, self._rows
+        weight = [
+            _WEIGHT_OF_A_VALUE
+            * (
+                np.array([1.0, INDICATOR_ODDS]) * 2 / (1 + INDICATOR_ODDS)
+                if attribute.kind == "binary"
+                else np.ones(attribute.n_values)
+            )
+            for attribute in problem.domain.attributes
+        ]
+        offset = np.cumsum([0, *(len(part) for part in weight)])
+        k, value, label = rows.component[rows.present], rows.value[rows.present], rows.label[rows.present]
+        labels = np.zeros((_COMPONENTS, problem.n_classes), dtype=np.int64)
+        np.add.at(labels, (k, label), 1)
+        values = np.zeros((_COMPONENTS, int(offset[-1])), dtype=np.int64)
+        np.add.at(values, (k[:, None], value + offset[:-1]), 1)
+        total = np.array([part.sum() for part in weight])
+        return Mixture(labels.sum(axis=1), labels, values, offset, np.concatenate(weight), total, _CONCENTRATION)
+
+    def _resize(self, size: int) -> None:
+        """Empty or fill slots, by chance, until there are so many rows."""
+        rows, missing = self._rows, size - self.n_rows
+        if not missing:
+            return
+        slots = np.flatnonzero(rows.removable & (rows.present == (missing < 0)))
+        rows.present[self._rng.permutation(slots)[: abs(missing)]] = missing > 0
+        self._counts, self._mixture = self._counted(), self._mixed()
+        self.sweep(_FIRST_SWEEPS // 4, 2 * _COLD, _COLD, fixed=True)
+
+
+def _agreed(problem: NoisyProblem, chains: Sequence[_Chain], search: Search) -> NDArray[np.float32]:
+    """Return the consensus of all samples, or a sample that is closer to all on average."""
+    samples = [problem.domain.encoded(value) for chain in chains for value, _ in chain.kept]
+    if len(samples[-1]) > MOST_ROWS:
+        return samples[-1]
+    together = _together(problem, len(samples[-1]))
+    guess = samples[-1]
+    for _ in range(_CONSENSUS_ROUNDS):
+        agreed = consensus(guess, samples, together, problem.domain, search.timebox)
+        if search.timebox.over or (agreed == guess).all():
+            break
+        guess = agreed
+    rivals = samples[:: max(1, len(samples) // _MOST_RIVALS)]
+    return closest_to_all([guess, *rivals], samples[1 :: max(1, len(samples) // 8)], problem.domain, search.timebox)
+
+
+def _together(problem: NoisyProblem, n_rows: int) -> IntArray:
+    """Return the rows' groups: of one group are those of which the adversary knows the same."""
+    if len(problem.value) != n_rows:
+        return np.zeros(n_rows, dtype=np.int64)
+    (identity,) = row_identities(np.column_stack([problem.value, problem.label]).astype(np.float32))
+    return identity
+
+
+def open_attributes(walks: Walks, value: Int32) -> BoolArray:
+    """Return which attributes no tree tests on the way of each row, shape (n_rows, n_attributes)."""
+    return ~tested_anywhere(walks, value)

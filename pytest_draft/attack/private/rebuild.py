@@ -1,0 +1,79 @@
+"""The attack on a forest that released noisy counts: in goes a `NoisyProblem`, out comes a `Reconstruction`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.private.datasets import NoisyProblem, sample_posterior
+from pytest_draft.attack.private.optimum import find_optimum
+from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError
+from pytest_draft.attack.reconstruct import Reconstruction, Status
+
+SAMPLING_SHARE = 0.7
+"""Share of the attack's time that drawing datasets may take; the rest is for the likeliest one and its proof."""
+
+
+def rebuild_from_noise(problem: NoisyProblem, search: Search, *, prove: bool = True) -> Reconstruction:
+    """Rebuild the rows that the adversary does not know.
+
+    Parameters
+    ----------
+    problem : NoisyProblem
+    search : Search
+    prove : bool
+        Whether to look for the likeliest dataset and its bound.
+
+    Returns
+    -------
+    Reconstruction
+        Its rows are the consensus of the posterior; `consistent` is the likeliest dataset that was found, with its
+        log-likelihood and a bound. ``optimal``: proved that no dataset of the domain is likelier. ``not converged``:
+        cooling more slowly still led to likelier datasets, or the time box cut a step short.
+    """
+    figures = search.clock.figures
+    box = search.timebox.first(SAMPLING_SHARE)
+    try:
+        drawn = sample_posterior(problem, Search(box, search.seed, search.workers, search.clock))
+    except OutOfTimeError:
+        return Reconstruction("no solution", None, None, None, None, False, None, statistics=figures)
+    except InfeasibleError:
+        return Reconstruction("infeasible", None, None, None, None, False, None, statistics=figures)
+    known = problem.known
+    unknown = ~known[: len(drawn.guess)]
+    optimum = None
+    if prove and not search.timebox.over:
+        optimum = find_optimum(problem, drawn.value[unknown], drawn.label[unknown], search)
+    if optimum is not None and optimum.log_likelihood > drawn.log_likelihood + drawn.spread:
+        # What was drawn may be stuck below. Where it is not, these datasets come down to it.
+        again = sample_posterior(problem, search, (optimum.value, optimum.label))
+        if not again.settled:
+            drawn = replace(drawn, settled=False)
+        elif again.level > drawn.level:
+            drawn = replace(again, settled=drawn.settled or optimum.proved)
+    unknown = ~known[: len(drawn.guess)]
+    likeliest, value, label = drawn.log_likelihood, drawn.value[unknown], drawn.label[unknown]
+    if optimum is not None:
+        likeliest, value, label = optimum.log_likelihood, optimum.value, optimum.label
+    figures.update(drawn.figures)
+    figures["log-likelihood"] = likeliest
+    if optimum is not None:
+        figures["bound of the log-likelihood"] = optimum.bound
+    status: Status = "likeliest" if drawn.settled else "not converged"
+    if drawn.settled and optimum is not None and optimum.proved:
+        status = "optimal"
+    return Reconstruction(
+        status=status,
+        rows=drawn.guess[unknown],
+        consistent=problem.domain.encoded(value),
+        labels=label,
+        cells=None,
+        free=drawn.free[unknown],
+        ordered=False,
+        residual=None,
+        cut_short=not drawn.settled,
+        log_posterior=drawn.log_likelihood + drawn.spread,
+        log_likelihood=likeliest,
+        bound=None if optimum is None else optimum.bound,
+        statistics=figures,
+    )

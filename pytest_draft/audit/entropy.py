@@ -1,0 +1,559 @@
+"""How much of the uncertainty about its training rows a model takes away: in go model and domain, out comes `Entropy`.
+
+Nothing is searched (Ferry et al., Probabilistic Dataset Reconstruction from Interpretable Models, SaTML 2024). Of each
+row the file tells in which leaf of a tree it is, or by which rule it was captured; the *entropy ratio* is what is left
+of the uncertainty about it, and one minus that is the *entropy reduction*:
+
+- ``Dist`` (definition 2): the mean, over rows and attributes, of an attribute's entropy over that of its domain.
+- ``Dist_G`` (definition 4, equations 11 and 16): the joint entropy of all values over that of the domain.
+
+All values that the domain allows are taken for equally likely, as in the paper. Attributes with one value have no
+entropy to take away, and are left out of ``Dist``.
+
+Several trees tell more together than each by itself. A world is then a consistent dataset: how many rows each cell
+holds, and a vector of the cell for each of them. What is left of its entropy lies between two bounds:
+
+- No more than under what any single tree tells, nor than under what each row can be by itself (`most_left`).
+- No less than what the true rows' own cells leave open: somebody who knows each row's cell knows no less (`_left`).
+
+Where it is proved how many rows each cell holds (`Reconstruction.status` ``unique``), no more is left than the vectors
+of these cells; without bagging the worlds are just these, and their entropy is known exactly. Rows come in no order in
+all of this, as in the paper, where a row stands for whoever is in its leaf.
+
+Of an attribute with more than two values, a threshold can tell more than its sides. The paper leaves that out; here it
+widens the bounds (`pytest_draft.audit.model_counting.Left`), so ``Dist_G`` is only the most that can be left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.artifact import occurrences
+from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.attack.problem import KnownRows, OutOfTimeError, Problem, leaf_positions
+from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.audit.model_counting import (
+    FloatArray,
+    Left,
+    attribute_sizes,
+    captures,
+    leaf_sizes,
+    left_under_rules,
+    left_under_trees,
+    telling_tests,
+)
+from pytest_draft.data import TrainingData
+from pytest_draft.data.individuals import hundredths
+from pytest_draft.domain import Domain
+from pytest_draft.errors import DataError, NotCoveredError, one_line
+from pytest_draft.facts.entropy import MOST_EXPOSED, Between, Entropy, RowGroup
+from pytest_draft.matching import row_identities
+from pytest_draft.timebox import TimeBox
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What a model tells of a row, by the part that it is in: a leaf of a tree, or a rule of a list.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (n_parts,)
+        Training rows in each part.
+    bits : ndarray of float64, shape (n_parts,)
+        log2 of the number of vectors that a row there can be; minus infinity for none.
+    shares : ndarray of float64, shape (n_parts,)
+        Mean of its attributes' entropies, each over that of the attribute's domain; NaN where not known.
+    domain_bits : float
+        log2 of the number of vectors of the domain, more than 0.
+    told_bits : ndarray of float64, shape (n_parts,)
+        What of `bits` thresholds may tell besides their sides.
+    unseen : int
+        Training rows of which the model tells nothing.
+    exact : bool
+        Whether all bits are exact; else some are upper bounds.
+
+    Raises
+    ------
+    DataError
+        Where there is no row, or the domain allows none in a part that holds one.
+    """
+
+    rows: IntArray
+    bits: FloatArray
+    shares: FloatArray
+    domain_bits: float
+    told_bits: FloatArray
+    unseen: int = 0
+    exact: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.domain_bits > 0:
+            raise ValueError("a domain of one vector holds no uncertainty that could be taken away")
+        if not self.n_rows:
+            raise DataError("the file counts no training row, so there is nothing to be uncertain of")
+        if (self.bits[self.rows > 0] < 0).any():
+            raise DataError("the domain allows no row in some place where the file counts one: correct the domain")
+
+    @property
+    def n_rows(self) -> int:
+        """Training rows in all."""
+        return int(self.rows.sum()) + self.unseen
+
+    @cached_property
+    def ratios(self) -> FloatArray:
+        """``Dist_G`` of a row in each part that holds one, 0 in others, shape (n_parts,)."""
+        ratios: FloatArray = np.minimum(1.0, np.where(self.rows > 0, self.bits, 0.0) / self.domain_bits)
+        return ratios
+
+    @property
+    def dist_g(self) -> float:
+        """``Dist_G`` of the whole training data (equations 11 and 16); an upper bound where not `exact`."""
+        return min(1.0, float((self.rows @ self.ratios + self.unseen) / self.n_rows))
+
+    @property
+    def dist(self) -> float | None:
+        """``Dist`` of the whole training data (definition 2); None where a part's is not known."""
+        held = self.rows > 0
+        if np.isnan(self.shares[held]).any():
+            return None
+        return float((self.rows[held] @ self.shares[held] + self.unseen) / self.n_rows)
+
+    @property
+    def least(self) -> float:
+        """A lower bound of ``Dist_G``, thresholds and all."""
+        held = self.rows > 0
+        told = float(self.rows[held] @ self.told_bits[held]) / (self.n_rows * self.domain_bits)
+        return max(0.0, self.dist_g - told) if self.exact else 0.0
+
+    @property
+    def lowest_row(self) -> Between:
+        """``Dist_G`` of the most exposed row: the same bounds."""
+        held = self.rows > 0
+        lower = (self.bits[held] - self.told_bits[held]).min() / self.domain_bits if self.exact else 0.0
+        upper = self.ratios[held].min()
+        return Between(max(0.0, min(float(lower), float(upper))), float(upper))
+
+    @property
+    def exact_beside_thresholds(self) -> bool:
+        """Whether all is exact, and no threshold tells more than its sides."""
+        return self.exact and not self.told_bits[self.rows > 0].any()
+
+    @property
+    def row_ratios(self) -> FloatArray:
+        """``Dist_G`` of each row by itself, ascending, shape (n_rows,)."""
+        return np.sort(np.concatenate([np.repeat(self.ratios, self.rows), np.ones(self.unseen)]))
+
+
+def parts_of_tree(tree: Tree, rows: IntArray, domain: Domain, unseen: int = 0) -> Parts:
+    """Return what one tree tells of its training rows.
+
+    Parameters
+    ----------
+    tree : Tree
+    rows : ndarray of int64, shape (n_leaves,)
+        Different training rows at each leaf.
+    domain : Domain
+    unseen : int
+        Training rows that the tree was not grown on.
+
+    Returns
+    -------
+    Parts
+    """
+    whole, told = attribute_sizes(domain), list(telling_tests([tree], domain))
+    bits, shares, told_bits = np.empty((3, len(rows)))
+    for leaves, left in leaf_sizes(tree, domain):
+        bits[leaves], shares[leaves] = _entropies(left, whole)
+        told_bits[leaves] = _entropies(left[:, told], whole[told])[0]
+    return Parts(rows, bits, shares, float(np.log2(whole).sum()), told_bits, unseen)
+
+
+def parts_of_rules(rules: RuleList, rows: IntArray, domain: Domain, timebox: TimeBox) -> Parts:
+    """Return what a rule list tells of its training rows.
+
+    Parameters
+    ----------
+    rules : RuleList
+        Of the domain's columns (`RuleList.resolved`).
+    rows : ndarray of int64, shape (n_rules,)
+        Training rows that each rule captured.
+    domain : Domain
+        Without missing values.
+    timebox : TimeBox
+        Of the counting: where it ends, bits are upper bounds.
+
+    Returns
+    -------
+    Parts
+    """
+    whole, found = attribute_sizes(domain), captures(rules, domain, timebox)
+    sizes = [np.full(len(whole), math.nan) if part.sizes is None else np.array(part.sizes) for part in found]
+    _, shares = _entropies(np.stack(sizes), whole)
+    bits = np.array([part.bits for part in found])
+    told_bits = bits if telling_tests(rules, domain) else np.zeros(len(bits))
+    exact = all(part.exact for part in found)
+    return Parts(rows, bits, shares, float(np.log2(whole).sum()), told_bits, exact=exact)
+
+
+def _entropies(left: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the joint entropy, and the mean share of the attributes' own, of independent attributes, part by part."""
+    with np.errstate(divide="ignore"):
+        bits = np.log2(left)
+    open_ = whole > 1
+    shares = np.mean(bits[:, open_] / np.log2(whole[open_]), axis=1) if open_.any() else np.full(len(left), math.nan)
+    return bits.sum(axis=1), shares
+
+
+_UNITS_PER_LEAF_VALUE = 2e-7  # measured: one leaf's bounds in one column
+_FAR_APART = 0.1  # of a range: a column whose values are all further apart is not one of any values
+
+
+def audit_rules(
+    rules: RuleList,
+    domain: Domain,
+    data: TrainingData | None,
+    timebox: TimeBox,
+    inside: NDArray[np.bool_] | None = None,
+) -> Entropy:
+    """Say how much a rule list tells of its training rows.
+
+    Parameters
+    ----------
+    rules : RuleList
+        Of the domain's columns.
+    domain : Domain
+        Without missing values.
+    data : TrainingData or None
+        Needed where the file does not tell how many rows each rule captured.
+    timebox : TimeBox
+    inside : ndarray of bool, shape (n_rows,), or None
+        Which rows are inliers.
+
+    Returns
+    -------
+    Entropy
+
+    Raises
+    ------
+    NotCoveredError
+        Where the domain has missing values, or one vector only.
+    DataError
+        Where the domain allows no row that a rule captured; or the numbers of rows are neither told nor given.
+    """
+    _require_uncertain(domain)
+    captured = counted = None
+    if data is not None:
+        captured = rules.captured(data.rows)
+        counted = np.zeros((rules.n_rules, len(rules.classes)), dtype=np.int64)
+        np.add.at(counted, (captured, data.labels), 1)
+    told = counted if rules.counts is None else rules.counts
+    if told is None:
+        raise DataError("the file does not tell how many rows each rule captured: add --draft-data")
+    reasons: tuple[str, ...] = ()
+    if counted is not None and (wrong := int((told != counted).any(axis=1).sum())):
+        reasons = (
+            f"this rule list was not trained on these rows: {wrong:,} of its {rules.n_rules:,} rules captured "
+            "other numbers of them",
+        )
+    parts = parts_of_rules(rules, told.sum(axis=1), domain, timebox)
+    if not parts.exact:
+        reasons += (
+            "the time was out before all vectors were counted that its rules capture, so its entropy reduction is only "
+            "a lower bound: give it more with --draft-budget",
+        )
+    row_ratios = None if captured is None or reasons else parts.ratios[captured]
+    reasons += () if data is None else _few_values(domain, data)
+    entropy = _entropy(parts, "the rule list", row_ratios, data, _names(rules.classes), inside, reasons)
+    telling = bool(telling_tests(rules, domain))
+    entropy = replace(entropy, telling=telling)
+    if row_ratios is None or captured is None or data is None or not telling or domain.outside(data.rows.astype(float)):
+        return entropy
+    first, _, times = _different(data.rows)
+    try:
+        left = left_under_rules(rules, domain, data.rows[first], captured[first], timebox)
+    except (OutOfTimeError, RecursionError):
+        return entropy
+    return _raised(entropy, left, times)
+
+
+def audit_forest(
+    forest: Forest, domain: Domain, data: TrainingData | None, timebox: TimeBox, inside: NDArray[np.bool_] | None = None
+) -> Entropy:
+    """Say how much the trees of a forest tell of its training rows, each by itself and at least together.
+
+    Parameters
+    ----------
+    forest : Forest
+        With the numbers of rows in its leaves.
+    domain : Domain
+    data : TrainingData or None
+    timebox : TimeBox
+        Where it ends, the trees that are left are not looked at.
+    inside : ndarray of bool, shape (n_rows,), or None
+        Which rows are inliers.
+
+    Returns
+    -------
+    Entropy
+
+    Raises
+    ------
+    NotCoveredError
+        Where the leaves hold noise, the file does not tell the number of rows, or the domain has one vector only.
+    DataError
+        Where the domain allows no row of some leaf.
+    """
+    if forest.is_private:
+        raise NotCoveredError("its leaves do not hold the numbers of rows, but what a mechanism released")
+    _require_uncertain(domain)
+    n_rows = forest.n_samples if forest.n_samples is not None else (None if data is None else data.n_rows)
+    if n_rows is None:
+        raise NotCoveredError("the file does not tell the number of training rows: add --draft-data")
+    found: list[Parts] = []
+    for tree in forest.trees:
+        rows = tree.n_distinct[tree.leaves]
+        cost = _UNITS_PER_LEAF_VALUE * len(rows) * domain.n_columns
+        if not timebox.allows(cost):
+            break
+        timebox.spend(cost)
+        found.append(parts_of_tree(tree, rows, domain, max(0, n_rows - int(rows.sum()))))
+    if not found:
+        raise NotCoveredError("the time was out before its first tree was looked at: give it more with --draft-budget")
+    ratios = [parts.dist_g for parts in found]
+    best = int(np.argmin(ratios))
+    one = forest.n_trees == 1
+    reasons: tuple[str, ...] = ()
+    left, row_ratios = None, None
+    if data is not None:
+        drawn = _drawn(forest, data.n_rows) if data.n_rows == n_rows else None
+        reasons = _doubts(forest, data, n_rows, drawn, timebox)
+        if not reasons and drawn is not None:
+            if not forest.bootstrap and forest.row_times is None:
+                row_ratios = found[best].ratios[leaf_positions(forest.trees[best], np.ascontiguousarray(data.rows.T))]
+            left = None if one and found[0].exact_beside_thresholds else _left(forest, domain, data, drawn, timebox)
+        reasons += _few_values(domain, data)
+    told_by = "the tree" if one else f"tree {best} of {forest.n_trees}, the most telling one"
+    entropy = _entropy(found[best], told_by, row_ratios, data, _names(forest.classes), inside, reasons)
+    entropy = replace(
+        entropy,
+        trees=(min(ratios), float(np.mean(ratios)), max(ratios)),
+        examined=len(found),
+        telling=bool(telling_tests(forest.trees, domain)),
+    )
+    if not one:
+        lowest = min(parts.lowest_row.upper for parts in found)
+        entropy = replace(entropy, ratio=Between(0.0, entropy.ratio.upper), lowest_row=Between(0.0, lowest))
+    return entropy if left is None else _raised(entropy, *left)
+
+
+def together(entropy: Entropy, problem: Problem, reconstruction: Reconstruction | None = None) -> Entropy:
+    """Narrow what is left under all trees together by what the attack knows.
+
+    Parameters
+    ----------
+    entropy : Entropy
+        Of a forest of several trees.
+    problem : Problem
+        With exact noise, and all rows unknown.
+    reconstruction : Reconstruction or None
+        Where it is ``unique`` and each tree saw all rows, the entropy is known exactly, but for what thresholds tell.
+
+    Returns
+    -------
+    Entropy
+    """
+    upper = min(entropy.ratio.upper, most_left(problem) / (problem.groups.n_rows * entropy.bits))
+    if reconstruction is not None and reconstruction.status == "unique" and reconstruction.cells is not None:
+        ratios = np.minimum(1.0, np.log2(problem.cells.n_vectors[reconstruction.cells]) / entropy.bits)
+        exact = float(ratios.mean())
+        if not _each_saw_all(problem):
+            upper = min(upper, exact)
+            return replace(entropy, ratio=Between(min(entropy.ratio.lower, upper), upper))
+        row = float(ratios.min())
+        return replace(
+            entropy,
+            ratio=Between(min(entropy.ratio.lower, exact) if entropy.telling else exact, exact),
+            lowest_row=Between(min(entropy.lowest_row.lower, row) if entropy.telling else row, row),
+            told_by="all trees together",
+            dist=None,
+            quantiles=hundredths(ratios),
+            groups=(),
+            most_exposed=(),
+        )
+    return replace(entropy, ratio=Between(min(entropy.ratio.lower, upper), upper))
+
+
+def most_left(problem: Problem) -> float:
+    """Return an upper bound of the joint entropy, in bits, by what each row can be after domain reduction.
+
+    Without bagging a row is of a known class, and in a known leaf of one tree: the tree that leaves least is taken.
+    With known occurrences, a row is known by the trees that have drawn it.
+
+    Parameters
+    ----------
+    problem : Problem
+        With exact noise and all candidates.
+    """
+    vectors = problem.cells.n_vectors[problem.cell].astype(np.float64)
+    groups = problem.groups
+    if _each_saw_all(problem):
+        bits = []
+        for t, counts in enumerate(problem.counts):
+            held = np.zeros(counts.shape)
+            np.add.at(held, (problem.cells.signature[t, problem.cell], problem.label), vectors)
+            some = counts > 0
+            bits.append(float(counts[some] @ np.log2(held[some])))
+        return min(bits)
+    pairs = np.unique(np.stack([problem.group, problem.cell]), axis=1)
+    of_group = np.bincount(pairs[0], problem.cells.n_vectors[pairs[1]].astype(np.float64), minlength=groups.n_groups)
+    return float(groups.size @ np.log2(of_group))
+
+
+def _each_saw_all(problem: Problem) -> bool:
+    """Return whether each tree saw each row once."""
+    return problem.groups.n_groups == 1 and bool((problem.groups.weight == 1).all())
+
+
+def _require_uncertain(domain: Domain) -> None:
+    if not (attribute_sizes(domain) > 1).any():
+        raise NotCoveredError("the domain allows one vector only, so there is no uncertainty to take away")
+
+
+def _entropy(
+    parts: Parts,
+    told_by: str,
+    row_ratios: FloatArray | None,
+    data: TrainingData | None,
+    names: Sequence[str],
+    inside: NDArray[np.bool_] | None,
+    reasons: tuple[str, ...],
+) -> Entropy:
+    """Return the figures of one tree or rule list; those on single rows where it is known where each is."""
+    groups: list[RowGroup] = []
+    exposed: tuple[int, ...] = ()
+    if row_ratios is not None and data is not None:
+        groups = list(_groups(row_ratios, data, names, inside))
+        exposed = tuple(np.argsort(row_ratios, kind="stable")[:MOST_EXPOSED].tolist())
+    return Entropy(
+        bits=parts.domain_bits,
+        ratio=Between(parts.least, parts.dist_g),
+        lowest_row=parts.lowest_row,
+        dist=parts.dist,
+        told_by=told_by,
+        trees=None,
+        examined=0,
+        quantiles=hundredths(parts.row_ratios),
+        groups=tuple(groups),
+        most_exposed=exposed,
+        reasons=reasons,
+    )
+
+
+def _groups(
+    ratios: FloatArray, data: TrainingData, names: Sequence[str], inside: NDArray[np.bool_] | None
+) -> Iterator[RowGroup]:
+    """Yield the figures of the rows of each class, then of inliers and outliers; of none where there is no row."""
+    some = [(f"class {name}", data.labels == label) for label, name in enumerate(names)]
+    if inside is not None:
+        some += [("inliers", inside), ("outliers", ~inside)]
+    for name, which in some:
+        if which.any():
+            yield RowGroup(name, int(which.sum()), float(ratios[which].mean()), float(ratios[which].min()))
+
+
+def _names(classes: tuple[object, ...] | None) -> list[str]:
+    return [] if classes is None else [one_line(label, 60) for label in classes]
+
+
+def _drawn(forest: Forest, n_rows: int) -> IntArray | None:
+    """Return how often each tree saw each row, shape (n_trees, n_rows); None where the file does not tell."""
+    if not forest.bootstrap and forest.row_times is None:
+        return np.broadcast_to(np.int64(1), (forest.n_trees, n_rows))
+    try:
+        return occurrences(forest)
+    except NotCoveredError:
+        return None
+
+
+def _doubts(
+    forest: Forest, data: TrainingData, n_rows: int, drawn: IntArray | None, timebox: TimeBox
+) -> tuple[str, ...]:
+    """Say whether the numbers of rows in the leaves are those of the given rows."""
+    if data.n_rows != n_rows:
+        return (f"this forest was trained on {n_rows:,} rows, and the data hold {data.n_rows:,}",)
+    if drawn is None:
+        return ("the file does not tell which rows each tree saw, so it is not known whether these trained it",)
+    everyone = KnownRows(data.rows, data.labels, drawn)
+    for t, tree in enumerate(forest.trees):
+        if timebox.over:
+            return ("the time was out before it was known whether this forest was trained on these rows",)
+        table = everyone.at_leaves(tree, drawn[t], forest.n_classes)
+        wrong = (table != forest.counts(t)[tree.leaves]).any(axis=1)
+        if wrong.any():
+            order = ", or not in this order, which tells what each tree saw" if forest.bootstrap else ""
+            return (
+                f"this forest was not trained on these rows{order}: {int(wrong.sum()):,} leaves of tree {t} hold "
+                "other numbers of them",
+            )
+    return ()
+
+
+def _few_values(domain: Domain, data: TrainingData) -> tuple[str, ...]:
+    """Say which numeric columns hold few values, far apart: each was counted as if it could hold any in between."""
+    names = []
+    for attribute in domain.attributes:
+        if attribute.kind == "numeric":
+            values = np.unique(data.rows[:, attribute.columns[0]].astype(np.float64))
+            steps = np.diff(values[~np.isnan(values)])
+            if len(steps) and steps.min() > _FAR_APART * (attribute.high - attribute.low):
+                names.append(attribute.name)
+    if not names:
+        return ()
+    return (
+        "numeric columns that hold few different values were counted as if they could hold any in between, so the "
+        f"entropy reduction is only a lower bound: encode {one_line(', '.join(names))} as whole numbers",
+    )
+
+
+def _different(rows: NDArray[np.float32]) -> tuple[IntArray, IntArray, IntArray]:
+    """Return a position of each different row, which of them each row is, and how often each is there."""
+    (identity,) = row_identities(rows)
+    _, first, of_row, times = np.unique(identity, return_index=True, return_inverse=True, return_counts=True)
+    return first, of_row, times
+
+
+def _left(
+    forest: Forest, domain: Domain, data: TrainingData, drawn: IntArray, timebox: TimeBox
+) -> tuple[Left, IntArray] | None:
+    """Return what is left of each different row for who knows its cell, and how often it is there.
+
+    None where the time is out.
+    """
+    first, of_row, times = _different(data.rows)
+    seen = np.zeros((forest.n_trees, len(first)), dtype=bool)
+    for there, often in zip(seen, drawn, strict=True):
+        there[of_row[often > 0]] = True
+    try:
+        return left_under_trees(forest.trees, domain, data.rows[first], seen, timebox), times
+    except OutOfTimeError:
+        return None
+
+
+def _raised(entropy: Entropy, left: Left, times: IntArray) -> Entropy:
+    """Raise the lower bounds to what is left for somebody who knows more than the model tells."""
+    ratio, row = entropy.ratio, entropy.lowest_row
+    least = left.of_all(times) / (int(times.sum()) * entropy.bits)
+    return replace(
+        entropy,
+        ratio=Between(min(max(least, ratio.lower), ratio.upper), ratio.upper),
+        lowest_row=Between(min(max(left.lowest() / entropy.bits, row.lower), row.upper), row.upper),
+    )

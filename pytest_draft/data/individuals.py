@@ -1,0 +1,70 @@
+"""Who is rebuilt: in go the training rows, out come those that are like the others and those that are not.
+
+An isolation forest tells them apart (DRAFT-DP, SaTML 2026, section IV-B, result 5 and table III): random splits isolate
+an outlier sooner. It judges the encoded rows, labels left out, with scikit-learn's default hyperparameters. Where
+values are missing, it sees the column's median, and in one more column which ones these are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import IsolationForest
+
+from pytest_draft.matching import Rows, row_identities
+from pytest_draft.timebox import TimeBox
+
+_SECONDS = 0.2  # measured: to fit
+_SECONDS_PER_ROW = 1e-5  # and to score
+
+
+def inliers(rows: Rows, timebox: TimeBox) -> NDArray[np.bool_] | None:
+    """Return which rows are inliers: those that an isolation forest of all rows scores above 0.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    timebox : TimeBox
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows,), or None
+        None where this is not expected to end inside the time box.
+    """
+    cost = _SECONDS + _SECONDS_PER_ROW * len(rows)
+    if not timebox.allows(cost):
+        return None
+    timebox.spend(cost)
+    seen = _without_missing(rows)
+    (identity,) = row_identities(seen)
+    _, first, of_row = np.unique(identity, return_index=True, return_inverse=True)
+    score: NDArray[np.float64] = IsolationForest(random_state=0).fit(seen).decision_function(seen[first])
+    return (score > 0)[of_row]
+
+
+def hundredths(figures: NDArray[np.float64]) -> tuple[float, ...]:
+    """Return how one figure of each row is distributed: the lowest, that of each further hundredth, the highest.
+
+    Parameters
+    ----------
+    figures : ndarray of float64, shape (n_rows,)
+        At least one.
+
+    Returns
+    -------
+    tuple of float, length 101
+    """
+    found = np.quantile(figures, np.linspace(0, 1, 101), method="inverted_cdf")
+    return tuple(found.tolist())
+
+
+def _without_missing(rows: Rows) -> Rows:
+    """Return rows in which a missing value is the column's median, and as many columns more that say where."""
+    missing = np.isnan(rows)
+    columns = missing.any(axis=0)
+    if not columns.any():
+        return rows
+    medians = np.zeros(rows.shape[1], dtype=np.float32)
+    some = ~missing.all(axis=0)
+    medians[some] = np.nanmedian(rows[:, some], axis=0)
+    return np.hstack([np.where(missing, medians, rows), missing[:, columns]]).astype(np.float32)

@@ -1,0 +1,138 @@
+"""Adversaries by their names: in goes what an option or a policy says, out comes an `Adversary`.
+
+An adversary is written as a name, with side knowledge behind it: ``artifact+columns:age,sex``,
+``published+rows:25%``, ``artifact+informed``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pytest_draft.errors import UsageError, one_line
+
+ADVERSARIES = {
+    "artifact": "all that is in the file, the stored seeds too",
+    "published": "structure and counts, no seeds (the bagging setting of DRAFT, ICML 2024)",
+}
+"""What each adversary knows, by name."""
+
+
+SIDE_KNOWLEDGE = ("columns:NAME,... or columns:NUMBER", "rows:NUMBER or rows:SHARE%", "informed", "n-unknown")
+"""What can stand behind an adversary's name, each after a ``+``."""
+
+
+_PART = re.compile(r"\+(?=columns:|rows:|(?:informed|n-unknown)(?:\+|$))")
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """An attacker, as an option or a policy names it.
+
+    Attributes
+    ----------
+    name : str
+        One of `ADVERSARIES`.
+    columns : tuple of str or int
+        Names of the attributes that are known in every row; or how many, drawn by the seed (DRAFT, ICML 2024,
+        appendix G).
+    rows : int
+        How many rows are known whole, drawn by the seed.
+    percent : float
+        The same, as a share of all rows in percent.
+    informed : bool
+        Whether all rows but one are known.
+    size_unknown : bool
+        Whether the number of rows is withheld, where the file does not tell it: a forest with noisy counts doesn't,
+        and the adversary is granted it otherwise (DRAFT-DP, SaTML 2026, section III).
+    """
+
+    name: str
+    columns: tuple[str, ...] | int = ()
+    rows: int = 0
+    percent: float = 0.0
+    informed: bool = False
+    size_unknown: bool = False
+
+    @property
+    def has_side_knowledge(self) -> bool:
+        """Whether some training data are known."""
+        return bool(self.columns or self.rows or self.percent or self.informed)
+
+    @property
+    def floor(self) -> str | None:
+        """The adversary without the side knowledge, who gets no more than this one; None where there is none."""
+        return self.name if self.has_side_knowledge else None
+
+    @classmethod
+    def parse(cls, text: str) -> Adversary:
+        """Return the adversary that a text names.
+
+        Raises
+        ------
+        UsageError
+            Naming the part that is wrong, with the list of what is known.
+        """
+        name, *parts = _PART.split(text)
+        if name not in ADVERSARIES:
+            head, plus, rest = name.partition("+")
+            if plus and head in ADVERSARIES:
+                raise _wrong(text, f"unknown side knowledge {one_line(rest)!r}; known are: {'; '.join(SIDE_KNOWLEDGE)}")
+            raise UsageError(f"unknown adversary {one_line(name)!r}; known are: {', '.join(ADVERSARIES)}")
+        told: dict[str, str] = {}
+        for part in parts:
+            kind, _, value = part.partition(":")
+            if kind in told:
+                raise _wrong(text, f"{kind!r} is given twice; give it once")
+            told[kind] = value
+        if "informed" in told and "rows" in told:
+            raise _wrong(text, "'informed' knows all rows but one already; leave out 'rows'")
+        if "n-unknown" in told and len(told) > 1:
+            raise _wrong(text, "who knows rows or columns knows the number of rows; leave out 'n-unknown'")
+        rows, percent = _rows(text, told["rows"]) if "rows" in told else (0, 0.0)
+        columns = _columns(text, told["columns"]) if "columns" in told else ()
+        return cls(name, columns, rows, percent, "informed" in told, "n-unknown" in told)
+
+
+def _wrong(text: str, problem: str) -> UsageError:
+    return UsageError(f"adversary {one_line(text)!r}: {problem}")
+
+
+def _columns(text: str, value: str) -> tuple[str, ...] | int:
+    """Return the names or the number behind ``columns:``."""
+    if re.fullmatch(r"[0-9]{1,9}", value):
+        if not int(value):
+            raise _wrong(text, "'columns' needs at least 1 attribute; leave it out for none")
+        return int(value)
+    names = tuple(value.split(","))
+    if not all(names):
+        raise _wrong(text, "'columns' needs names of attributes with commas between them, or their number")
+    if len(set(names)) < len(names):
+        raise _wrong(text, "'columns' names an attribute twice; name it once")
+    return names
+
+
+def _rows(text: str, value: str) -> tuple[int, float]:
+    """Return the number and the percentage behind ``rows:``, one of them 0."""
+    match = re.fullmatch(r"([0-9]{1,9})|([0-9]{1,3}(?:\.[0-9]{1,9})?)%", value)
+    if match is None:
+        raise _wrong(text, "'rows' needs a whole number, as in rows:10, or a share, as in rows:25%")
+    if match[1] is not None:
+        if not int(match[1]):
+            raise _wrong(text, "'rows' needs at least 1 row; leave it out for none")
+        return int(match[1]), 0.0
+    if not 0 < float(match[2]) < 100:
+        raise _wrong(text, "'rows' needs a share of more than 0% and less than 100%")
+    return 0, float(match[2])
+
+
+def check_adversary(text: str) -> str:
+    """Return the text of a well-formed adversary.
+
+    Raises
+    ------
+    UsageError
+        As `Adversary.parse`.
+    """
+    Adversary.parse(text)
+    return text

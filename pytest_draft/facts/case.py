@@ -1,0 +1,66 @@
+"""One model file to be judged against one adversary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_draft.facts.slices import Slice
+
+
+@dataclass(frozen=True)
+class Case:
+    """One model file to be judged against one adversary.
+
+    Attributes
+    ----------
+    artifact : str
+        Path of the model file.
+    data : str or None
+        Path of the training data.
+    target : str or None
+        Name of the label column.
+    domain : str or None
+        Path of a domain file; None to infer the domain from the training data.
+    domain_sha256 : str or None
+        Of the domain file that a policy vouches for: it is taken as it stands. Any other is narrowed to what occurs in
+        the training data.
+    holdout : str or None
+        Path of rows of the same population that were not trained on, for the leak p-value.
+    adversary : str
+    seconds : float
+        The time box, for everything.
+    seed : int
+    workers : int
+        Solver threads.
+    engine : {"cells", "cp", "milp"}
+        The attack: this package's own or, for study, the papers' models. By theirs no check passes.
+    effort : float or None
+        The most units of work (`TimeBox`) that a search may spend, so that it is the same on every run; None where
+        only the clock counts. Evaluation is not limited by it.
+    memory : int or None
+        The most resident memory, in MB, where the examination runs in a process of its own; None for that process's
+        default.
+    attack : bool
+        Whether to attack; else the file is read and its entropy told, and nothing is rebuilt.
+    slices : tuple of Slice
+        Rows that the policy names, to be measured by themselves.
+    by_class : bool
+        Whether the rows of each class are, too.
+    """
+
+    artifact: str
+    data: str | None = None
+    target: str | None = None
+    domain: str | None = None
+    holdout: str | None = None
+    adversary: str = "artifact"
+    seconds: float = 60.0
+    seed: int = 0
+    workers: int = 1
+    effort: float | None = None
+    engine: str = "cells"
+    memory: int | None = None
+    attack: bool = True
+    slices: tuple[Slice, ...] = ()
+    by_class: bool = False
+    domain_sha256: str | None = None

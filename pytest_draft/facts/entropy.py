@@ -1,0 +1,103 @@
+"""How much of the uncertainty about training rows a model takes away, as shares between bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Between:
+    """A share that is known to lie between two others.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Both proved; the same where it is known exactly.
+    """
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lower <= self.upper <= 1:
+            raise ValueError(f"no bounds of a share: {self.lower} and {self.upper}")
+
+    @property
+    def exact(self) -> float | None:
+        """The share; None where it is only bounded."""
+        return self.lower if self.lower == self.upper else None
+
+    @property
+    def rest(self) -> Between:
+        """What is missing to 1."""
+        return Between(1 - self.upper, 1 - self.lower)
+
+
+MOST_EXPOSED = 10
+"""How many of the most exposed rows are named, by index."""
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """The entropy ratios of some training rows.
+
+    Attributes
+    ----------
+    name : str
+        Which rows: a class, inliers or outliers.
+    rows : int
+        At least one.
+    mean, lowest : float
+        Of the rows' own ratios.
+    """
+
+    name: str
+    rows: int
+    mean: float
+    lowest: float
+
+
+@dataclass(frozen=True)
+class Entropy:
+    """How much uncertainty a model leaves about its training rows. All ratios: 1 tells nothing, 0 tells all.
+
+    Attributes
+    ----------
+    bits : float
+        log2 of the number of vectors that the domain allows: the uncertainty of a row before.
+    ratio : Between
+        ``Dist_G`` of the whole training data, by all that the model tells.
+    lowest_row : Between
+        ``Dist_G`` of the most exposed row.
+    dist : float or None
+        ``Dist``, by what `told_by` says; None where it could not be counted in time.
+    told_by : str
+        What the figures on rows are about: the tree, the rule list, the most telling tree, or all trees together.
+    trees : tuple of float or None
+        Lowest, mean and highest ``Dist_G`` of the trees by themselves; None for a rule list.
+    examined : int
+        How many trees these are.
+    quantiles : tuple of float, length 101
+        Of the rows' ratios: the lowest, that of each further hundredth of the rows, the highest (the paper's figure 4).
+    groups : tuple of RowGroup
+        By class, and by inliers and outliers; empty where it is not known which row is where.
+    most_exposed : tuple of int
+        Indices of the rows with the lowest ratios, at most `MOST_EXPOSED`.
+    reasons : tuple of str
+        Why no rule passes by this; empty where nothing stands in the way.
+    telling : bool
+        Whether a threshold can tell more than its sides (`telling_tests`), which only the lower bounds allow for.
+    """
+
+    bits: float
+    ratio: Between
+    lowest_row: Between
+    dist: float | None
+    told_by: str
+    trees: tuple[float, float, float] | None
+    examined: int
+    quantiles: tuple[float, ...]
+    groups: tuple[RowGroup, ...] = ()
+    most_exposed: tuple[int, ...] = ()
+    reasons: tuple[str, ...] = ()
+    telling: bool = False

@@ -1,0 +1,233 @@
+"""Single figures and their baselines: distances, closeness of numeric columns, individuals, the leak p-value."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, replace
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Means over draws.
+
+    Attributes
+    ----------
+    error : float or None
+        Mean error on encoded columns; None where the time was out before the first draw.
+    perfect_rows : float or None
+        Expected perfect rows, for all rows that are rebuilt; in proportion, where fewer were measured.
+    draws : int
+    rows : int
+        Rows that the error was measured on.
+    """
+
+    error: float | None
+    perfect_rows: float | None
+    draws: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Individuals:
+    """The figures on the inliers, or on the outliers, among the rows that were to be rebuilt.
+
+    Attributes
+    ----------
+    number : int
+    error : float or None
+        Their mean distance in the matching that was found; another one of the same cost can divide the error
+        otherwise. None without a row or an exact matching.
+    perfect_rows : int
+    """
+
+    number: int
+    error: float | None
+    perfect_rows: int
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """How close guesses come to true rows; values are those of unknown numeric columns, in the matching that was found.
+
+    Attributes
+    ----------
+    error : float or None
+        By range, on all unknown encoded columns: the reconstruction error. None where it is not known exactly.
+    iqr_error : float or None
+        Mean difference over the interquartile range of the true column; a missing value beside a present one differs
+        by the range. None without a matching, as for the next two.
+    close_values : float or None
+        Share of values to within `TOLERANCE` of the range without far-out values (`robust.near`).
+    exact_values : float or None
+        Share of values that are equal as float32 numbers.
+    close_rows : float or None
+        Share of rows that are perfect: all numeric columns to within `TOLERANCE`, all others right.
+    exact_rows : float or None
+        Share of rows that are equal in all columns: the multiset intersection.
+    """
+
+    error: float | None = None
+    iqr_error: float | None = None
+    close_values: float | None = None
+    exact_values: float | None = None
+    close_rows: float | None = None
+    exact_rows: float | None = None
+
+    def beyond(self, baseline: Closeness) -> Closeness:
+        """Return the figures corrected for what a baseline gets; None where that leaves nothing to be better at."""
+
+        def of(mine: float | None, theirs: float | None, perfect: float) -> float | None:
+            if mine is None or theirs is None or theirs == perfect:
+                return None
+            return (mine - theirs) / (perfect - theirs)
+
+        perfect = (0.0, 0.0, 1.0, 1.0, 1.0, 1.0)
+        return Closeness(*map(of, astuple(self), astuple(baseline), perfect))
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """The figures on numeric columns.
+
+    Attributes
+    ----------
+    columns : int
+        Unknown numeric columns with a range.
+    without_spread : int
+        How many of them have an interquartile range of 0; there, differences are taken over the range.
+    in_order : bool
+        Whether the attack's values are compared row by row, in the order that it knows, as the time does not suffice to
+        match so many rows.
+    attack, random, median : Closeness
+        `random` is of uniform guesses, on samples where there are many rows.
+    median_guess : Baseline
+    """
+
+    columns: int
+    without_spread: int
+    in_order: bool
+    attack: Closeness
+    random: Closeness
+    median: Closeness
+    median_guess: Baseline
+
+    def with_random(self, baseline: Baseline) -> Numeric:
+        """Return the figures with the random error and perfect rows, which are of more draws.
+
+        Parameters
+        ----------
+        baseline : Baseline
+            Of as many rows as the median guess.
+        """
+        n_rows, perfect = self.median_guess.rows, baseline.perfect_rows
+        close_rows = None if perfect is None else perfect / n_rows
+        return replace(self, random=replace(self.random, error=baseline.error, close_rows=close_rows))
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Numeric values that come back as they are, in rows that are matched by rank.
+
+    Exact is what is no more than `SAME` ranks from the true value (`robust.by_rank`), so that a last digit makes no
+    difference, and nobody else's value is as near.
+
+    Attributes
+    ----------
+    values : int
+        Values of unknown numeric columns in the rows that were compared: all of the part, or a sample of many.
+    share : float
+        Of these, how many are exact.
+    split_half : float
+        The same share where other people's rows are compared, in place of rebuilt ones.
+    """
+
+    values: int
+    share: float
+    split_half: float
+
+    @property
+    def beyond(self) -> float:
+        """The share of those values exact that other people's rows do not have right; 0 where they have them all."""
+        return (self.share - self.split_half) / (1 - self.split_half) if self.split_half < 1 else 0.0
+
+
+@dataclass(frozen=True)
+class Significance:
+    """How close datasets of the same population come to a reconstruction, beside the training data. No row is in it.
+
+    Attributes
+    ----------
+    draws : int
+        Datasets that were drawn from the holdout; fewer than `DRAWS` where the time was out.
+    rows : int
+        Rows of each, and of the training data, that were matched into the reconstruction.
+    rebuilt_rows : int
+        All rows of the reconstruction.
+    error : float
+        Mean distance of the training data's rows on encoded columns, unknown attributes only; the reconstruction
+        error where all rows are compared.
+    mean, deviation : float
+        Of the same distance of the draws; the deviation divides by their number, as in the paper.
+    as_close : int
+        Draws at most as far as the training data.
+    p_value : float or None
+        The distribution function, at `error`, of the normal distribution of this mean and deviation (appendix D); None
+        where all draws are equally far.
+    holdout_rows : int
+    shared_rows : int
+        Training rows that the holdout holds too, each as often as both do.
+    shared_by_chance : float
+        The mean number where all of these rows are divided at random.
+    overlaps : bool
+        Whether more are shared than chance explains.
+    """
+
+    draws: int
+    rows: int
+    rebuilt_rows: int
+    error: float
+    mean: float
+    deviation: float
+    as_close: int
+    p_value: float | None
+    holdout_rows: int
+    shared_rows: int
+    shared_by_chance: float
+    overlaps: bool
+
+    @property
+    def rank(self) -> float:
+        """The empirical p-value: the share of draws at most as far, the training data counted as one of them."""
+        return (1 + self.as_close) / (1 + self.draws)
+
+
+TOLERANCE = 0.01
+"""Two values of a numeric column are close when their difference is at most this share of its range.
+
+With true rows at hand, of the range without far-out values (`pytest_draft.evaluate.robust.near`).
+"""
+
+
+@dataclass(frozen=True)
+class Distance:
+    """The mean distance of two sets of rows after minimum-cost matching.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Bounds; equal where the matching is exact.
+    worst : float or None
+        Largest distance of a matched pair; None where the matching is not exact.
+    """
+
+    lower: float
+    upper: float
+    worst: float | None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lower <= self.upper:
+            raise ValueError(f"bounds out of order: {self.lower} and {self.upper}")
+
+    @property
+    def exact(self) -> float | None:
+        """The distance, where it is known exactly."""
+        return self.lower if self.worst is not None else None

@@ -1,0 +1,172 @@
+"""Slices that a policy names, and the figures on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.errors import PolicyError, one_line
+from pytest_draft.facts.figures import Distance
+from pytest_draft.facts.rules import Literal, Rule
+
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+Rows = NDArray[np.float32]
+
+LEAST_ROWS = 10
+"""A slice with fewer rows is not measured."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Rows that a policy names: those of which all tests hold, or those of one class.
+
+    A missing value is none of those that a test asks for, and none of those that it leaves out.
+
+    Attributes
+    ----------
+    name : str
+    columns : tuple of str
+        Names of the encoded columns that are tested.
+    literals : tuple of Literal
+        Tests; their positions are in `columns`.
+    places : tuple of str
+        Where the policy tests each of the columns: its file, line and key. No part of what a slice is.
+    label : int or None
+        Index of the class; None for all.
+    """
+
+    name: str
+    columns: tuple[str, ...] = ()
+    literals: tuple[Literal, ...] = ()
+    places: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    label: int | None = None
+
+    def require_columns(self, columns: Sequence[str]) -> None:
+        """Refuse a test of a column that there is not.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names of all encoded columns.
+
+        Raises
+        ------
+        PolicyError
+        """
+        for column, place in zip(self.columns, self.places, strict=True):
+            if column not in columns:
+                raise PolicyError(f"{place}: there is no column {one_line(column)!r} in the encoded training data")
+
+    def holds(self, rows: Rows, labels: IntArray | None, columns: Sequence[str]) -> BoolArray:
+        """Return which rows are in the slice.
+
+        Parameters
+        ----------
+        rows : ndarray of float32, shape (n_rows, n_columns)
+        labels : ndarray of int64, shape (n_rows,), or None
+            Classes; where they are not known, no row is known to be of one.
+        columns : sequence of str, length n_columns
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows,)
+        """
+        inside = Rule(self.literals, None).holds(rows[:, [columns.index(column) for column in self.columns]])
+        if self.label is None:
+            return inside
+        return np.zeros_like(inside) if labels is None else inside & (labels == self.label)
+
+
+def by_class(classes: Sequence[object] | None) -> tuple[Slice, ...]:
+    """Return a slice for each class.
+
+    Parameters
+    ----------
+    classes : sequence of object or None
+        The model's; None for a regressor.
+
+    Raises
+    ------
+    PolicyError
+        For a regressor.
+    """
+    if classes is None:
+        raise PolicyError("the policy says by_class, and a regressor has no classes: leave it out, or name slices")
+    return tuple(Slice(f"class {one_line(label, 60)}", label=index) for index, label in enumerate(classes))
+
+
+@dataclass(frozen=True)
+class SliceBaseline:
+    """Means over draws, weighted by the true rows of the slice in each.
+
+    Attributes
+    ----------
+    error : float or None
+        None where the time was out before the first draw.
+    perfect_share : float or None
+        As in `Measured`.
+    draws : int
+    """
+
+    error: float | None
+    perfect_share: float | None
+    draws: int
+
+
+_NOT_DRAWN = SliceBaseline(None, None, 0)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How close a reconstruction comes to the rows of a slice.
+
+    Attributes
+    ----------
+    rebuilt_rows : int
+        Rebuilt rows that are in the slice.
+    error : Distance
+        Without a matching, because the time was out or there are too many rows, nothing is known of it.
+    perfect_rows : int
+        True rows of the slice that are rebuilt perfectly.
+    perfect_share : float
+        The mean of their share and that of the rebuilt rows in the slice that are true rows.
+    most_perfect_share : float or None
+        It is no more than that; None where that is `perfect_share`.
+    singled_out_rows : int
+        Perfect rows that are unique in all of the training data; with numeric columns, the most that a matching meets.
+    unique_rows : int
+    random, split_half : SliceBaseline
+        Of the same slice.
+    """
+
+    rebuilt_rows: int
+    error: Distance
+    perfect_rows: int
+    perfect_share: float
+    most_perfect_share: float | None
+    singled_out_rows: int
+    unique_rows: int
+    random: SliceBaseline = _NOT_DRAWN
+    split_half: SliceBaseline = _NOT_DRAWN
+
+
+@dataclass(frozen=True)
+class SliceFigures:
+    """The figures on one slice.
+
+    Attributes
+    ----------
+    name : str
+    rows : int
+        Rows of the slice that were to be rebuilt; where it is known which rows no tree has seen, without these.
+    measured : Measured or None
+        None for fewer than `LEAST_ROWS` rows.
+    """
+
+    name: str
+    rows: int
+    measured: Measured | None

@@ -1,0 +1,140 @@
+"""Examinations that outlast a run: in goes a case, out comes what an earlier run on the same inputs found out.
+
+Only aggregates are kept, under pytest's cache directory. The key is made of the bytes of all files that a case names,
+of its parameters, and of all code that the result depends on; not of the paths.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from pytest_draft.facts.case import Case
+from pytest_draft.facts.examination import Examination, unexamined
+from pytest_draft.plugin.sharing import as_text, from_text, write_atomically
+
+FOLDER = "pytest-draft"
+"""Name of the folder in pytest's cache."""
+
+_FILES = ("artifact", "data", "domain", "holdout")
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Examinations that outlast a run.
+
+    Attributes
+    ----------
+    folder : Path
+    """
+
+    folder: Path
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> Cache:
+        """Return what lies in pytest's cache directory, where ``--cache-clear`` removes it."""
+        return cls(config.cache.mkdir(FOLDER))
+
+    def once(
+        self, case: Case, answers: Callable[[Examination], bool], compute: Callable[[], Examination]
+    ) -> Examination:
+        """Return a case's examination: a kept one that answers, else a new one, which is kept where it does.
+
+        Parameters
+        ----------
+        case : Case
+        answers : callable
+            Whether an examination leaves nothing open: what time or memory kept from being decided is decided anew.
+        compute : callable
+        """
+        key = key_of(case)
+        if key is None:
+            return compute()
+        path = self.folder / f"{key}.json"
+        with FileLock(self.folder / f"{key}.lock"):
+            kept = _read(path, case)
+            if kept is not None and answers(kept):
+                return kept
+            found = compute()
+            if answers(found) and key_of(case) == key:  # else a file was replaced meanwhile
+                text = as_text(_without(found, case))
+                write_atomically(path, f"{_hash(text)}\n{text}")
+            return found
+
+
+def key_of(case: Case) -> str | None:
+    """Return what is the same for the same inputs, parameters and code; None where a file cannot be read."""
+    try:
+        hashes = {name: hashlib.sha256(Path(path).read_bytes()).hexdigest() for name, path in _paths(case).items()}
+    except OSError:  # the examination will say what is wrong
+        return None
+    parameters = replace(case, artifact="", data=None, domain=None, holdout=None)
+    return _hash(repr((hashes, parameters, sorted(unexamined(case).versions.items()), _code())))
+
+
+def _read(path: Path, case: Case) -> Examination | None:
+    """Return what is kept, with the paths of now; None where nothing is, or it is damaged."""
+    try:
+        written, _, text = path.read_text(encoding="utf-8").partition("\n")
+        if written != _hash(text):
+            return None
+        return _with(from_text(case, text), case)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _without(examination: Examination, case: Case) -> Examination:
+    """Return an examination of which nothing tells where the files lie, nor which rows are the most exposed."""
+    entropy = examination.entropy and replace(examination.entropy, most_exposed=())
+    names = {path: f"<{name}>" for name, path in _paths(case).items()}
+    return _renamed(replace(examination, entropy=entropy), names)
+
+
+def _with(examination: Examination, case: Case) -> Examination:
+    """Return a kept examination as that of a case, and marked as kept."""
+    names = {f"<{name}>": path for name, path in _paths(case).items()}
+    return replace(_renamed(examination, names), cached=True)
+
+
+def _paths(case: Case) -> dict[str, str]:
+    """Return the files that a case names."""
+    return {name: path for name in _FILES if (path := getattr(case, name)) is not None}
+
+
+def _renamed(examination: Examination, names: dict[str, str]) -> Examination:
+    """Return an examination in which files have other names, wherever it names them."""
+
+    def renamed(text: str) -> str:
+        for old in sorted(names, key=len, reverse=True):
+            text = text.replace(old, names[old])
+        return text
+
+    domain, holdout, data = examination.domain, examination.holdout, examination.data
+    return replace(
+        examination,
+        artifact=replace(examination.artifact, path=renamed(examination.artifact.path)),
+        data=replace(data, path=data.path and renamed(data.path)),
+        holdout=holdout and replace(holdout, path=holdout.path and renamed(holdout.path)),
+        domain=domain and replace(domain, source=renamed(domain.source), granted=tuple(map(renamed, domain.granted))),
+        notes=tuple(map(renamed, examination.notes)),
+    )
+
+
+@cache
+def _code() -> str:
+    """Return the hash of this package's own code: in a checkout, its version says little."""
+    folder = Path(__file__).parents[1]
+    files = sorted(folder.rglob("*.py"))
+    return _hash(
+        repr([(str(path.relative_to(folder)), hashlib.sha256(path.read_bytes()).hexdigest()) for path in files])
+    )
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()

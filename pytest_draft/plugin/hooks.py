@@ -1,0 +1,220 @@
+"""pytest hooks and nothing else. No engine is imported until a gate is active."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_draft.plugin import hookspecs, marks
+from pytest_draft.plugin.fixtures import (
+    DraftResult,
+)
+from pytest_draft.plugin.options import add_options, is_active, is_strict
+
+if TYPE_CHECKING:
+    from pytest_draft.plugin.items import Standing
+    from pytest_draft.plugin.summary import Summary
+
+_SUMMARY = pytest.StashKey["Summary"]()
+_MARKED = "draft_marked_tests"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Register options and ini values."""
+    add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Register the hooks that a project can implement."""
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker; where a gate is active, check all settings and add the forests to what is collected."""
+    config.addinivalue_line("markers", marks.registered())
+    if not is_active(config):
+        return
+    distributed = config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))  # as xdist decides
+    if not (distributed or hasattr(config, "workerinput") or config.option.collectonly):
+        from pytest_draft.isolation import children
+
+        children.start()  # it imports the engine while this process does
+    if config.option.draft_demo:
+        from pytest_draft.plugin.demo import prepare
+
+        prepare(config)
+    from pytest_draft.plugin.session import GateSession
+
+    if distributed:
+        from pytest_draft.plugin.workers import Controller
+
+        config.pluginmanager.register(Controller(config), "draft-controller")
+    settings = GateSession.of(config).settings
+    named = [Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args]
+    if settings.only:
+        config.args = [argument for argument, path in zip(config.args, named, strict=True) if path in settings.forests]
+    config.args += [str(forest) for forest in settings.forests if forest not in named]
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect a forest's checks."""
+    if not is_active(parent.config):
+        return None
+    from pytest_draft.plugin.items import ForestFile
+    from pytest_draft.plugin.session import GateSession
+
+    session = GateSession.of(parent.config)
+    if file_path not in session.settings.forests:
+        return None
+    collector: pytest.Collector = ForestFile.from_parent(parent, path=file_path, nodeid=session.shown(file_path))
+    return collector
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Check markers, and parametrise the fixtures over forests and adversaries."""
+    markers = list(metafunc.definition.iter_markers(marks.NAME))
+    for marker in markers:
+        marks.checked(marker)
+    if markers and "draft_result" not in metafunc.fixturenames:
+        pytest.fail(f"{marks.NAME}: add draft_result to the test's arguments", pytrace=False)
+    if not {"draft_forest", "draft_adversary"} & set(metafunc.fixturenames):
+        return
+    from pytest_draft.plugin.session import GateSession
+
+    session = GateSession.of(metafunc.config)
+    forests = session.settings.forests
+    if "draft_forest" in metafunc.fixturenames and forests:
+        names = [session.shown(forest) for forest in forests]
+        metafunc.parametrize("draft_forest", forests, ids=names, indirect=True, scope="session")
+    if "draft_adversary" in metafunc.fixturenames:
+        metafunc.parametrize("draft_adversary", session.adversaries, indirect=True, scope="session")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a marked test whose budgets are crossed; let reports carry what was found out."""
+    report = yield
+    if call.when != "call":
+        return report
+    result = getattr(item, "funcargs", {}).get("draft_result")
+    if isinstance(result, DraftResult):
+        _judge_marked(item, report, result)
+    elif item.get_closest_marker(marks.NAME) is not None:
+        if report.outcome == "passed":  # unittest's methods have no fixtures; and the fixture can be replaced
+            _fail(report, f"{marks.NAME}: nothing was checked: draft_result is missing or was replaced")
+    elif is_active(item.config):
+        from pytest_draft.plugin.items import RECORD, STANDING
+
+        report.draft = item.stash.get(RECORD, None)  # type: ignore[attr-defined]
+        _tell(report, item.stash.get(STANDING, None))
+    return report
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+    """Give checks that neither passed nor stop anything a letter, a word and a count of their own."""
+    name = getattr(report, "draft_standing", None)
+    if name is None or not report.skipped:
+        return None
+    return name, name[0].upper(), (name.upper(), {"yellow": True})
+
+
+def _judge_marked(item: pytest.Item, report: pytest.TestReport, result: DraftResult) -> None:
+    if item.get_closest_marker(marks.NAME) is None:
+        return
+    from pytest_draft.plugin.items import explained
+    from pytest_draft.plugin.session import GateSession
+
+    record = GateSession.of(item.config).record(result.examination, result.checks, result.policy, item.nodeid)
+    report.draft = {"result": record, "planned": None}  # type: ignore[attr-defined]
+    crossed = [check for check in result.checks if check.stops(result.policy)]
+    if crossed and report.outcome != "failed":  # also where the test expects to fail, or skips itself
+        _fail(report, "\n\n".join(f"{check.rule}[{check.adversary}]\n{explained(check)}" for check in crossed))
+
+
+def _tell(report: pytest.TestReport, standing: Standing | None) -> None:
+    """Let a report say of a check that did not pass what it is: skipped, to pytest, as that fails nothing."""
+    if standing is None or report.outcome != "passed":
+        return
+    report.outcome = "skipped"
+    report.longrepr = (report.location[0], (report.location[1] or 0) + 1, standing.why)
+    report.draft_standing = standing.name  # type: ignore[attr-defined]
+
+
+def _fail(report: pytest.TestReport, why: str) -> None:
+    report.outcome = "failed"
+    report.longrepr = why
+    if hasattr(report, "wasxfail"):
+        del report.wasxfail  # pytest would not count the failure
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Begin to gather what the reports carry; a worker of a distributed run only tells what it has collected."""
+    gatherer = _Marked(session.config) if hasattr(session.config, "workerinput") else _Gatherer(session.config)
+    session.config.pluginmanager.register(gatherer, "draft-gatherer")
+
+
+class _Marked:
+    """Gathers the marked tests that a process collects, and hands them to xdist's controller."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.marked: set[str] = set()
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """Note a marked test, before anything can deselect it."""
+        if item.get_closest_marker(marks.NAME) is not None:
+            self.marked.add(item.nodeid)
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Hand the marked tests over."""
+        self.config.workeroutput[_MARKED] = sorted(self.marked)  # type: ignore[attr-defined]
+
+
+class _Gatherer(_Marked):
+    """Gathers what test reports carry, writes the reports and shows the table."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        super().__init__(config)
+        self.records: list[dict[str, object]] = []
+        self.judged: set[str] = set()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over the marked tests of a worker; one that has crashed tells nothing."""
+        self.marked.update(getattr(node, "workeroutput", {}).get(_MARKED, ()))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what a report carries, also one that came from another process."""
+        record = getattr(report, "draft", None)
+        if record is not None:
+            self.records.append(record)
+            self.judged.add(report.nodeid)
+
+    def _summary(self) -> Summary | None:
+        left = sorted(self.marked - self.judged)
+        asked = self.records or is_active(self.config) or (left and is_strict(self.config))
+        if self.config.option.collectonly or not asked:
+            return None
+        if _SUMMARY not in self.config.stash:
+            from pytest_draft.plugin.summary import Summary
+
+            self.config.stash[_SUMMARY] = Summary.of(self.config, self.records, left)
+        return self.config.stash[_SUMMARY]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Write the reports; with --draft-strict, a check that was not run fails the run."""
+        summary = self._summary()
+        if summary is not None:
+            session.exitstatus = summary.finish(exitstatus)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show the table."""
+        summary = self._summary()
+        if summary is not None:
+            summary.show(terminalreporter)

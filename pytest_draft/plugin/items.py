@@ -1,0 +1,146 @@
+"""Test items: every rule of the policy, for every forest and adversary, with an address of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from pytest_draft.plugin.session import GateSession, Planned
+from pytest_draft.policy.rules import rule_of
+from pytest_draft.policy.verdict import Check, at_least, check_rule
+
+RECORD = pytest.StashKey[dict[str, Any]]()
+STANDING = pytest.StashKey["Standing | None"]()
+
+
+class Standing(NamedTuple):
+    """How a check stands that neither passed nor stops anything.
+
+    Attributes
+    ----------
+    name : {"inconclusive", "warned"}
+        What pytest counts it as.
+    why : str
+        One line.
+    """
+
+    name: str
+    why: str
+
+
+def stands(check: Check) -> Standing | None:
+    """Return how a check stands that stops nothing; None where it passed.
+
+    Parameters
+    ----------
+    check : Check
+        Not waived: a waived one is an expected failure.
+    """
+    if check.result == "passed":
+        return None
+    so = "a warning" if check.severity == "warning" else "allowed by the policy"
+    return Standing("warned" if check.result == "failed" else check.result, f"{check.result}, {so}: {check.sentence}")
+
+
+class CheckFailed(Exception):
+    """A check that did not pass."""
+
+    def __init__(self, check: Check) -> None:
+        super().__init__(check.sentence)
+        self.check = check
+
+
+class ForestFile(pytest.File):
+    """A model file as a collection of checks."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield an item for each adversary and rule."""
+        session = GateSession.of(self.config)
+        for adversary in session.adversaries:
+            for rule in session.policy_of_items.rules:
+                yield CheckItem.from_parent(self, name=f"{rule}[{adversary}]", rule=rule, adversary=adversary)
+
+
+class CheckItem(pytest.Item):
+    """One rule, judged against one adversary."""
+
+    def __init__(self, *, rule: str, adversary: str, **rest: object) -> None:
+        super().__init__(**rest)  # type: ignore[arg-type]
+        self.rule = rule
+        self.adversary = adversary
+
+    def runtest(self) -> None:
+        """Examine the forest, once for all its items, and check the rule."""
+        session = GateSession.of(self.config)
+        policy = session.policy_of_items
+        examination = session.aggregates(session.case(self.path, self.adversary, attack=policy.needs_attack))
+        check = check_rule(examination, policy, self.rule, session.compared(examination))
+        if check.result != "failed" and rule_of(self.rule).attack and (floor := session.floor(self.adversary)):
+            weaker = session.aggregates(session.case(self.path, floor, attack=policy.needs_attack))
+            check = at_least(check, check_rule(weaker, policy, self.rule))
+        record = session.record(examination, (check,), policy, self.nodeid)
+        planned = Planned(session.shown(self.path), self.rule, self.adversary)
+        self.stash[RECORD] = {
+            "result": record,
+            "planned": [planned.artifact, planned.rule, planned.adversary],
+        }
+        self.user_properties += properties(record, check)
+        if check.waiver is not None:
+            pytest.xfail(check.waiver.text)  # with --runxfail it does nothing
+            raise CheckFailed(check)
+        if check.stops(policy):
+            raise CheckFailed(check)
+        self.stash[STANDING] = stands(check)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
+        """Return what a failed check shows: sentence, cause, remedy."""
+        if isinstance(excinfo.value, CheckFailed):
+            check = excinfo.value.check
+            if check.result != "inconclusive":
+                return explained(check)
+            first = GateSession.of(self.config).told.setdefault(f"{self.path}: {check.sentence}", self.name)
+            return explained(check) if first == self.name else f"inconclusive, for the same reason as {first}"
+        # a bug: only its kind, because a traceback could show rows of data
+        return f"internal error: {excinfo.type.__name__}; please report it"
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the headline of a failure; pytest wants a line, and rewrites a headline that ends the address."""
+        return self.path, 0, f"{self.path.name}: {self.name}"
+
+
+def properties(record: dict[str, Any], check: Check) -> list[tuple[str, object]]:
+    """Return what a JUnit file says of a check besides its outcome; metrics that are not known are left out.
+
+    Parameters
+    ----------
+    record : dict
+        As `GateSession.record` returns it.
+    check : Check
+    """
+    told = {
+        "artifact": record["artifact"]["path"],
+        "artifact_sha256": record["artifact"]["sha256"],
+        "adversary": check.adversary,
+        "rule": check.rule,
+        "result": check.result,
+        "severity": check.severity,
+        "sentence": check.sentence,
+        "waived": None if check.waiver is None else check.waiver.text,
+        "solver_status": record["solver_status"],
+        "seed": record["seeds"]["draft_seed"],
+        **record["metrics"],
+    }
+    return [(f"draft_{name}", value) for name, value in told.items() if value is not None]
+
+
+def explained(check: Check) -> str:
+    """Return a check that did not pass as text."""
+    lines = [f"{check.result}: {check.sentence}"]
+    if check.cause:
+        lines.append(f"cause: {check.cause}")
+    if check.remedy:
+        lines.append(f"remedy: {check.remedy}")
+    return "\n".join(lines)

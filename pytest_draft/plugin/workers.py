@@ -1,0 +1,31 @@
+"""pytest-xdist's hooks, registered on its controller only: workers are told where to share what they find out."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_draft.plugin import demo, sharing
+from pytest_draft.plugin.session import GateSession
+
+
+class Controller:
+    """xdist's hooks on the controller: each worker is told where to share what it has found out."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        made = tempfile.TemporaryDirectory(prefix="pytest-draft-")
+        config.add_cleanup(made.cleanup)
+        self.folder = made.name
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Tell the workers: they wait for what they examine."""
+        Path(self.folder, sharing.INTERRUPTED).touch()
+
+    def pytest_configure_node(self, node: Any) -> None:
+        """Hand the folder, and the demo's, to a worker."""
+        node.workerinput[sharing.FOLDER] = self.folder
+        if node.config.option.draft_demo:
+            node.workerinput[demo.FOLDER] = str(GateSession.of(node.config).demo_folder)

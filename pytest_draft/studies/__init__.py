@@ -1,1 +1,0 @@
-"""Studies: what the gate finds out on public data, as tables. Run them with ``python -m pytest_draft.studies``."""

@@ -1,0 +1,597 @@
+"""Engine, papers' models and enumeration on the same forests: in goes a number of instances, out comes a table.
+
+Every instance is small enough to list all datasets of its domain that meet its counts and, for the engine, that have no
+value between those which a midpoint lies between. The engine, the papers' CP
+model and their MILP must say the same: whether there is such a dataset, whether there is more than one, and, where
+the occurrences are unknown, how likely the likeliest is. What the engine certifies must hold in all of them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations_with_replacement
+from pathlib import Path
+from typing import Literal
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
+from pytest_draft.artifact import Forest, occurrences, read
+from pytest_draft.artifact.forest import Tree
+from pytest_draft.attack.counts.bounds_propagation import propagate
+from pytest_draft.attack.counts.exact import Alternatives, Search
+from pytest_draft.attack.counts.prove import certify
+from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp
+from pytest_draft.attack.papers.likelihood import best_objective, log_chances, log_likelihood
+from pytest_draft.attack.papers.published import Dataset, Outcome, reached
+from pytest_draft.attack.problem import InfeasibleError, Problem, build, group_by_occurrences
+from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.domain import Attribute, Domain, Kind
+from pytest_draft.timebox import TimeBox
+
+IntArray = NDArray[np.int64]
+Setting = Literal["no bagging", "occurrences known", "occurrences unknown"]
+
+SETTINGS: tuple[Setting, ...] = ("no bagging", "occurrences known", "occurrences unknown")
+
+_KINDS: tuple[Kind, ...] = ("binary", "one-hot", "ordinal")
+_SECONDS = 60.0
+_MOST_STEPS = 200_000
+_CHANGED = 1 / 3
+_DROPPED, _CODED = 1 / 3, 1 / 2
+_TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Instance:
+    """A small forest with the rows that it was grown on. Its repr shows no row.
+
+    Attributes
+    ----------
+    setting : {"no bagging", "occurrences known", "occurrences unknown"}
+    forest : Forest
+    domain : Domain
+    truth : Dataset or None
+        None where the forest's counts were changed afterwards, so that these rows no longer explain them.
+    occurrences : ndarray of int64, shape (n_trees, n_rows)
+        As the seeds tell; no model gets them where they are unknown.
+    """
+
+    setting: Setting
+    forest: Forest
+    domain: Domain
+    truth: Dataset | None
+    occurrences: IntArray
+
+    def __repr__(self) -> str:
+        return f"<Instance: {self.setting}, {self.n_rows} rows, {self.domain.n_vectors} vectors>"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.occurrences.shape[1])
+
+
+@dataclass
+class Verdict:
+    """What the comparison of one instance found.
+
+    Attributes
+    ----------
+    solutions : int
+        Datasets that meet the counts, by enumeration.
+    disagreements, undecided : list of str
+        Facts on which two differ, and facts that one of them did not decide.
+    """
+
+    solutions: int
+    disagreements: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
+
+    def expect(self, same: bool, fact: str) -> None:
+        """Note a disagreement unless two are the same."""
+        if not same:
+            self.disagreements.append(fact)
+
+
+def generated(setting: Setting, seed: Sequence[int], *, coded: bool = False) -> Instance:
+    """Grow a forest on a few random rows, write it to a file and read that; change the counts of one in three.
+
+    Parameters
+    ----------
+    setting : {"no bagging", "occurrences known", "occurrences unknown"}
+    seed : sequence of int
+    coded : bool
+        Whether there are code books and one-hot groups whose first level was dropped, which the papers do not know.
+
+    Returns
+    -------
+    Instance
+    """
+    rng = np.random.default_rng(seed)
+    domain = _random_domain(rng, 12 if setting == "occurrences unknown" else 24, coded=coded)
+    n_rows = int(rng.integers(2, 5 if setting == "occurrences unknown" else 7))
+    rows = domain.vectors()[rng.integers(domain.n_vectors, size=n_rows)]
+    n_classes = int(rng.integers(2, 4))
+    classes, labels = np.unique(rng.integers(n_classes, size=n_rows), return_inverse=True)
+    bagging = setting != "no bagging"
+    kind = RandomForestClassifier if rng.random() < 0.75 else ExtraTreesClassifier
+    model = kind(
+        n_estimators=int(rng.integers(1, 11)),
+        max_depth=[1, 2, 3, None, None][rng.integers(5)],
+        max_features=[1, None][rng.integers(2)],
+        bootstrap=bagging,
+        random_state=int(rng.integers(2**31)),
+    )
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "model.joblib"
+        joblib.dump(model.fit(rows, classes[labels]), path)
+        forest = read(path).forest
+    truth = Dataset(rows, labels.reshape(-1).astype(np.int64))
+    times = occurrences(forest)
+    if rng.random() >= _CHANGED:
+        return Instance(setting, forest, domain, truth, times)
+    return Instance(setting, changed(forest, rng), domain, None, times)
+
+
+def changed(forest: Forest, rng: np.random.Generator) -> Forest:
+    """Return a forest one of whose trees has one row, or draw, in another leaf.
+
+    Parameters
+    ----------
+    forest : Forest
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Forest
+        Its counts are still consistent within each tree.
+    """
+    counts = [forest.counts(t) for t in range(forest.n_trees)]
+    t = int(rng.integers(forest.n_trees))
+    leaves = forest.trees[t].leaves
+    source, c = rng.permutation(np.argwhere(counts[t][leaves] > 0))[0]
+    target = int(rng.integers(len(leaves)))
+    table = np.zeros_like(counts[t])
+    table[leaves] = counts[t][leaves]
+    table[leaves[source], c] -= 1
+    table[leaves[target], c] += 1
+    trees = list(forest.trees)
+    counts[t] = table
+    for i, tree in enumerate(trees):
+        for v in np.flatnonzero(tree.left >= 0)[::-1]:
+            counts[i][v] = counts[i][tree.left[v]] + counts[i][tree.right[v]]
+        weight = counts[i].sum(axis=1)
+        distinct = np.minimum(tree.n_distinct, weight) if forest.bootstrap else weight
+        trees[i] = replace(tree, value=counts[i].astype(float), weight=weight.astype(float), n_distinct=distinct)
+    return replace(forest, trees=tuple(trees), values="totals")
+
+
+def _random_domain(rng: np.random.Generator, most: int, *, coded: bool) -> Domain:
+    """Return one to four random attributes with at most so many vectors."""
+    attributes: list[Attribute] = []
+    columns: list[str] = []
+    n_vectors = 1
+    for a in range(rng.integers(1, 5)):
+        kind = _KINDS[rng.integers(len(_KINDS))]
+        size = 2 if kind == "binary" else int(rng.integers(3, 5))
+        if n_vectors * size > most:
+            break
+        n_vectors *= size
+        dropped = coded and kind == "one-hot" and rng.random() < _DROPPED
+        own = tuple(range(len(columns), len(columns) + (size - dropped if kind == "one-hot" else 1)))
+        columns += [f"a{a}_{i}" for i in range(len(own))]
+        if kind == "ordinal":
+            if coded and rng.random() < _CODED:
+                book = np.cumsum(rng.integers(1, 5, size=size)) - 4
+            else:
+                book = np.arange(size) + rng.integers(-2, 3)
+            attributes.append(Attribute.coded(f"a{a}", own[0], book.tolist()))
+        else:
+            attributes.append(Attribute(f"a{a}", kind, own, dropped=dropped))
+    return Domain(tuple(columns), tuple(attributes), "generated")
+
+
+class TooManyError(Exception):
+    """Enumeration would take too many steps."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Enumeration:
+    """The equations of one instance over (vector, class) pairs, row by row.
+
+    Attributes
+    ----------
+    vectors : ndarray of float32, shape (n_vectors, n_columns)
+    adds : ndarray of int64, shape (n_rows, n_pairs, n_equations)
+        What each row would add to the counts as each pair; pair ``vector * n_classes + class``.
+    observed : ndarray of int64, shape (n_equations,)
+    group : ndarray of int64, shape (n_rows,)
+        Ascending; rows of one group can change places.
+    excluded : ndarray of bool, shape (n_trees, n_pairs)
+        Whether some threshold of a tree contradicts that a row which it saw is a pair.
+    possible : ndarray of bool, shape (n_rows, n_pairs)
+        Whether no threshold contradicts that a row is a pair.
+    order : ndarray of int64, shape (n_rows,)
+        The instance's row of each row here.
+    n_classes : int
+    """
+
+    vectors: NDArray[np.float32]
+    adds: IntArray
+    observed: IntArray
+    group: IntArray
+    excluded: NDArray[np.bool_]
+    possible: NDArray[np.bool_]
+    order: IntArray
+    n_classes: int
+
+    @classmethod
+    def of(cls, instance: Instance, *, distinct: bool, thresholds: bool = False) -> Enumeration:
+        """Return the equations for known occurrences; with the distinct rows of each leaf, or without.
+
+        With `thresholds`, no row is possible that lies between the values which a midpoint lies between.
+        """
+        forest, vectors = instance.forest, instance.domain.vectors()
+        group = np.unique(instance.occurrences, axis=1, return_inverse=True)[1].reshape(-1)
+        order = np.argsort(group, kind="stable")
+        n_classes = forest.n_classes
+        of_class = np.eye(n_classes, dtype=np.int64)
+        adds, observed = [], []
+        excluded = np.zeros((forest.n_trees, len(vectors) * n_classes), dtype=np.bool_)
+        for t, tree in enumerate(forest.trees):
+            leaf = reached(tree, vectors)[tree.leaves].T.astype(np.int64)
+            pairs = np.einsum("vl,cd->vcld", leaf, of_class).reshape(len(vectors) * n_classes, -1)
+            times = instance.occurrences[t][order][:, None, None]
+            adds.append(times * pairs)
+            observed.append(forest.counts(t)[tree.leaves].ravel())
+            if distinct:
+                adds.append((times > 0) * np.repeat(leaf, n_classes, axis=0))
+                observed.append(tree.n_distinct[tree.leaves])
+            if thresholds and forest.kind.startswith("RandomForest"):
+                excluded[t] = np.repeat(_excluded(tree, instance.domain, vectors), n_classes)
+        possible = ~((instance.occurrences[:, order] > 0).T.astype(np.int64) @ excluded).astype(np.bool_)
+        adds_of_all, counted = np.concatenate(adds, axis=2), np.concatenate(observed)
+        return cls(vectors, adds_of_all, counted, group[order], excluded, possible, order, n_classes)
+
+    def datasets(self) -> IntArray:
+        """Return every dataset that meets the equations: the pair of each row, shape (n_datasets, n_rows).
+
+        Raises
+        ------
+        TooManyError
+        """
+        found: list[list[int]] = []
+        chosen: list[int] = []
+        steps = 0
+
+        def place(left: IntArray) -> None:
+            nonlocal steps
+            k = len(chosen)
+            if k == len(self.group):
+                if not left.any():
+                    found.append(chosen.copy())
+                return
+            first = chosen[-1] if k and self.group[k] == self.group[k - 1] else 0
+            fits = (self.adds[k, first:] <= left).all(axis=1) & self.possible[k, first:]
+            for pair in (first + np.flatnonzero(fits)).tolist():
+                steps += 1
+                if steps > _MOST_STEPS:
+                    raise TooManyError
+                chosen.append(pair)
+                place(left - self.adds[k, pair])
+                chosen.pop()
+
+        place(self.observed)
+        return np.array(found, dtype=np.int64).reshape(len(found), len(self.group))
+
+    def position(self, dataset: Dataset) -> IntArray:
+        """Return a dataset in the form of `datasets`, shape (n_rows,)."""
+        rows, labels = dataset.rows[self.order], dataset.labels[self.order]
+        same = (rows[:, None] == self.vectors).all(axis=2)
+        pair = np.where(same.any(axis=1), same.argmax(axis=1) * self.n_classes + labels, -1)
+        return pair[np.lexsort((pair, self.group))]
+
+
+def _excluded(tree: Tree, domain: Domain, vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Return which vectors lie strictly inside each pair of values whose midpoint is some threshold on their way."""
+    excluded = np.zeros(len(vectors), dtype=np.bool_)
+    through = reached(tree, vectors)
+    for attribute in domain.attributes:
+        if attribute.kind != "ordinal":
+            continue
+        value = vectors[:, attribute.columns[0]].astype(np.float64)
+        for v in np.flatnonzero(tree.feature == attribute.columns[0]):
+            pairs = [(a, b) for a in attribute.book for b in attribute.book if a < b and a + b == 2 * tree.threshold[v]]
+            if pairs:
+                excluded |= through[v] & np.logical_and.reduce([(a < value) & (value < b) for a, b in pairs])
+    return excluded
+
+
+def compared(instance: Instance, rebuilt: Callable[[Instance], Dataset | None] | None = None) -> Verdict:
+    """Let engine, models and enumeration answer, and compare.
+
+    Parameters
+    ----------
+    instance : Instance
+    rebuilt : callable or None
+        The engine for unknown occurrences. It maximises the marginal likelihood of a dataset, the papers the joint one
+        of a dataset and its occurrences, so its dataset must have occurrences, and none likelier than the papers'.
+
+    Returns
+    -------
+    Verdict
+
+    Raises
+    ------
+    TooManyError
+        Where there are too many datasets to list.
+    """
+    if instance.setting == "occurrences unknown":
+        return _compared_jointly(instance, rebuilt)
+    return _compared_exactly(instance)
+
+
+def _compared_exactly(instance: Instance) -> Verdict:
+    """Compare where nothing but the rows is unknown: feasibility, uniqueness, certificates."""
+    enumeration = Enumeration.of(instance, distinct=False)
+    datasets = enumeration.datasets()
+    verdict = Verdict(len(datasets))
+    problem = _problem(instance)
+    value = log_likelihood(instance.occurrences) if instance.forest.bootstrap else 0.0
+    for name, solve in _models(instance).items():
+        _expect_model(verdict, name, solve, enumeration, datasets, np.full(len(datasets), value))
+    enumeration = Enumeration.of(instance, distinct=False, thresholds=True)
+    datasets = enumeration.datasets()
+    _expect_engine(
+        verdict, "engine", None if problem is None else replace(problem, distinct=None), enumeration, datasets
+    )
+    if instance.forest.bootstrap:
+        enumeration = Enumeration.of(instance, distinct=True, thresholds=True)
+        datasets = enumeration.datasets()
+        _expect_engine(verdict, "engine with distinct rows", problem, enumeration, datasets)
+    if instance.truth is not None:
+        truth = enumeration.position(instance.truth)
+        verdict.expect(bool((datasets == truth).all(axis=1).any()), "the truth is enumerated")
+    return verdict
+
+
+def _models(instance: Instance) -> dict[str, Callable[[Sequence[Dataset]], Outcome]]:
+    """Return the papers' models of an instance by name, as functions of the datasets that are forbidden.
+
+    They know no one-hot group whose first level was dropped.
+    """
+    if any(attribute.dropped for attribute in instance.domain.attributes):
+        return {}
+    forest, domain, n_rows = instance.forest, instance.domain, instance.n_rows
+    if instance.setting == "no bagging":
+        return {
+            "CP": lambda forbidden: cp_without_bagging.reconstruct(
+                forest, domain, n_rows, TimeBox(_SECONDS), forbidden=forbidden
+            ),
+            "MILP": lambda forbidden: milp.reconstruct(forest, domain, n_rows, TimeBox(_SECONDS), forbidden=forbidden),
+        }
+    known = instance.occurrences if instance.setting == "occurrences known" else None
+    return {
+        "CP": lambda forbidden: cp_with_bagging.reconstruct(
+            forest, domain, n_rows, TimeBox(_SECONDS), occurrences=known, forbidden=forbidden
+        )
+    }
+
+
+def _problem(instance: Instance) -> Problem | None:
+    """Return the engine's problem; None where it is proved infeasible while it is built."""
+    try:
+        return build(instance.forest, instance.domain, group_by_occurrences(instance.occurrences), TimeBox(_SECONDS))
+    except InfeasibleError:
+        return None
+
+
+def _expect_model(
+    verdict: Verdict,
+    name: str,
+    solve: Callable[[Sequence[Dataset]], Outcome],
+    enumeration: Enumeration,
+    datasets: IntArray,
+    values: NDArray[np.float64],
+) -> None:
+    """Expect a model to find the likeliest dataset where there is one, and the next where there is more than one."""
+    known: list[Dataset] = []
+    for number, fact in enumerate(["feasible", "several"]):
+        outcome = solve(known)
+        if outcome.status in ("no solution", "feasible"):
+            verdict.undecided.append(f"{name}: {fact}")
+            return
+        verdict.expect((outcome.dataset is not None) == (len(datasets) > number), f"{name}: {fact}")
+        if len(datasets) <= number or outcome.dataset is None or outcome.objective is None:
+            return
+        verdict.expect(outcome.residual == 0, f"{name}: residual")
+        position = enumeration.position(outcome.dataset)
+        verdict.expect(bool((datasets == position).all(axis=1).any()), f"{name}: its dataset is enumerated")
+        best = -np.sort(-values)[number]
+        verdict.expect(abs(outcome.objective - best) <= _TOLERANCE, f"{name}: optimal value")
+        known.append(outcome.dataset)
+
+
+def _compared_jointly(instance: Instance, rebuilt: Callable[[Instance], Dataset | None] | None) -> Verdict:
+    """Compare where the occurrences are unknown: feasibility, and the papers' optimal value."""
+    enumeration = Enumeration.of(replace(instance, occurrences=np.ones_like(instance.occurrences)), distinct=False)
+    everything = combinations_with_replacement(range(enumeration.adds.shape[1]), instance.n_rows)
+    datasets = np.array(list(everything), dtype=np.int64)
+    values = _joint_values(instance.forest, enumeration, datasets)
+    possible = np.isfinite(values)
+    datasets, values = datasets[possible], values[possible]
+    verdict = Verdict(len(datasets))
+    for name, solve in _models(instance).items():
+        _expect_model(verdict, name, solve, enumeration, datasets, values)
+    attempts = {"the truth": instance.truth, "engine": None if rebuilt is None else rebuilt(instance)}
+    for name, dataset in attempts.items():
+        if dataset is not None:
+            value = best_objective(instance.forest, dataset, cp_with_bagging.MOST_OCCURRENCES)
+            same = values[(datasets == enumeration.position(dataset)).all(axis=1)]
+            verdict.expect(len(same) == 1 and bool(abs(same[0] - value) <= _TOLERANCE), f"{name}: joint likelihood")
+    if instance.truth is not None:
+        reachable = log_likelihood(instance.occurrences) <= np.append(values, -np.inf).max() + _TOLERANCE
+        verdict.expect(bool(reachable), "the truth is no likelier than the likeliest")
+    return verdict
+
+
+def _joint_values(forest: Forest, enumeration: Enumeration, datasets: IntArray) -> NDArray[np.float64]:
+    """Return the largest joint log-likelihood of each dataset with any occurrences, shape (n_datasets,).
+
+    All ways to share the draws of each leaf and class among its rows are tried, row by row.
+    """
+    n_rows = datasets.shape[1]
+    held = np.zeros((len(datasets), len(enumeration.observed)), np.int64)
+    for k in range(n_rows):
+        held += enumeration.adds[0][datasets[:, k]]
+    n_equations = [len(tree.leaves) * forest.n_classes for tree in forest.trees]
+    values = np.zeros(len(datasets))
+    for t, columns in enumerate(np.split(np.arange(len(enumeration.observed)), np.cumsum(n_equations)[:-1])):
+        n_draws = int(forest.counts(t)[0].sum())
+        chances = log_chances(n_rows, n_draws)[: cp_with_bagging.MOST_OCCURRENCES + 1]
+        best = np.full((n_rows + 1, n_draws + 1), -np.inf)  # by rows, then draws
+        best[0, 0] = 0.0
+        for s in range(n_rows):
+            for b, chance in enumerate(chances):
+                best[s + 1, b:] = np.maximum(best[s + 1, b:], best[s, : n_draws + 1 - b] + chance)
+        for e in columns:
+            values += best[held[:, e], enumeration.observed[e]]
+    return values
+
+
+def _expect_engine(
+    verdict: Verdict, name: str, problem: Problem | None, enumeration: Enumeration, datasets: IntArray
+) -> None:
+    """Expect the engine's status, dataset and certificate to hold."""
+    if problem is None:
+        verdict.expect(not len(datasets), f"{name}: feasible")
+        return
+    found = reconstruct(problem, Search(TimeBox(_SECONDS)))
+    if found.consistent is None or found.labels is None or found.cells is None:
+        if found.status != "infeasible":
+            verdict.undecided.append(f"{name}: feasible")
+        else:
+            verdict.expect(not len(datasets), f"{name}: feasible")
+        return
+    if found.residual:
+        (verdict.undecided if not len(datasets) else verdict.disagreements).append(f"{name}: residual")
+        return
+    position = enumeration.position(Dataset(found.consistent, found.labels))
+    verdict.expect(bool((datasets == position).all(axis=1).any()), f"{name}: its dataset is enumerated")
+    if found.status == "unique" or len(datasets) > 1:
+        verdict.expect((found.status == "unique") == (len(datasets) == 1), f"{name}: unique")
+    else:
+        verdict.undecided.append(f"{name}: unique")
+    _expect_certificate(verdict, name, problem, found.cells, found.labels, position, enumeration, datasets)
+
+
+def _expect_certificate(
+    verdict: Verdict,
+    name: str,
+    problem: Problem,
+    cells: IntArray,
+    labels: IntArray,
+    position: IntArray,
+    enumeration: Enumeration,
+    datasets: IntArray,
+) -> None:
+    """Expect each certified figure to bracket the one over all datasets."""
+    search = Search(TimeBox(_SECONDS))
+    triple = (problem.group * problem.cells.n_cells + problem.cell) * problem.n_classes + problem.label
+    mine = (problem.groups.of_row * problem.cells.n_cells + cells) * problem.n_classes + labels
+    rows = np.array([np.count_nonzero(mine == one) for one in triple], dtype=np.int64)
+    lower, upper = propagate(problem.system, problem.groups.size[problem.group], search.timebox)
+    still_open = np.flatnonzero(lower < upper)
+    parts = [Alternatives(still_open, (rows[still_open],), complete=False)] if still_open.size else []
+    certificate = certify(problem, rows, lower, upper, parts, search)
+    # Vectors of one cell touch the same equations, in each class, and are excluded by the same trees.
+    leaves = np.hstack([enumeration.adds.any(axis=0), enumeration.excluded.T])
+    _, kind = np.unique(leaves, axis=0, return_inverse=True)
+    kind = kind.reshape(-1)
+    alone = np.bincount(kind)[kind] == 1
+    here: Counter[int] = Counter(kind[position].tolist())
+    least, overlap = here.copy(), len(position)
+    for dataset in datasets:
+        other = Counter(kind[dataset].tolist())
+        least &= other
+        overlap = min(overlap, (here & other).total())
+    single = set(kind[alone].tolist())
+    figures = {
+        "certain_cells": least.total(),
+        "certain_rows": sum(number for cell, number in least.items() if cell in single),
+        "guaranteed_overlap": overlap,
+    }
+    for figure, true in figures.items():
+        bounds = getattr(certificate, figure)
+        verdict.expect(bounds.lower <= true <= bounds.upper, f"{name}: {figure}")
+        if not bounds.exact:
+            verdict.undecided.append(f"{name}: {figure}")
+
+
+def run(n_instances: int, seed: int) -> int:
+    """Compare on so many instances, the settings in turn, and print a table.
+
+    Parameters
+    ----------
+    n_instances : int
+    seed : int
+
+    Returns
+    -------
+    int
+        Number of instances with a disagreement.
+    """
+    print("setting              instances feasible infeasible several agree undecided disagree")
+    verdicts: dict[str, list[Verdict]] = {setting: [] for setting in SETTINGS}
+    instances: list[Instance] = []
+    redrawn = 0
+    number = 0
+    while len(instances) < n_instances:
+        setting = SETTINGS[len(instances) % len(SETTINGS)]
+        instance = generated(setting, [seed, number], coded=number % 2 == 1)
+        number += 1
+        try:
+            verdict = compared(instance)
+        except TooManyError:
+            redrawn += 1
+            continue
+        instances.append(instance)
+        verdicts[setting].append(verdict)
+        for fact in verdict.disagreements:
+            print(f"disagreement, seed [{seed}, {number - 1}], {setting}: {fact}", flush=True)
+    for name, some in [*verdicts.items(), ("all", [verdict for part in verdicts.values() for verdict in part])]:
+        print(_line(name, some))
+    for fact, times in sorted(
+        Counter(fact for part in verdicts.values() for v in part for fact in v.undecided).items()
+    ):
+        print(f"undecided in {times}: {fact}")
+    print(f"redrawn, because enumeration would take more than {_MOST_STEPS:,} steps: {redrawn}")
+    for what, sizes in _sizes(instances).items():
+        print(f"{what}: {min(sizes)} to {max(sizes)}, median {np.median(sizes):g}")
+    return sum(bool(verdict.disagreements) for part in verdicts.values() for verdict in part)
+
+
+def _line(name: str, verdicts: list[Verdict]) -> str:
+    feasible = sum(verdict.solutions > 0 for verdict in verdicts)
+    several = sum(verdict.solutions > 1 for verdict in verdicts)
+    wrong = sum(bool(verdict.disagreements) for verdict in verdicts)
+    open_ = sum(bool(verdict.undecided) and not verdict.disagreements for verdict in verdicts)
+    return (
+        f"{name:<20} {len(verdicts):>9} {feasible:>8} {len(verdicts) - feasible:>10} {several:>7} "
+        f"{len(verdicts) - wrong - open_:>5} {open_:>9} {wrong:>8}"
+    )
+
+
+def _sizes(instances: list[Instance]) -> dict[str, list[int]]:
+    return {
+        "rows": [instance.n_rows for instance in instances],
+        "vectors of the domain": [instance.domain.n_vectors for instance in instances],
+        "trees": [instance.forest.n_trees for instance in instances],
+        "leaves": [sum(len(tree.leaves) for tree in instance.forest.trees) for instance in instances],
+    }

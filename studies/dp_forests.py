@@ -1,0 +1,184 @@
+"""Private forests to study: in go rows, labels and seeds, out comes the forest of the DP paper's experiments, or ours.
+
+Their noise is seeded, so that a study can be run again. Whoever knows the seed subtracts the noise: these forests
+are not to be released.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any, Literal
+
+import joblib
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pytest_draft.artifact import Forest, Tree, read
+from pytest_draft.dp import Draw, FloatArray, GaussianForestClassifier, LaplaceForestClassifier
+from pytest_draft.facts.privacy import Privacy
+
+
+def papers_forest(
+    X: ArrayLike,
+    y: ArrayLike,
+    n_trees: int,
+    max_depth: int,
+    epsilon: float,
+    seed: int,
+    noise_seed: int = 0,
+) -> Forest:
+    """Return the forest that the authors' experiment trains and attacks, number by number.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Zeros and ones.
+    y : array-like of shape (n_samples,)
+        Classes 0 and 1.
+    n_trees, max_depth : int
+    epsilon : float
+        Of the whole forest.
+    seed, noise_seed : int
+        Of the structure and of the noise.
+
+    Returns
+    -------
+    Forest
+        Its counts are released as ``n + int(Y)``, which is not private.
+
+    Raises
+    ------
+    ImportError
+        Without diffprivlib.
+
+    References
+    ----------
+    ``DP_RF.py`` of https://github.com/vidalt/DRAFT-DP, methods ``fit`` and ``add_noise``.
+    """
+    model = LaplaceForestClassifier(
+        n_trees,
+        epsilon=epsilon,
+        bounds=(0, 1),
+        classes=[0, 1],
+        max_depth=max_depth,
+        accountant=_own_accountant(),
+        random_state=np.random.RandomState(seed),
+    )
+
+    def backwards(_: Any, shape: tuple[int, ...]) -> FloatArray:
+        noise = np.random.RandomState(noise_seed).laplace(scale=n_trees / epsilon, size=int(np.prod(shape)))
+        return noise[::-1].reshape(shape)
+
+    return _forest(model._fit(np.asarray(X), np.asarray(y), backwards, "noise"))
+
+
+def released_forest(
+    X: ArrayLike,
+    y: ArrayLike,
+    n_trees: int,
+    max_depth: int,
+    epsilon: float,
+    seed: int,
+    noise_seed: int = 0,
+    *,
+    delta: float = 0.0,
+) -> Forest:
+    """Return our own estimator's forest as an outsider sees it, by a file.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Between 0 and 1.
+    y : array-like of shape (n_samples,)
+        Classes 0 and 1.
+    n_trees, max_depth : int
+    epsilon, delta : float
+        Of the whole forest; the noise is Laplace's, with a positive `delta` Gaussian.
+    seed, noise_seed : int
+        Of the structure and of the noise.
+
+    Returns
+    -------
+    Forest
+        Its counts are released as ``int(n + Y)``.
+
+    Raises
+    ------
+    ImportError
+        Without diffprivlib.
+    """
+    kind = GaussianForestClassifier if delta else LaplaceForestClassifier
+    model = kind(
+        n_trees,
+        epsilon=epsilon,
+        bounds=(0, 1),
+        classes=[0, 1],
+        max_depth=max_depth,
+        accountant=_own_accountant(),
+        random_state=seed,
+        **({"delta": delta} if delta else {}),
+    )
+    model._fit(X, y, _seeded("normal" if delta else "laplace", noise_seed), "sum")
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "model.joblib"
+        joblib.dump(model, path)
+        return read(path).forest
+
+
+def _own_accountant() -> Any:
+    """Return an accountant that nobody else spends on."""
+    try:
+        from diffprivlib import BudgetAccountant
+    except ImportError as error:
+        raise ImportError(f"this study needs diffprivlib ({error}): pip install 'pytest-draft[dp]'") from None
+    return BudgetAccountant()
+
+
+def _seeded(density: Literal["laplace", "normal"], seed: int) -> Draw:
+    """Return a source of noise that can be replayed."""
+
+    def drawn(mechanism: Any, shape: tuple[int, ...]) -> FloatArray:
+        spread = np.sqrt(mechanism.variance(0.0) / (2 if density == "laplace" else 1))
+        noise: FloatArray = getattr(np.random.default_rng(seed), density)(scale=spread, size=shape)
+        return noise
+
+    return drawn
+
+
+def _forest(model: LaplaceForestClassifier) -> Forest:
+    """Return a fitted model as a forest, without a file."""
+    n_nodes = len(model.children_left_)
+    leaf = model.children_left_ < 0
+    trees = tuple(
+        Tree(
+            left=model.children_left_,
+            right=model.children_right_,
+            feature=np.where(leaf, -1, feature),
+            threshold=threshold,
+            missing_left=np.zeros(n_nodes, np.bool_),
+            value=counts.astype(np.float64),
+            weight=np.zeros(n_nodes),
+            n_distinct=np.zeros(n_nodes, np.int64),
+            seed=None,
+        )
+        for feature, threshold, counts in zip(model.feature_, model.threshold_, model.counts_, strict=True)
+    )
+    return Forest(
+        kind=type(model).__name__,
+        trees=trees,
+        n_features=model.n_features_in_,
+        feature_names=None,
+        classes=tuple(model.classes_.tolist()),
+        values="totals",
+        bootstrap=False,
+        replacement=False,
+        n_samples=None,
+        n_draws=None,
+        sample_weight=None,
+        seeds_from=None,
+        max_features=None,
+        bootstrap_features=False,
+        sklearn_version=None,
+        privacy=Privacy("laplace", model.epsilon_, scale=model.scale_, rounding=model.rounding_),
+    )

@@ -1,0 +1,247 @@
+"""One judgement of a specimen, in this process: in goes a `Specimen`, out comes a `Judgement`, aggregates only."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.adversary import Adversary
+from pytest_draft.facts.case import Case
+from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.slices import Slice
+from pytest_draft.policy.policy import Policy, default_policy
+from pytest_draft.policy.rule import Result, Severity
+from pytest_draft.policy.rules import rule_of
+from pytest_draft.policy.verdict import judge, verdict_of
+from studies.specimens import LABEL, Specimen
+
+GRAVITY: dict[Result, int] = {result: rank for rank, result in enumerate(("passed", "inconclusive", "failed"))}  # type: ignore[misc]
+"""How grave a result is."""
+
+ROOM = 0.1
+"""By this share a threshold is loosened to see whether it was crossed clearly (`loosened`)."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Judged:
+    """A specimen's examination, and what was rebuilt. Its repr shows no row.
+
+    Attributes
+    ----------
+    examination : Examination
+    reconstruction : Reconstruction or None
+    floor : Examination or None
+        Without the adversary's side knowledge, which the gate judges as well.
+    """
+
+    examination: Examination
+    reconstruction: Reconstruction | None
+    floor: Examination | None = None
+
+    def __repr__(self) -> str:
+        return f"<Judged: {self.examination.solver_status}>"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a policy says of an examination, and the figures behind it: aggregates only.
+
+    Attributes
+    ----------
+    verdict : {"passed", "inconclusive", "failed"}
+    clear : {"passed", "inconclusive", "failed"}
+        The verdict by thresholds that are looser by `ROOM`: what is failed by them too is no borderline case.
+    rules, clear_rules : mapping of str to {"passed", "inconclusive", "failed"}
+        The same for each rule.
+    status : str
+        The solver's.
+    lacked_time : bool
+        Whether more time could change it.
+    n_rows : int
+        Rows that were to be rebuilt; 0 where nothing was measured.
+    error : float or None
+        Reconstruction error on encoded columns.
+    perfect, certain : int
+        Rows that are rebuilt perfectly, and that are proved.
+    sentences : tuple of str
+        Why rules did not pass, those first that count.
+    seconds : float
+    """
+
+    verdict: Result
+    clear: Result
+    rules: dict[str, Result]
+    clear_rules: dict[str, Result]
+    status: str
+    lacked_time: bool
+    n_rows: int
+    error: float | None
+    perfect: int
+    certain: int
+    sentences: tuple[str, ...]
+    seconds: float
+
+
+def examined(specimen: Specimen, slices: Sequence[Slice] = (), *, by_class: bool = False, model: Any = None) -> Judged:
+    """Train a specimen's model, write it, read it and attack it.
+
+    Parameters
+    ----------
+    specimen : Specimen
+    slices : sequence of Slice
+    by_class : bool
+        As in `pytest_draft.examine.flow.Case`.
+    model : object
+        What is written, where it was trained already.
+
+    Returns
+    -------
+    Judged
+    """
+    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few rows of a class, features without names
+        folder = Path(scratch)
+        artifact = folder / "model.joblib"
+        specimen.write(specimen.trained() if model is None else model, artifact)
+        path, data = _given(specimen, folder)
+        domain = None
+        if specimen.domain is not None:
+            domain = folder / "domain.toml"
+            domain.write_text(specimen.domain, encoding="utf-8")
+        case = Case(
+            artifact=str(artifact),
+            data=None if path is None else str(path),
+            target=None if specimen.given in ("arrays", ".npz") else LABEL,
+            domain=None if domain is None else str(domain),
+            adversary=specimen.adversary,
+            seconds=specimen.seconds,
+            seed=specimen.seed,
+            effort=specimen.effort,
+            slices=tuple(slices),
+            by_class=by_class,
+        )
+        floor = Adversary.parse(case.adversary).floor
+        weaker = None if floor is None else examine(replace(case, adversary=floor), data)[0]
+        return Judged(*examine(case, data), weaker)
+
+
+def _given(specimen: Specimen, folder: Path) -> tuple[Path | None, object]:
+    """Return the path of the training data, or the data in memory."""
+    frame, labels = specimen.given_rows()
+    if specimen.given == "arrays":
+        return None, (frame.to_numpy(), labels)
+    whole = frame.assign(**{LABEL: labels})
+    if specimen.given == "frame":
+        return None, whole
+    path = folder / f"data{specimen.given}"
+    if specimen.given in (".csv", ".csv.gz"):
+        whole.to_csv(path, index=False)
+    elif specimen.given == ".parquet":
+        whole.to_parquet(path)
+    elif specimen.given == ".npz":
+        written = labels.astype(str) if labels.dtype == object else labels
+        np.savez(path, X=frame.to_numpy(np.float64), columns=_names(frame), y=written)
+    else:
+        raise ValueError(f"unknown way to give data: {specimen.given!r}")
+    return path, None
+
+
+def _names(frame: pd.DataFrame) -> NDArray[np.str_]:
+    return np.array([str(name) for name in frame.columns])
+
+
+def policy_of_suite() -> Policy:
+    """Return the default policy, and as warnings the rules on single rows that other policies add."""
+    policy = default_policy()
+    more = {
+        "certain-rows": {"max_certain_rows": 0},
+        "singled-out-rows": {"max_singled_out_rows": 10},
+        "training-data-mismatch": {},
+    }
+    added = {rule: thresholds for rule, thresholds in more.items() if rule not in policy.rules}
+    severities: dict[str, Severity] = dict.fromkeys(added, "warning")
+    return replace(policy, rules={**policy.rules, **added}, severities={**policy.severities, **severities})
+
+
+def loosened(policy: Policy, room: float = ROOM) -> Policy:
+    """Return a policy with thresholds that are looser by a share; numbers of rows by at least one.
+
+    Parameters
+    ----------
+    policy : Policy
+    room : float
+
+    Returns
+    -------
+    Policy
+    """
+    rules: dict[str, dict[str, Any]] = {}
+    for name, thresholds in policy.rules.items():
+        keys = rule_of(name).keys
+        rules[name] = dict(thresholds)
+        for key, value in thresholds.items():
+            if keys[key].listed or isinstance(value, bool) or not isinstance(value, (int, float)):
+                continue
+            if keys[key].strictest is max:
+                rules[name][key] = math.floor(value * (1 - room)) if keys[key].whole else value * (1 - room)
+            elif keys[key].whole:
+                rules[name][key] = value + max(1, math.ceil(value * room))
+            else:
+                rules[name][key] = value + (room if keys[key].largest == 1 else value * room)
+                if (largest := keys[key].largest) is not None:
+                    rules[name][key] = min(rules[name][key], largest)
+    return replace(policy, rules=rules)
+
+
+def judgement(examination: Examination, policy: Policy, floor: Examination | None = None) -> Judgement:
+    """Judge an examination, by a policy and by the same policy with looser thresholds.
+
+    Parameters
+    ----------
+    examination : Examination
+    policy : Policy
+    floor : Examination or None
+        As in `Judged`.
+
+    Returns
+    -------
+    Judgement
+    """
+    checks, clear = (judge(examination, one, floor) for one in (policy, loosened(policy)))
+    findings, certificate = examination.findings, examination.certificate
+    certain = 0 if certificate is None else certificate.certain_vectors.lower
+    if findings is not None and findings.certain_rows is not None:
+        certain = max(certain, findings.certain_rows)
+    told = sorted((check for check in checks if check.result != "passed"), key=lambda check: not check.counts)
+    return Judgement(
+        verdict_of((check.result, check.counts) for check in checks),
+        verdict_of((check.result, check.counts) for check in clear),
+        {check.rule: check.result for check in checks},
+        {check.rule: check.result for check in clear},
+        examination.solver_status,
+        _lacked_time(examination),
+        0 if findings is None else findings.n_rows,
+        None if findings is None else findings.error.upper,
+        0 if findings is None else findings.perfect_rows,
+        certain,
+        tuple(f"{check.rule}: {check.sentence}" for check in told),
+        examination.seconds,
+    )
+
+
+def _lacked_time(examination: Examination) -> bool:
+    """Return whether a reason of an examination is that its time, or effort, was out."""
+    told = "; ".join(examination.reasons)
+    words = ("did not converge", "cut short", "wall clock", "time was out", "time box")
+    return examination.solver_status in ("not converged", "no solution") or any(word in told for word in words)

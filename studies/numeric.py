@@ -1,0 +1,428 @@
+"""The gate on numeric data: in go names of data sets, out comes a line for each forest that was judged, and means.
+
+Each forest has scikit-learn's defaults, is saved by joblib, and judged by the default policy from its file and the rows
+that it was fitted on. Nothing of the engine was tuned on what a reader brings along.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+from sklearn import datasets
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from pytest_draft.artifact import Artifact, Forest, occurrences, read
+from pytest_draft.attack.numeric.extremes import replay_and_decode
+from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging
+from pytest_draft.data import TrainingData, domain_from, training_data
+from pytest_draft.domain import Domain, infer
+from pytest_draft.errors import DataError, NotCoveredError, one_line
+from pytest_draft.evaluate.findings import contradiction
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
+from pytest_draft.facts.examination import Examination
+from pytest_draft.matching import encoded_weights, matched_distance
+from pytest_draft.policy.policy import default_policy
+from pytest_draft.policy.verdict import judge, verdict_of
+from pytest_draft.report.result import metrics_of
+from pytest_draft.timebox import TimeBox
+
+TOYS: Mapping[str, Callable[..., Any]] = {
+    "iris": datasets.load_iris,
+    "wine": datasets.load_wine,
+    "breast_cancer": datasets.load_breast_cancer,
+    "digits": datasets.load_digits,
+    "diabetes": datasets.load_diabetes,
+    "linnerud": datasets.load_linnerud,
+}
+"""What scikit-learn brings along. All but the first three were named as unseen data before anybody looked at them."""
+
+FORESTS: Mapping[str, Callable[..., Any]] = {
+    "random": RandomForestClassifier,
+    "extra": ExtraTreesClassifier,
+    "regressor": RandomForestRegressor,
+}
+
+MOST_CLASSES = 10
+"""Numbers of more different values are no classes: a classifier learns whether they are above their median."""
+
+_COLUMNS = {
+    "residual": ".0f",
+    "error": ".4f",
+    "random": ".4f",
+    "median": ".4f",
+    "by IQR": ".3f",
+    "close": ".3f",
+    "exact": ".3f",
+    "rows close": ".3f",
+    "rows exact": ".3f",
+    "certain": ".3f",
+    "told": ".3f",
+    "refuted": ".0f",
+    "s": ".1f",
+    "decoded": ".4f",
+    "wrong": ".0f",
+    "DRAFT": ".4f",
+}
+_LEGEND = """\
+residual: counts and thresholds that the best dataset misses; error: of the reconstruction, beside random guesses and
+the guess of each column's true median; by IQR: mean difference over the interquartile range; close, exact: shares of
+the numeric values to within 1 % of the range, and equal; rows ...: shares of whole rows; certain: share of the values
+that are proved; told: share of the values that the file tells, though not in which row; refuted: 1 where the training
+data contradict a proof; decoded: share of the extremes behind random thresholds, and how many are wrong."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all runs of a study have in common.
+
+    Attributes
+    ----------
+    forest : {"random", "extra", "regressor"}
+    n_trees : int
+    n_rows : int
+        Rows drawn at random, or all where there are no more; 0 for all.
+    seconds : float
+        Time box of the gate, for everything.
+    workers : int
+    papers_seconds : float or None
+        Limit of the solver of DRAFT's own model, which is built before; None not to run it.
+    effort : float or None
+        As in `Case`.
+    """
+
+    forest: str
+    n_trees: int = 100
+    n_rows: int = 0
+    seconds: float = 60.0
+    workers: int = 2
+    papers_seconds: float | None = None
+    effort: float | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One forest, judged: aggregates only.
+
+    Attributes
+    ----------
+    n_rows : int
+    status, verdict : str
+    papers_status : str or None
+        Of DRAFT's own model; None where it was not run.
+    figures : dict of str to float
+        By the names of the printed columns; NaN where there is none.
+    """
+
+    n_rows: int
+    status: str
+    verdict: str
+    papers_status: str | None
+    figures: dict[str, float]
+
+
+def run(names: Sequence[str], seeds: Sequence[int], setting: Setting) -> None:
+    """Print one line for each data set and seed, the means of each data set, and what was wrong in all.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of `TOYS`, or ``PATH:LABEL`` of a CSV file and its label column.
+    seeds : sequence of int
+        Each draws rows and is the forest's ``random_state``.
+    setting : Setting
+
+    Raises
+    ------
+    DataError
+        Where there is no such data set, file or column; before any work.
+    """
+    tables = {name: table_of(name) for name in names}
+    width = max(map(len, tables))
+    print(
+        f"{FORESTS[setting.forest].__name__}(n_estimators={setting.n_trees}), {setting.seconds:g} s, "
+        f"{setting.workers} threads\n{_LEGEND}"
+    )
+    columns = _columns(setting)
+    names_of_figures = " ".join(f"{name:>{_width(name)}}" for name in columns)
+    print(f"{'data':<{width}} rows seed {'status':<13} {'verdict':<12} {names_of_figures}")
+    _warm_up(setting)
+    runs = []
+    for name, (features, target) in tables.items():
+        mine = []
+        for seed in seeds:
+            mine.append(examined(features, target, seed, setting))
+            print(f"{name:<{width}} {_line(mine[-1], str(seed), columns)}", flush=True)
+        if len(mine) > 1:
+            print(f"{name:<{width}} {_line(_mean(mine), 'mean', columns)}", flush=True)
+        runs += mine
+    refuted = sum(one.figures["refuted"] == 1 for one in runs)
+    print(f"{refuted} of {len(runs)} runs prove what the training data contradict")
+
+
+def table_of(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """Return a data set's features and its target.
+
+    Parameters
+    ----------
+    name : str
+        As `run` takes it.
+
+    Raises
+    ------
+    DataError
+        Where there is none.
+    """
+    if name in TOYS:
+        bunch = TOYS[name](as_frame=True)
+        several = isinstance(bunch.target, pd.DataFrame)
+        return bunch.data, bunch.target.iloc[:, 0] if several else bunch.target
+    found = re.fullmatch(r"(.+?\.csv(?:\.gz)?):(.+)", name)
+    if found is None:
+        known = ", ".join(TOYS)
+        raise DataError(f"data set {one_line(name)!r} is unknown: give one of {known}, or a CSV file as PATH:LABEL")
+    path, label = Path(found[1]), found[2]
+    if not path.is_file():
+        raise DataError(f"data {one_line(str(path))!r}: no such file; give PATH:LABEL of a CSV file")
+    table = pd.read_csv(path)
+    if label not in table:
+        raise DataError(
+            f"data {one_line(str(path))!r} has no column {one_line(label)!r}: name its label behind the colon"
+        )
+    return table.drop(columns=label), table[label]
+
+
+def examined(features: pd.DataFrame, target: pd.Series[Any], seed: int, setting: Setting) -> Run:
+    """Draw rows, train a forest on them, save it, and let the gate judge the file.
+
+    Parameters
+    ----------
+    features : DataFrame
+        Text columns are one-hot encoded in a pipeline with the forest.
+    target : Series
+    seed : int
+    setting : Setting
+
+    Returns
+    -------
+    Run
+    """
+    label = _label(target, setting.forest, seed)
+    if 0 < setting.n_rows < len(features):
+        features = features.sample(setting.n_rows, random_state=seed)
+        label = label.loc[features.index]
+    forest = FORESTS[setting.forest](n_estimators=setting.n_trees, random_state=seed)
+    model = _with_encoder(forest, features).fit(features, label)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.joblib"
+        joblib.dump(model, path)
+        case = Case(str(path), seconds=setting.seconds, seed=seed, workers=setting.workers, effort=setting.effort)
+        examination, rebuilt = examine(case, (features, label))
+        artifact = read(path)
+    data = training_data((features, label), artifact.forest, encoder=artifact.encoder)
+    domain = _domain_of(artifact, data)
+    figures = _figures(examination)
+    if examination.findings is not None and rebuilt is not None:
+        figures["refuted"] = float(contradiction(rebuilt, data, domain, examination.findings.identity) is not None)
+    if setting.forest == "extra":
+        figures["decoded"], figures["wrong"] = decoded_extremes(forest, artifact.forest, domain, data, setting.seconds)
+    papers_status = None
+    if setting.papers_seconds is not None:
+        box = TimeBox(setting.papers_seconds, clock=_SolverClock())
+        papers_status, figures["DRAFT"] = papers_error(artifact.forest, domain, data, box, seed, setting.workers)
+    verdict = verdict_of((check.result, check.counts) for check in judge(examination, default_policy()))
+    return Run(data.n_rows, examination.solver_status, verdict, papers_status, figures)
+
+
+def decoded_extremes(
+    model: Any, forest: Forest, domain: Domain, data: TrainingData, seconds: float
+) -> tuple[float, float]:
+    """Return the share of nodes whose tested column's minimum and maximum are decoded, and how many of these are wrong.
+
+    Parameters
+    ----------
+    model : sklearn.ensemble.ExtraTreesClassifier
+        Fitted without bootstrap; tells which rows came to which node.
+    forest : Forest
+        The same, as it was read.
+    domain : Domain
+    data : TrainingData
+    seconds : float
+        Time box of the decoding.
+
+    Returns
+    -------
+    share : float
+        Of the nodes with a random threshold; NaN where there is none.
+    wrong : float
+    """
+    _, extremes = replay_and_decode(forest, domain, TimeBox(seconds))
+    wrong = 0
+    for tree, estimator, low, high in zip(forest.trees, model.estimators_, extremes.low, extremes.high, strict=True):
+        path = estimator.decision_path(data.rows).tocoo()
+        tested = tree.feature[path.col] >= 0
+        row, node = path.row[tested], path.col[tested]
+        values = data.rows[row, tree.feature[node]].astype(np.float64)
+        least, most = np.full((2, tree.n_nodes), np.nan)
+        np.fmin.at(least, node, values)
+        np.fmax.at(most, node, values)
+        wrong += np.count_nonzero(~np.isnan(low) & ((low != least) | (high != most)))
+    share = extremes.decoded / extremes.decodable if extremes.decodable else np.nan
+    return share, float(wrong)
+
+
+def papers_error(
+    forest: Forest, domain: Domain, data: TrainingData, timebox: TimeBox, seed: int, workers: int
+) -> tuple[str, float]:
+    """Return how far DRAFT's own row-based CP model comes, with the occurrences that the file tells.
+
+    Parameters
+    ----------
+    forest : Forest
+    domain : Domain
+    data : TrainingData
+    timebox : TimeBox
+        Of the solver.
+    seed, workers : int
+
+    Returns
+    -------
+    status : str
+    error : float
+        NaN without a solution.
+    """
+    n_rows = data.n_rows
+    try:
+        if forest.bootstrap:
+            times = occurrences(forest)
+            outcome = cp_with_bagging.reconstruct(
+                forest, domain, n_rows, timebox, occurrences=times, seed=seed, workers=workers
+            )
+        else:
+            outcome = cp_without_bagging.reconstruct(forest, domain, n_rows, timebox, seed=seed, workers=workers)
+    except NotCoveredError:
+        return "not covered", np.nan
+    if outcome.dataset is None:
+        return outcome.status, np.nan
+    distance = matched_distance(data.rows, outcome.dataset.rows, encoded_weights(domain), TimeBox(np.inf))
+    return outcome.status, distance.upper
+
+
+class _SolverClock:
+    """A clock that stands still after a time box was opened, until somebody looks how much of it is left."""
+
+    def __init__(self) -> None:
+        self._opened = False
+        self._since: float | None = None
+
+    def __call__(self) -> float:
+        if not self._opened:
+            self._opened = True
+            return 0.0
+        now = time.monotonic()
+        if self._since is None:
+            self._since = now
+        return now - self._since
+
+
+def _warm_up(setting: Setting) -> None:
+    """Let numba compile, or load what it has kept, so that no run is charged for it."""
+    features, target = table_of("wine")
+    examined(
+        features, target, 0, replace(setting, n_trees=10, n_rows=30, seconds=300.0, papers_seconds=None, effort=1.0)
+    )
+
+
+def _label(target: pd.Series[Any], forest: str, seed: int) -> pd.Series[Any]:
+    """Return what a forest learns; a regressor that is given classes learns them with noise, so that targets differ."""
+    is_quantity = pd.api.types.is_numeric_dtype(target) and target.nunique() > MOST_CLASSES
+    if forest == "regressor":
+        noise = np.random.default_rng(seed).uniform(size=len(target))
+        return target if is_quantity else pd.Series(pd.factorize(target)[0] + noise, target.index)
+    return (target > target.median()).astype(int) if is_quantity else target
+
+
+def _with_encoder(forest: Any, features: pd.DataFrame) -> Any:
+    """Return a forest, behind a one-hot encoder where columns hold text."""
+    text = features.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in features.dtypes]]
+    if not len(text):
+        return forest
+    encoder = make_column_transformer((OneHotEncoder(sparse_output=False), list(text)), remainder="passthrough")
+    return make_pipeline(encoder, forest)
+
+
+def _domain_of(artifact: Artifact, data: TrainingData) -> Domain:
+    """Return the domain that the gate grants the adversary."""
+    if artifact.encoder is None:
+        return infer(data.columns, data.rows.astype(np.float64))
+    return domain_from(artifact.encoder, data.columns, data.rows)
+
+
+def _figures(examination: Examination) -> dict[str, float]:
+    """Return the figures of an examination by their columns, those of other columns NaN."""
+    metrics, findings = metrics_of(examination), examination.findings
+    figures = dict.fromkeys(_COLUMNS, np.nan)
+    for name, metric in (
+        ("residual", "residual"),
+        ("error", "reconstruction_error"),
+        ("random", "random_error"),
+        ("median", "median_error"),
+        ("by IQR", "iqr_error"),
+        ("close", "close_values"),
+        ("exact", "exact_values"),
+        ("rows exact", "exact_rows"),
+    ):
+        figures[name] = _or_nan(metrics[metric])
+    figures["s"] = examination.seconds
+    if findings is not None:
+        figures["rows close"] = findings.perfect_rows / findings.n_rows
+        figures["certain"] = _or_nan(findings.certain_values) / (findings.n_rows * findings.n_columns)
+        figures["told"] = 0.0 if findings.told_values is None else findings.told_values.share
+    return figures
+
+
+def _or_nan(value: float | None) -> float:
+    return np.nan if value is None else float(value)
+
+
+def _mean(runs: Sequence[Run]) -> Run:
+    """Return means, NaN where a run has no figure; words where all runs have the same."""
+
+    def same(words: set[str]) -> str:
+        return words.pop() if len(words) == 1 else ""
+
+    figures = {name: float(np.mean([one.figures[name] for one in runs])) for name in runs[0].figures}
+    return Run(runs[0].n_rows, same({one.status for one in runs}), same({one.verdict for one in runs}), None, figures)
+
+
+def _columns(setting: Setting) -> dict[str, str]:
+    """Return the names of the printed figures, and their formats."""
+    left_out = set() if setting.forest == "extra" else {"decoded", "wrong"}
+    if setting.papers_seconds is None:
+        left_out.add("DRAFT")
+    return {name: form for name, form in _COLUMNS.items() if name not in left_out}
+
+
+def _line(one: Run, seed: str, columns: Mapping[str, str]) -> str:
+    parts = [f"{one.n_rows:>4} {seed:>4} {one.status:<13} {one.verdict:<12}"]
+    for name, form in columns.items():
+        figure = one.figures[name]
+        parts.append(f"{'-' if math.isnan(figure) else format(figure, form):>{_width(name)}}")
+    return " ".join(parts if one.papers_status is None else [*parts, one.papers_status])
+
+
+def _width(name: str) -> int:
+    return max(len(name), 6)

@@ -1,0 +1,295 @@
+"""Private forests beside DRAFT-DP's published runs: in go tables and those runs, out comes a line for each setting.
+
+Tables I to IV and figure 12 of the paper (SaTML 2026): the forests are the authors' own, number by number (the first
+100 rows of each table, their seeds), and so are the domains: binary columns and one-hot groups, read off the whole
+table. Errors are the paper's; the leak p-value, inliers and outliers are those of `pytest_draft.evaluate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.private.rebuild import rebuild_from_noise
+from pytest_draft.data import training_data
+from pytest_draft.data.individuals import inliers
+from pytest_draft.domain import infer
+from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.evaluate.findings import as_many
+from pytest_draft.evaluate.identity import entries_of
+from pytest_draft.evaluate.significance import leak_significance
+from pytest_draft.facts.adversary import Adversary
+from pytest_draft.knowledge import grant, noisy_problem
+from pytest_draft.matching import encoded_weights, matched_distance
+from pytest_draft.timebox import TimeBox
+from studies.dp_forests import papers_forest, released_forest
+from studies.gate import TARGETS
+from studies.grid import standard_error
+
+N_ROWS = 100
+
+_HEADER = (
+    f"{'data':<15} trees depth {'eps':>5} known {'ours':>7} {'se':>6} {'paper':>7} {'se':>6} {'excess':>7} "
+    f"{'limit':>6} {'optimum':>7} {'perfect':>7} {'worst':>6} {'in':>6} {'% in':>5} {'out':>6} {'% out':>5} "
+    f"{'leak p':>9} {'paper':>9} {'rows':>6} {'s':>5} statuses"
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One kind of forest and adversary.
+
+    Attributes
+    ----------
+    name : str
+        Of the data set.
+    n_trees, depth : int
+    epsilon : float
+    known : int
+        Attributes that the adversary knows in every row.
+    """
+
+    name: str
+    n_trees: int
+    depth: int
+    epsilon: float
+    known: int = 0
+
+
+@dataclass(frozen=True)
+class Run:
+    """One forest, attacked; errors are NaN where there is no dataset.
+
+    Attributes
+    ----------
+    status : str
+    error, optimum, worst : float
+        Of the guess, of the likeliest dataset, and of the guess's worst row.
+    perfect : int
+    inlier_error, inlier_perfect, outlier_error, outlier_perfect : float
+        Perfect rows as shares.
+    p_value : float
+    n_rows : int
+        That were rebuilt.
+    gap : float
+        What the bound is above the log-likelihood of the likeliest dataset.
+    above_truth : float
+        What that log-likelihood is above the truth's.
+    seconds : float
+        Of the attack.
+    """
+
+    status: str
+    error: float = np.nan
+    optimum: float = np.nan
+    worst: float = np.nan
+    perfect: int = 0
+    inlier_error: float = np.nan
+    inlier_perfect: float = np.nan
+    outlier_error: float = np.nan
+    outlier_perfect: float = np.nan
+    p_value: float = np.nan
+    n_rows: int = 0
+    gap: float = np.nan
+    above_truth: float = np.nan
+    seconds: float = 0.0
+
+
+def run(
+    folder: Path,
+    published: Path,
+    settings: Sequence[Setting],
+    seeds: Sequence[int],
+    *,
+    size_known: bool,
+    rounding: str,
+    prove: bool,
+    seconds: float,
+    jobs: int,
+    workers: int,
+) -> None:
+    """Print one line for each setting, and a summary.
+
+    Parameters
+    ----------
+    folder : Path
+        Of ``compas.csv`` and the like.
+    published : Path
+        Folder of ``draft_dp_runs.csv`` and ``draft_dp_partial_runs.csv``.
+    settings : sequence of Setting
+    seeds : sequence of int
+        The authors' are 0 to 4.
+    size_known : bool
+        Whether the adversary knows the number of rows.
+    rounding : {"noise", "sum"}
+        ``noise``: the authors' forests, ``n + int(Y)``; ``sum``: our estimator's, ``int(n + Y)``.
+    prove : bool
+        Whether to look for the likeliest dataset and its bound too.
+    seconds : float
+        Time box of one attack.
+    jobs, workers : int
+        Attacks at a time, and threads of each.
+    """
+    theirs = _published(published, size_known=size_known)
+    tasks = [(folder, setting, seed) for setting in settings for seed in seeds]
+    attempts = joblib.Parallel(jobs, return_as="generator")(
+        joblib.delayed(attack)(
+            *task, size_known=size_known, rounding=rounding, prove=prove, seconds=seconds, workers=workers
+        )
+        for task in tasks
+    )
+    print(_HEADER)
+    above = compared = proved = 0
+    spent: list[float] = []
+    for setting in settings:
+        runs = [next(attempts) for _ in seeds]
+        same = theirs[
+            (theirs["dataset"] == setting.name)
+            & (theirs["n_trees"] == setting.n_trees)
+            & (theirs["max_depth"] == setting.depth)
+            & (theirs["epsilon"] == setting.epsilon)
+            & (theirs["known_attributes"] == setting.known)
+        ]
+        other, ours = same["reconstruction_error"].to_numpy(), np.array([one.error for one in runs])
+        excess = ours.mean() - other.mean() if len(other) else np.nan
+        limit = 0.01 + 2 * np.hypot(standard_error(ours), standard_error(other))
+        compared += bool(len(other))
+        above += bool(not np.isfinite(ours).all() or excess > limit)
+        proved += sum(one.status == "optimal" for one in runs)
+        spent += [one.seconds for one in runs]
+        print(_line(setting, runs, other, excess, limit, same["p_value"].mean()), flush=True)
+    print(
+        f"{len(settings)} settings, {compared} with published runs, {above} without an error or above the published "
+        f"one by more than .01 + 2 s.e.; {proved} of {len(spent)} runs proved optimal; mean {np.mean(spent):.1f} s, "
+        f"most {max(spent):.1f} s a run"
+    )
+
+
+def attack(
+    folder: Path,
+    setting: Setting,
+    seed: int,
+    *,
+    size_known: bool,
+    rounding: str,
+    prove: bool,
+    seconds: float,
+    workers: int,
+) -> Run:
+    """Train one forest, attack it, and measure what was rebuilt."""
+    table = pd.read_csv(folder / f"{setting.name}.csv")
+    target = TARGETS[setting.name]
+    everyone = table.drop(columns=target)
+    features, labels = everyone.iloc[:N_ROWS], table[target].iloc[:N_ROWS]
+    forest = (papers_forest if rounding == "noise" else released_forest)(
+        features, labels, setting.n_trees, setting.depth, setting.epsilon, seed
+    )
+    domain = infer(tuple(everyone.columns), everyone.to_numpy(np.float64))
+    data = training_data((features, labels), forest)
+    text = f"artifact+columns:{setting.known}" if setting.known else "artifact" if size_known else "artifact+n-unknown"
+    knowledge = grant(Adversary.parse(text), data, domain, forest, seed)
+    box = TimeBox(seconds)
+    problem = noisy_problem(forest, domain, text, knowledge, N_ROWS)
+    rebuilt = rebuild_from_noise(problem, Search(box, seed, workers), prove=prove)
+    spent = box.elapsed
+    if rebuilt.rows is None or rebuilt.consistent is None or rebuilt.log_likelihood is None:
+        return Run(rebuilt.status, seconds=spent)
+    released, true = entries_of(forest, data.rows, data.labels)
+    truth = float(problem.noise.log_probability(released, true).sum())
+    holdout = everyone.iloc[N_ROWS:].to_numpy(np.float32)
+    weights = encoded_weights(domain, () if knowledge is None else knowledge.attributes)
+    unlimited, comparison, rows = TimeBox(np.inf), Comparison(), rebuilt.rows
+    if len(rows) != N_ROWS:
+        rows = rows[as_many(N_ROWS, len(rows), np.random.default_rng([seed, 42]))]
+    partners = comparison.partners(data.rows, rows, weights, unlimited)
+    inside = inliers(data.rows, unlimited)
+    if partners is None or inside is None:
+        raise RuntimeError("a matching or a forest of isolation without limits has no result")
+    distance = np.empty(N_ROWS)
+    distance[partners] = np.abs(data.rows[partners] - rows)[:, weights.counted].mean(axis=1)
+    perfect = np.isin(np.arange(N_ROWS), comparison.perfect(data.rows, rows))
+    significance = leak_significance(data.rows, np.arange(N_ROWS), rows, holdout, weights, seed, unlimited)
+    optimum = np.nan
+    if len(rebuilt.consistent) == N_ROWS:
+        optimum = matched_distance(data.rows, rebuilt.consistent, weights, unlimited).upper
+    return Run(
+        rebuilt.status,
+        matched_distance(data.rows, rows, weights, unlimited).upper,
+        optimum,
+        float(distance.max()),
+        int(perfect.sum()),
+        float(distance[inside].mean()),
+        float(perfect[inside].mean()),
+        float(distance[~inside].mean()),
+        float(perfect[~inside].mean()),
+        np.nan if significance is None or significance.p_value is None else significance.p_value,
+        len(rebuilt.rows),
+        np.nan if rebuilt.bound is None else rebuilt.bound - rebuilt.log_likelihood,
+        rebuilt.log_likelihood - truth,
+        spent,
+    )
+
+
+def settings_of(
+    names: Sequence[str], sizes: Sequence[int], depths: Sequence[int], epsilons: Sequence[float], known: Sequence[int]
+) -> list[Setting]:
+    """Return all combinations, those left out that know all attributes."""
+    n_attributes = {"compas": 7, "adult": 14, "default_credit": 16}
+    return [
+        Setting(name, n_trees, depth, epsilon, number)
+        for name in names
+        for n_trees in sizes
+        for depth in depths
+        for epsilon in epsilons
+        for number in known
+        if number < n_attributes[name]
+    ]
+
+
+def _published(folder: Path, *, size_known: bool) -> pd.DataFrame:
+    """Return the authors' runs, with those that know attributes."""
+    whole = pd.read_csv(folder / "draft_dp_runs.csv")
+    whole = whole[whole["n_known"] == ("yes" if size_known else "no")].assign(known_attributes=0)
+    partial = pd.read_csv(folder / "draft_dp_partial_runs.csv")
+    partial = partial[partial["known_attributes"] > 0].assign(n_trees=10, max_depth=5, epsilon=5.0)
+    runs: pd.DataFrame = pd.concat([whole, partial], ignore_index=True)
+    runs = runs[runs["reconstruction_error"] == runs["reconstruction_error"]]
+    deviation = runs["leak_cdf_inputs_std"] * np.sqrt((N_ROWS - 1) / N_ROWS)  # the paper's divides by the number
+    runs["p_value"] = norm.cdf(runs["reconstruction_error"], runs["leak_cdf_inputs_mean"], deviation)
+    return runs
+
+
+def _line(
+    setting: Setting,
+    runs: Sequence[Run],
+    other: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+    excess: float,
+    limit: float,
+    p_value: float,
+) -> str:
+    def mean(name: str) -> float:
+        return float(np.mean([getattr(one, name) for one in runs]))
+
+    ours = np.array([one.error for one in runs])
+    paper = other.mean() if len(other) else np.nan
+    statuses = ", ".join(
+        f"{one.status} (gap {one.gap:.2f}, {one.above_truth:+.1f} to the truth)"
+        if one.status != "optimal"
+        else "optimal"
+        for one in runs
+    )
+    return (
+        f"{setting.name:<15} {setting.n_trees:>5} {setting.depth:>5} {setting.epsilon:>5g} {setting.known:>5} "
+        f"{ours.mean():>7.4f} {standard_error(ours):>6.4f} {paper:>7.4f} {standard_error(other):>6.4f} "
+        f"{excess:>7.4f} {limit:>6.4f} "
+        f"{mean('optimum'):>7.4f} {mean('perfect'):>7.1f} {mean('worst'):>6.3f} {mean('inlier_error'):>6.3f} "
+        f"{100 * mean('inlier_perfect'):>5.1f} {mean('outlier_error'):>6.3f} {100 * mean('outlier_perfect'):>5.1f} "
+        f"{mean('p_value'):>9.2e} {p_value:>9.2e} {mean('n_rows'):>6.1f} {mean('seconds'):>5.1f} {statuses}"
+    )

@@ -1,0 +1,501 @@
+"""Occurrences unknown: the likeliest dataset against enumeration, and forests that were really trained."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import combinations_with_replacement, product
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+
+from pytest_draft.artifact import Forest, read
+from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.counts.likeliest import Likely, find_likeliest
+from pytest_draft.attack.counts.occupancy import Draws
+from pytest_draft.attack.gaps import gaps_of
+from pytest_draft.attack.problem import Cells, Groups, OutOfTimeError, Problem, build
+from pytest_draft.attack.reconstruct import draws_of, reconstruct
+from pytest_draft.data import TrainingData
+from pytest_draft.domain import declared
+from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.facts.adversary import Adversary
+from pytest_draft.knowledge import exchangeable_groups, grant
+from pytest_draft.matching import encoded_weights, matched_distance
+from pytest_draft.timebox import TimeBox
+
+N_CLASSES = 2
+DOMAIN = declared(
+    ["a", "job_x", "job_y", "job_z"],
+    {"a": {"kind": "binary"}, "job": {"kind": "one-hot", "columns": [1, 2, 3]}},
+    "by hand",
+)
+N_VECTORS = DOMAIN.n_vectors
+
+
+@cache
+def stirling(n, d):
+    """Return the exact Stirling number of the second kind, by its recurrence."""
+    if n == 0 or d == 0:
+        return int(n == d)
+    return d * stirling(n - 1, d) + stirling(n - 1, d - 1)
+
+
+@cache
+def leaf_value(rows, counts, distinct):
+    """Return a leaf's log-likelihood without its constant factors, from whole numbers (`occupancy`)."""
+    if distinct < 0:
+        number = math.prod(s**n for s, n in zip(rows, counts, strict=True))
+        return math.log(number) if number else -math.inf
+    alone = sum(n > 0 for n in counts) == 1
+    number = 0
+    for shares in product(*(range(n + 1) for n in counts)):
+        if sum(shares) == distinct:
+            terms = zip(rows, counts, shares, strict=True)
+            number += math.prod((1 if alone else stirling(n, d)) * math.perm(s, d) for s, n, d in terms if n or d)
+    return math.log(number) if number else -math.inf
+
+
+@dataclass(frozen=True)
+class Toy:
+    """A problem of six vectors and two classes, whose trees give each vector a leaf at random."""
+
+    problem: Problem
+    draws: Draws
+    prior: np.ndarray
+    truth: np.ndarray
+
+    @classmethod
+    def of(cls, seed, n_rows, n_trees, n_leaves, n_known=0, n_groups=1, used=True):
+        rng = np.random.default_rng(seed)
+        signature = rng.integers(0, n_leaves, (n_trees, N_VECTORS)).astype(np.int32)
+        vectors = DOMAIN.vectors()
+        allowed = np.column_stack([vectors[:, 0] == 0, vectors[:, 0] == 1, vectors[:, 1:] == 1])
+        cells = Cells(signature, np.ones(N_VECTORS, np.int64), allowed, np.array([0, 2, 5]))
+        of_row = np.sort(rng.permutation(np.arange(n_rows) % n_groups))
+        size = np.bincount(of_row, minlength=n_groups)
+        groups = Groups(of_row, size, np.ones((n_trees, n_groups), np.int64), noise="multinomial")
+        group, cell, label = np.indices((n_groups, N_VECTORS, N_CLASSES)).reshape(3, -1)
+        truth = of_row * N_VECTORS * N_CLASSES + rng.integers(0, N_VECTORS * N_CLASSES, n_rows)
+        hidden = np.concatenate([truth, rng.integers(0, N_VECTORS * N_CLASSES, n_known)])
+        tables = [np.zeros((n_trees, n_leaves, N_CLASSES), np.int64) for _ in range(2)]
+        distinct = np.zeros((n_trees, n_leaves), np.int64)
+        for t in range(n_trees):
+            times = np.bincount(rng.integers(0, len(hidden), len(hidden)), minlength=len(hidden))
+            leaf = signature[t, cell[hidden]]
+            np.add.at(tables[0][t], (leaf, label[hidden]), times)
+            np.add.at(tables[1][t], (leaf[n_rows:], label[hidden[n_rows:]]), 1)
+            np.add.at(distinct[t], leaf, times > 0)
+        counts, known = (tuple(table) for table in tables)
+        problem = Problem(
+            DOMAIN,
+            cells,
+            groups,
+            counts,
+            tuple(distinct) if used else None,
+            group,
+            cell,
+            label,
+            known if n_known else None,
+        )
+        return cls(problem, draws_of(problem), rng.uniform(0.2, 1.0, len(group)), truth)
+
+    def find(self, seed=0, workers=1, timebox=None) -> Likely:
+        return find_likeliest(self.problem, self.draws, self.prior, Search(timebox or TimeBox(60), seed, workers))
+
+    def posterior(self, chosen):
+        """Return the log-posterior of a dataset, recounted; the prior's total is 1 in each group."""
+        total = sum(self.log_prior[k] for k in chosen)
+        for place, known, counts, distinct in self.trees:
+            rows = known.copy()
+            for k in chosen:
+                rows[place[k]] += 1
+            by_leaf = zip(*[iter(rows)] * N_CLASSES, strict=True)
+            total += sum(map(leaf_value, by_leaf, counts, distinct))
+        return total
+
+    @cached_property
+    def log_prior(self):
+        """Log-probability of each candidate among those of its group."""
+        group = self.problem.group
+        return np.log(self.prior / np.bincount(group, self.prior)[group]).tolist()
+
+    @cached_property
+    def trees(self):
+        """By tree: where each candidate counts among leaves x classes, the known rows there, counts and distinct rows.
+
+        Plain lists: enumeration looks at them a hundred thousand times, a few entries each.
+        """
+        found, problem = [], self.problem
+        for t, counts in enumerate(problem.counts):
+            place = problem.cells.signature[t, problem.cell] * N_CLASSES + problem.label
+            known = np.zeros_like(counts) if problem.known is None else problem.known[t]
+            distinct = [-1] * len(counts) if problem.distinct is None else problem.distinct[t].tolist()
+            found.append((place.tolist(), known.ravel().tolist(), list(map(tuple, counts.tolist())), distinct))
+        return found
+
+    @property
+    def best(self):
+        """The largest log-posterior of all datasets."""
+        groups = range(self.problem.groups.n_groups)
+        parts = [
+            combinations_with_replacement(
+                np.flatnonzero(self.problem.group == g).tolist(), int(self.problem.groups.size[g])
+            )
+            for g in groups
+        ]
+        return max(self.posterior(sum(rows, ())) for rows in product(*parts))
+
+    def require_valid(self, likely):
+        """Fail unless all datasets keep the groups' sizes, and what is said of the likeliest is so."""
+        problem, size = self.problem, self.problem.groups.size
+        for chosen in [likely.chosen, *likely.samples]:
+            assert chosen.shape == (problem.groups.n_rows,)
+            assert np.array_equal(problem.group[chosen], np.sort(problem.groups.of_row))
+        assert likely.expected.shape == (problem.n_candidates,)
+        assert (likely.expected >= 0).all()
+        assert np.allclose(np.bincount(problem.group, likely.expected), size)
+        assert (likely.missing == 0) == (likely.log_posterior > -math.inf)
+        recounted = self.posterior(likely.chosen)
+        if likely.missing:
+            assert recounted == -math.inf
+        else:
+            assert likely.log_posterior == pytest.approx(recounted, rel=1e-10, abs=1e-9)
+
+
+SIZES = {
+    "seed": st.integers(0, 100_000),
+    "n_rows": st.integers(2, 12),
+    "n_trees": st.integers(1, 8),
+    "n_leaves": st.integers(1, 4),
+    "n_known": st.integers(0, 4),
+    "n_groups": st.integers(1, 2),
+    "used": st.booleans(),
+}
+
+
+@pytest.mark.parametrize("used", [True, False])
+@pytest.mark.parametrize(("n_known", "n_groups"), [(0, 1), (3, 1), (0, 2), (2, 2)])
+def test_the_likeliest_dataset_is_the_maximum_over_all_datasets(n_known, n_groups, used):
+    reached = []
+    for seed in range(25):
+        toy = Toy.of(seed, 3 + seed % 2, 1 + seed % 5, 2 + seed % 3, n_known, n_groups, used)
+        likely, best = toy.find(seed), toy.best
+        toy.require_valid(likely)
+        assert likely.log_posterior <= best + 1e-9
+        reached.append(likely.log_posterior >= best - 1e-9)
+    # With distinct rows, those of two groups can only change places by way of a dataset that lacks rows.
+    assert np.mean(reached) >= (0.75 if used and n_groups == 2 else 0.95)
+
+
+def test_the_truth_is_never_likelier_than_what_is_found():
+    likelier = 0
+    for seed in range(60):
+        toy = Toy.of(seed, 5 + seed % 15, 1 + seed % 20, 2 + seed % 4, n_known=seed % 3)
+        found, truth = toy.find(seed).log_posterior, toy.posterior(toy.truth)
+        assert truth > -math.inf
+        assert truth <= found + 1e-9
+        likelier += found > truth + 1e-9
+    assert likelier  # else the comparison could be of equals only
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(**SIZES)
+def test_datasets_keep_the_groups_and_the_posterior_is_their_own(**sizes):
+    toy = Toy.of(**sizes)
+    toy.require_valid(toy.find())
+
+
+def parts(likely):
+    return likely.chosen, likely.samples, likely.expected, np.array([likely.missing, likely.log_posterior])
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(effort=st.sampled_from([math.inf, 1e-5, 1e-6, 3e-7]), **SIZES)
+def test_the_same_seed_gives_the_same_datasets_and_effort_on_any_number_of_workers(effort, **sizes):
+    toy = Toy.of(**sizes)
+    boxes = [TimeBox(60, effort) for _ in range(4)]
+    found = [toy.find(7, workers, box) for workers, box in zip([1, 1, 2, 4], boxes, strict=True)]
+    for other in found[1:]:
+        for mine, theirs in zip(parts(found[0]), parts(other), strict=True):
+            assert np.array_equal(mine, theirs)
+    assert len({box.meter.spent for box in boxes}) == 1
+    assert boxes[0].meter.spent > 0
+
+
+def test_another_seed_gives_other_samples():
+    toy = Toy.of(3, 12, 2, 2)
+    assert not np.array_equal(toy.find(0).samples, toy.find(1).samples)
+
+
+def ticking(ticks):
+    """Return a box of so many looks at the clock."""
+    now = iter(range(10_000_000))
+    return TimeBox(ticks + 0.5, clock=lambda: float(next(now)))
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(**SIZES)
+def test_when_the_time_is_out_there_is_a_valid_dataset_or_none(**sizes):
+    toy = Toy.of(**sizes)
+    n_samples = []
+    for ticks in [0, 1, 2, 3, 10, 100, 199, 200, 201, 399, 400, 401, 402, 404, 410, 450, 490, 520, 2_000]:
+        try:
+            likely = toy.find(timebox=ticking(ticks))
+        except OutOfTimeError:
+            assert not n_samples
+            continue
+        toy.require_valid(likely)
+        n_samples.append(len(likely.samples))
+    assert n_samples[0] == 0
+    assert n_samples[-1] > 0
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(effort=st.floats(1e-9, 1e-3), **SIZES)
+def test_when_the_effort_is_out_there_is_a_valid_dataset(effort, **sizes):
+    toy = Toy.of(**sizes)
+    box = TimeBox(60, effort)
+    toy.require_valid(toy.find(timebox=box))
+
+
+def test_one_row_one_tree_one_class_one_candidate():
+    cells = Cells(np.zeros((1, 1), np.int32), np.array([6]), np.ones((1, 5), bool), np.array([0, 2, 5]))
+    nobody = np.zeros(1, dtype=np.int64)
+    groups = Groups(nobody, np.array([1]), np.ones((1, 1), np.int64), noise="multinomial")
+    problem = Problem(DOMAIN, cells, groups, (np.array([[4]]),), (np.array([1]),), nobody, nobody, nobody)
+    likely = find_likeliest(problem, draws_of(problem), np.ones(1), Search(TimeBox(60)))
+    assert likely.chosen.tolist() == [0]
+    assert likely.expected.tolist() == [1.0]
+    assert (likely.missing, likely.log_posterior) == (0, 0.0)
+
+
+@pytest.mark.parametrize("wanted", [2, 5])
+def test_what_no_dataset_explains_is_told_by_the_rows_that_are_missing(wanted):
+    toy = Toy.of(0, 4, 2, 1)
+    counts = tuple(np.array([[9, 9]]) for _ in range(2))
+    distinct = tuple(np.array([4 + wanted]) for _ in range(2))
+    problem = replace(toy.problem, counts=counts, distinct=distinct)
+    likely = find_likeliest(problem, draws_of(problem), toy.prior, Search(TimeBox(60)))
+    assert likely.missing == 2 * wanted
+    assert likely.log_posterior == -math.inf
+    found = reconstruct(problem, Search(TimeBox(60)))
+    assert (found.status, found.residual) == ("not converged", 2 * wanted)
+
+
+WIDE = declared(
+    ["a", "b", "job_x", "job_y", "job_z", "age"],
+    {
+        "a": {"kind": "binary"},
+        "b": {"kind": "binary"},
+        "job": {"kind": "one-hot", "columns": [2, 3, 4]},
+        "age": {"kind": "ordinal", "low": 2, "high": 6},
+    },
+    "by hand",
+)
+
+
+@dataclass(frozen=True)
+class Released:
+    """A forest's file and the rows that it was trained on."""
+
+    model: object
+    forest: Forest
+    data: TrainingData
+
+    def problem(self, text="published", domain=WIDE, seed=0) -> Problem:
+        knowledge = grant(Adversary.parse(text), self.data, domain, self.forest, seed)
+        return build(self.forest, domain, exchangeable_groups(self.forest, text, knowledge), TimeBox(60))
+
+    def error(self, found, known=()):
+        weights = encoded_weights(WIDE, known)
+        return matched_distance(self.data.rows, found.rows, weights, TimeBox(60)).exact
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    """Return a function that trains a forest on random rows of the domain and reads its file."""
+    path = tmp_path_factory.mktemp("released") / "model.joblib"
+
+    @cache
+    def trained(seed, n_rows=30, n_trees=40, depth=None, model=None, n_classes=2):
+        rng = np.random.default_rng(seed)
+        rows = WIDE.uniform(n_rows, rng)
+        labels = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n_rows - n_classes)])
+        if model is None:
+            model = RandomForestClassifier(n_trees, max_depth=depth)
+        model.set_params(random_state=seed)
+        joblib.dump(model.fit(rows, labels), path)
+        return Released(model, read(path).forest, TrainingData(rows, labels, WIDE.columns, None, "by hand"))
+
+    return trained
+
+
+SIDES = ["", "+columns:a,job", "+rows:8"]
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_groups_of_a_forest_with_bootstrap_are_multinomial_where_the_seeds_are_not_known(release, side):
+    released = release(0)
+    knowledge = grant(Adversary.parse(f"published{side}"), released.data, WIDE, released.forest, 0)
+    groups = exchangeable_groups(released.forest, f"published{side}", knowledge)
+    assert groups.noise == "multinomial"
+    assert (groups.weight == 1).all()
+    assert not groups.ordered
+    assert groups.n_rows == 30 - (8 if "rows" in side else 0)
+    assert (groups.n_groups > 1) == ("columns" in side)
+    assert exchangeable_groups(released.forest, f"artifact{side}", knowledge).noise == "exact"
+    without = release(0, model=RandomForestClassifier(40, bootstrap=False))
+    assert exchangeable_groups(without.forest, f"published{side}", knowledge).noise == "exact"
+
+
+def unseen_at_most(n_trees, missed):
+    """Return the least k such that more than k of all trees miss a row with a chance of 1e-9 at most."""
+    tail = 0.0
+    for k in reversed(range(n_trees + 1)):
+        tail += math.comb(n_trees, k) * missed**k * (1 - missed) ** (n_trees - k)
+        if tail > 1e-9:
+            return k
+    return 0
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize(("n_trees", "depth", "max_samples"), [(100, None, None), (100, None, 0.5), (60, 4, None)])
+def test_candidates_are_the_vectors_that_not_too_many_trees_have_missed(release, side, n_trees, depth, max_samples):
+    model = RandomForestClassifier(n_trees, max_depth=depth, max_samples=max_samples)
+    released = release(1, model=model)
+    problem = released.problem(f"published{side}")
+    n_draws = 30 if max_samples is None else 15
+    most = unseen_at_most(n_trees, (29 / 30) ** n_draws)
+    vectors = WIDE.vectors()
+    missed = np.zeros((2, len(vectors)), int)
+    gaps = gaps_of(released.forest, WIDE)
+    for tree, stored, gap in zip(released.model.estimators_, released.forest.trees, gaps, strict=True):
+        nodes = tree.tree_
+        shown = np.rint(nodes.value[:, 0] * nodes.weighted_n_node_samples[:, None])
+        excluded = np.zeros(len(vectors), bool) if gap is None else gap.crossed(stored, np.ascontiguousarray(vectors.T))
+        missed += ((shown[tree.apply(vectors)] == 0) | excluded[:, None]).T
+    expected = missed <= most
+    if "columns" not in side:
+        for label in range(2):
+            of_label = problem.label == label
+            assert problem.cells.n_vectors[problem.cell[of_label]].sum() == expected[label].sum()
+        assert len(vectors) * 2 > expected.sum() or depth  # else nothing was struck out
+    else:
+        values = problem.groups.values
+        for g, known in enumerate(values.of_group):
+            agrees = (vectors[:, list(values.columns)] == known).all(axis=1)
+            for label in range(2):
+                mine = (problem.group == g) & (problem.label == label)
+                assert problem.cells.n_vectors[problem.cell[mine]].sum() == (expected[label] & agrees).sum()
+    counts = [np.rint(released.forest.counts(t)[tree.leaves]) for t, tree in enumerate(released.forest.trees)]
+    assert all((mine == shown).all() for mine, shown in zip(problem.counts, counts, strict=True))
+
+
+def likelihood_of_truth(problem, released):
+    """Return the log-likelihood of the true rows, by scikit-learn's own leaves."""
+    draws = draws_of(problem)
+    n_known = 0 if problem.groups.known is None else len(problem.groups.known.rows)
+    assert draws.n_rows == problem.groups.n_rows + n_known == released.data.n_rows
+    leaf = np.stack([np.searchsorted(tree.leaves, at) for tree, at in zip(*leaves_of(released), strict=True)])
+    table = np.zeros_like(draws.counts)
+    np.add.at(table, (leaf + draws.start[:-1, None], released.data.labels[None]), 1)
+    return draws.log_likelihood(table)
+
+
+def leaves_of(released):
+    return released.forest.trees, released.model.apply(released.data.rows).T
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_truth_of_a_trained_forest_is_possible(release, seed, side):
+    released = release(seed)
+    assert likelihood_of_truth(released.problem(f"published{side}"), released) > -math.inf
+
+
+MODELS = {
+    "random forest": lambda: RandomForestClassifier(40),
+    "half samples": lambda: RandomForestClassifier(40, max_samples=0.5),
+    "extra trees": lambda: ExtraTreesClassifier(40, bootstrap=True),
+    "bagging": lambda: BaggingClassifier(n_estimators=40),
+    "without replacement": lambda: BaggingClassifier(n_estimators=40, bootstrap=False, max_samples=0.6),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_published_counts_without_seeds_rebuild_most_of_the_data(release, name):
+    errors = []
+    for seed in range(3):
+        released = release(seed, model=MODELS[name]())
+        found = reconstruct(released.problem(), Search(TimeBox(60), seed))
+        assert found.status in ("likeliest", "not converged")
+        assert not found.ordered
+        assert found.rows.shape == released.data.rows.shape
+        assert not WIDE.outside(found.rows.astype(np.float64))
+        errors.append(released.error(found))
+    assert np.mean(errors) < 0.03  # uniform guesses: 0.128
+
+
+def test_three_classes_are_rebuilt_with_their_labels(release):
+    released = release(0, n_trees=60, n_classes=3)
+    found = reconstruct(released.problem(), Search(TimeBox(60)))
+    assert found.status == "likeliest"
+    assert released.error(found) < 0.02
+    assert np.abs(np.bincount(found.labels, minlength=3) - np.bincount(released.data.labels)).sum() <= 2
+
+
+@pytest.mark.parametrize("sizes", [{"n_trees": 40}, {"n_trees": 15, "depth": 4}], ids=["deep", "shallow"])
+def test_distinct_rows_bring_the_attack_closer(release, sizes):
+    with_them, without = [], []
+    for seed in range(8):
+        released = release(seed, **sizes)
+        problem = released.problem()
+        assert problem.distinct is not None
+        for errors, seen in ((with_them, problem), (without, replace(problem, distinct=None))):
+            errors.append(released.error(reconstruct(seen, Search(TimeBox(60), seed))))
+    assert np.mean(with_them) < np.mean(without)
+
+
+@pytest.mark.parametrize("side", SIDES[1:])
+def test_side_knowledge_is_kept_and_what_is_unknown_is_rebuilt(release, side):
+    for seed in range(3):
+        released = release(seed)
+        knowledge = grant(Adversary.parse(f"published{side}"), released.data, WIDE, released.forest, 0)
+        problem = released.problem(f"published{side}")
+        found = reconstruct(problem, Search(TimeBox(60), seed))
+        columns, unknown = list(knowledge.columns), knowledge.unknown
+        assert len(found.rows) == len(unknown)
+        assert (found.rows[:, columns] == released.data.rows[unknown][:, columns]).all()
+        assert not found.free[:, list(knowledge.attributes)].any()
+        assert (
+            Comparison()
+            .distance(released.data.rows[unknown], found.rows, encoded_weights(WIDE, knowledge.attributes), TimeBox(60))
+            .exact
+            < 0.03
+        )
+
+
+def test_a_published_attack_gives_the_same_rows_again_on_any_number_of_workers(release):
+    released = release(2, n_trees=10, depth=4)
+    found = [reconstruct(released.problem(), Search(TimeBox(60), 5, workers)) for workers in (1, 1, 2, 4)]
+    for other in found[1:]:
+        assert (found[0].rows == other.rows).all()
+        assert (found[0].labels == other.labels).all()
+        assert (found[0].cells == other.cells).all()
+        assert (found[0].status, found[0].residual) == (other.status, other.residual)
+        assert found[0].log_posterior == other.log_posterior
+
+
+def test_a_clock_that_is_out_at_once_is_no_solution(release):
+    problem = release(0).problem()
+    now = iter(range(1_000))
+    found = reconstruct(problem, Search(TimeBox(0.5, clock=lambda: float(next(now)))))
+    assert found.status == "no solution"
+    assert found.rows is None
+    assert found.residual is None

@@ -1,0 +1,446 @@
+"""Datasets behind noisy counts: the posterior, its consensus, and the likeliest dataset with its bound."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+from pytest_draft.attack import compiled_trees as walk
+from pytest_draft.attack.compiled_trees import Walks, leaves_of
+from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.private import datasets as noisy
+from pytest_draft.attack.private import optimum as noisy_optimum
+from pytest_draft.attack.private import rebuild as private
+from pytest_draft.attack.private.datasets import NoisyProblem, build_noisy, sample_posterior, size_interval, values_of
+from pytest_draft.attack.private.noise import CountNoise
+from pytest_draft.attack.private.optimum import Optimum, find_optimum
+from pytest_draft.attack.private.rebuild import rebuild_from_noise
+from pytest_draft.attack.private.sweeps import all_gains
+from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError, leaf_positions
+from pytest_draft.domain import declared
+from pytest_draft.errors import NotCoveredError
+from pytest_draft.facts.privacy import Privacy
+from pytest_draft.progress import StageClock
+from pytest_draft.timebox import TimeBox
+
+MIXED = declared(
+    ["x", "y", "z", "old", "children"],
+    {
+        "job": {"kind": "one-hot", "columns": ["x", "y", "z"]},
+        "old": {"kind": "binary"},
+        "children": {"kind": "ordinal", "low": 1, "high": 4},
+    },
+    "test",
+)
+TINY = declared(["a", "b"], {"a": {"kind": "binary"}, "b": {"kind": "binary"}}, "test")
+N_CLASSES = 2
+
+
+def random_tree(rng, domain, depth):
+    if depth == 0:
+        return [0, 0]
+    column = int(rng.integers(domain.n_columns))
+    threshold = float(rng.choice([1.5, 2.5, 3.5])) if domain.columns[column] == "children" else 0.5
+    return (column, threshold, random_tree(rng, domain, depth - 1), random_tree(rng, domain, depth - 1))
+
+
+@pytest.fixture(scope="module")
+def released(by_hand):
+    """Return a function that makes a forest which releases noisy counts of some rows."""
+
+    def forest(domain, rows, labels, *, seed=0, scale=1.0, rounding="sum", mechanism="laplace", n_trees=3, depth=2):
+        rng = np.random.default_rng(seed)
+        bare = by_hand(domain.n_columns, *(random_tree(rng, domain, depth) for _ in range(n_trees)))
+        trees = []
+        for tree in bare.trees:
+            counts = np.zeros((len(tree.leaves), N_CLASSES))
+            np.add.at(counts, (leaf_positions(tree, np.ascontiguousarray(rows.T)), labels), 1)
+            noise = (rng.laplace if mechanism == "laplace" else rng.normal)(scale=scale, size=counts.shape)
+            value = np.zeros((tree.n_nodes, N_CLASSES))
+            value[tree.leaves] = np.trunc(counts + noise) if rounding == "sum" else counts + np.trunc(noise)
+            trees.append(replace(tree, value=value))
+        privacy = Privacy(mechanism, n_trees / scale, 0.0 if mechanism == "laplace" else 1e-5, scale, rounding)
+        return replace(bare, trees=tuple(trees), n_samples=None, privacy=privacy)
+
+    return forest
+
+
+def drawn(domain, n_rows, seed=0):
+    rng = np.random.default_rng(seed)
+    vectors = domain.vectors()
+    return vectors[rng.integers(len(vectors), size=n_rows)], rng.integers(0, N_CLASSES, n_rows)
+
+
+def unknown(domain, n_rows):
+    return np.full((n_rows, len(domain.attributes)), -1, np.int32), np.full(n_rows, -1, np.int64)
+
+
+def search(seconds=20.0, **changes):
+    return Search(TimeBox(seconds), **changes)
+
+
+# Walks
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_values_are_walked_to_the_leaves_that_their_encoded_rows_reach(released, seed):
+    rows, labels = drawn(MIXED, 50, seed)
+    forest = released(MIXED, rows, labels, seed=seed, n_trees=4, depth=4)
+    found = leaves_of(Walks.of(forest, MIXED), values_of(MIXED, rows))
+    first = np.cumsum([0, *(len(tree.leaves) for tree in forest.trees)])
+    for t, tree in enumerate(forest.trees):
+        assert (found[:, t] == first[t] + leaf_positions(tree, np.ascontiguousarray(rows.T))).all()
+
+
+def test_values_are_those_that_encode_the_rows(released):
+    rows, labels = drawn(MIXED, 40)
+    problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 40))
+    assert (problem.domain.encoded(values_of(MIXED, rows)) == rows).all()
+    assert (values_of(MIXED, rows, [1])[:, [0, 2]] == -1).all()
+
+
+def test_open_attributes_are_those_that_no_tree_tests_however_many_there_are(by_hand):
+    columns = [f"c{index}" for index in range(80)]
+    domain = declared(columns, {name: {"kind": "binary"} for name in columns}, "test")
+    rng = np.random.default_rng(0)
+    forest = by_hand(80, *(random_tree(rng, domain, 4) for _ in range(12)))
+    value = rng.integers(0, 2, (30, 80)).astype(np.int32)
+    tested = np.zeros(value.shape, bool)
+    for tree in forest.trees:
+        for row, values in enumerate(value):
+            node = 0
+            while tree.left[node] >= 0:
+                tested[row, tree.feature[node]] = True
+                node = (tree.left if values[tree.feature[node]] <= tree.threshold[node] else tree.right)[node]
+    assert (noisy.open_attributes(Walks.of(forest, domain), value) == ~tested).all()
+
+
+def test_domains_that_are_too_wide_are_refused(by_hand, monkeypatch):
+    monkeypatch.setattr(walk, "MOST_ANSWERS", 3)
+    forest = by_hand(2, (0, [0, 1], (1, [1, 0], [0, 1])))
+    with pytest.raises(NotCoveredError, match="narrower"):
+        Walks.of(forest, TINY)
+
+
+# The posterior
+
+
+def log_prior(value, label, component):
+    """Return the log-probability of a dataset and its components, from the definition of the mixture."""
+    total, weights = 0.0, np.array([1.0, noisy.INDICATOR_ODDS]) * 2 / (1 + noisy.INDICATOR_ODDS)
+
+    def polya(counts, weight):
+        return (
+            gammaln(weight.sum())
+            - gammaln(weight.sum() + counts.sum())
+            + (gammaln(weight + counts) - gammaln(weight)).sum()
+        )
+
+    n = noisy._COMPONENTS
+    total += polya(np.bincount(component, minlength=n), np.full(n, noisy._CONCENTRATION / n))
+    for k in np.unique(component):
+        mine = component == k
+        total += polya(np.bincount(label[mine], minlength=N_CLASSES), np.ones(N_CLASSES))
+        for a in range(value.shape[1]):
+            total += polya(np.bincount(value[mine, a], minlength=2), weights)
+    return total
+
+
+def exact_posterior(problem, sizes):
+    """Return the probability of each multiset of rows, by enumeration."""
+    kinds = list(product(*[range(2)] * 2, range(N_CLASSES)))
+    weight = Counter()
+    for size in sizes:
+        for chosen in product(kinds, repeat=size):
+            value = np.array([kind[:2] for kind in chosen], np.int32).reshape(size, 2)
+            label = np.array([kind[2] for kind in chosen], np.int64)
+            likelihood = problem.log_likelihood(value, label)
+            for component in product(range(noisy._COMPONENTS), repeat=size):
+                prior = log_prior(value, label, np.array(component, np.int64))
+                weight[tuple(sorted(chosen))] += np.exp(likelihood + prior)
+    total = sum(weight.values())
+    return {rows: mass / total for rows, mass in weight.items()}
+
+
+@pytest.mark.parametrize(("size", "rounding"), [(2, "sum"), (2, "noise"), (None, "sum")])
+def test_sweeps_draw_from_the_exact_posterior(released, size, rounding):
+    rows, labels = drawn(TINY, 2, 3)
+    forest = released(TINY, rows, labels, rounding=rounding, n_trees=2, scale=1.5, seed=4)
+    problem = build_noisy(forest, TINY, *unknown(TINY, 2))
+    if size is None:
+        problem = replace(problem, value=np.full((2, 2), -1, np.int32), label=np.full(2, -1), n_rows=(1, 2))
+    expected = exact_posterior(problem, [2] if size else [1, 2])
+    chain = noisy._Chain(problem, noisy._evidence(problem), [5])
+    found, n_samples = Counter(), 15_000
+    for _ in range(n_samples):
+        chain.sweep(1, 1.0, 1.0)
+        value, label = chain._dataset()
+        found[tuple(sorted(map(tuple, np.column_stack([value, label]).tolist())))] += 1
+    distance = sum(abs(found[key] / n_samples - expected.get(key, 0.0)) for key in {*found, *expected}) / 2
+    assert distance < 0.05
+
+
+def test_counts_and_gains_stay_in_step_with_the_rows(released):
+    rows, labels = drawn(MIXED, 30)
+    problem = build_noisy(
+        released(MIXED, rows, labels, n_trees=5, depth=4), MIXED, *unknown(MIXED, 0), size_known=False
+    )
+    chain = noisy._Chain(problem, noisy._evidence(problem), [0])
+    chain.sweep(20, 4.0, 1.0)
+    assert (chain._counts.true == problem.counts(*chain._dataset())).all()
+    more, less = chain._counts.more.copy(), chain._counts.less.copy()
+    all_gains(chain._evidence, chain._counts)
+    assert (more == chain._counts.more).all()
+    assert (less == chain._counts.less).all()
+    assert chain.log_likelihood == pytest.approx(problem.log_likelihood(*chain._dataset()))
+    fresh = chain._mixed()
+    assert (fresh.values == chain._mixture.values).all()
+    assert (fresh.labels == chain._mixture.labels).all()
+
+
+def test_with_hardly_any_noise_the_rows_are_rebuilt(released):
+    rows, labels = drawn(MIXED, 20)
+    forest = released(MIXED, rows, labels, n_trees=30, depth=5, scale=0.1, rounding="noise")
+    rebuilt = rebuild_from_noise(build_noisy(forest, MIXED, *unknown(MIXED, 20)), search(60.0))
+    assert Counter(map(bytes, rebuilt.rows)) == Counter(map(bytes, rows))
+    assert rebuilt.status == "optimal"
+    assert not rebuilt.free.any()
+
+
+def test_what_the_adversary_knows_stays_as_it_is(released):
+    rows, labels = drawn(MIXED, 12)
+    forest = released(MIXED, rows, labels, n_trees=4)
+    value, label = unknown(MIXED, 12)
+    value[:, 1] = values_of(MIXED, rows)[:, 1]
+    value[:3], label[:3] = values_of(MIXED, rows)[:3], labels[:3]
+    problem = build_noisy(forest, MIXED, value, label)
+    posterior = sample_posterior(problem, search())
+    assert (posterior.guess[:, 3] == rows[:, 3]).all()
+    assert (posterior.guess[:3] == rows[:3]).all()
+    rebuilt = rebuild_from_noise(problem, search())
+    assert rebuilt.rows.shape == (9, 5)
+    assert (rebuilt.rows[:, 3] == rows[3:, 3]).all()
+    assert not rebuilt.free[:, 1].any()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_same_seed_gives_the_same_guess_whatever_the_threads(released, workers):
+    rows, labels = drawn(MIXED, 15)
+    problem = build_noisy(released(MIXED, rows, labels, n_trees=4, depth=3), MIXED, *unknown(MIXED, 15))
+    first = rebuild_from_noise(problem, search(60.0, seed=3))
+    second = rebuild_from_noise(problem, search(60.0, seed=3, workers=workers))
+    assert (first.rows == second.rows).all()
+    assert (first.status, first.log_posterior, first.bound) == (second.status, second.log_posterior, second.bound)
+
+
+def test_a_time_box_that_is_over_gives_no_made_up_rows(released):
+    rows, labels = drawn(MIXED, 15)
+    problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 15))
+    rebuilt = rebuild_from_noise(problem, Search(TimeBox(1e-9)))
+    assert rebuilt.status == "no solution"
+    assert rebuilt.rows is None
+    with pytest.raises(OutOfTimeError):
+        sample_posterior(problem, Search(TimeBox(1e-9)))
+
+
+def test_a_short_time_box_says_that_it_cut_the_search_short(released):
+    rows, labels = drawn(MIXED, 60)
+    problem = build_noisy(released(MIXED, rows, labels, n_trees=10, depth=4), MIXED, *unknown(MIXED, 60))
+    sample_posterior(problem, search(60.0))  # compiled now
+    ticks = iter(np.arange(0, 1000, 0.2))
+    rebuilt = rebuild_from_noise(problem, Search(TimeBox(1.5, clock=lambda: next(ticks))))
+    assert rebuilt.status == "not converged"
+    assert rebuilt.cut_short
+
+
+def ended_by_the_clock(box, now):
+    now[0] = box.seconds
+
+
+def ended_by_the_effort(box, now):
+    box.spend(box.effort)
+
+
+def left_with_too_little_for_a_matching(box, now):
+    now[0] = box.seconds - 1e-7
+
+
+@pytest.fixture
+def search_that():
+    """Return a function that makes a search in which something happens to the time box when a stage begins."""
+
+    def made(happens, stage, **changes):
+        now = [0.0]
+        box = TimeBox(100.0, effort=1e4, clock=lambda: now[0])
+        return Search(
+            box, clock=StageClock(box, lambda told: happens(box, now) if told.stage == stage else None), **changes
+        )
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("happens", "stage"),
+    [
+        (ended_by_the_clock, "sample"),
+        (ended_by_the_clock, "agree"),
+        (ended_by_the_effort, "sample"),
+        (ended_by_the_effort, "agree"),
+        (left_with_too_little_for_a_matching, "agree"),
+    ],
+)
+def test_datasets_that_were_not_all_drawn_and_put_together_are_not_settled(released, search_that, happens, stage):
+    rows, labels = drawn(MIXED, 15)
+    problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 15))
+    assert sample_posterior(problem, search_that(happens, "never")).settled
+    assert not sample_posterior(problem, search_that(happens, stage)).settled
+    rebuilt = rebuild_from_noise(problem, search_that(happens, stage))
+    assert rebuilt.status == "not converged"
+    assert rebuilt.cut_short
+
+
+@pytest.mark.parametrize("happens", [ended_by_the_clock, ended_by_the_effort])
+def test_what_a_likelier_dataset_leads_to_must_be_seen_to_the_end(released, search_that, monkeypatch, happens):
+    rows, labels = drawn(MIXED, 15)
+    problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 15))
+    likelier = Optimum(values_of(MIXED, rows), labels, log_likelihood=0.0, bound=1.0)
+    monkeypatch.setattr(private, "find_optimum", lambda *_: likelier)
+    assert rebuild_from_noise(problem, search_that(happens, "never")).status == "likeliest"
+    rebuilt = rebuild_from_noise(problem, search_that(happens, "warm"))
+    assert rebuilt.status == "not converged"
+    assert rebuilt.cut_short
+
+
+def test_no_row_is_shown(released):
+    rows, labels = drawn(MIXED, 15)
+    problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 15))
+    posterior = sample_posterior(problem, search())
+    optimum = find_optimum(problem, posterior.value, posterior.label, search())
+    for shown in (repr(problem), repr(posterior), repr(optimum)):
+        assert "array" not in shown
+        assert len(shown) < 120
+
+
+# The number of rows
+
+
+@pytest.mark.parametrize("rounding", ["sum", "noise"])
+def test_the_number_of_rows_is_found_in_its_interval(released, rounding):
+    rows, labels = drawn(MIXED, 60)
+    forest = released(MIXED, rows, labels, n_trees=12, depth=3, scale=0.4, rounding="noise", seed=1)
+    least, most = size_interval(forest, CountNoise.of(forest.privacy))
+    assert least <= 60 <= most
+    rebuilt = rebuild_from_noise(build_noisy(forest, MIXED, *unknown(MIXED, 0), size_known=False), search(60.0))
+    assert abs(len(rebuilt.rows) - 60) <= 2
+
+
+def test_the_interval_covers_the_number_of_rows_as_often_as_it_says(released):
+    rows, labels = drawn(MIXED, 60)
+    covered = 0
+    for seed in range(60):
+        forest = released(MIXED, rows, labels, n_trees=10, depth=2, scale=2.0, rounding="noise", seed=seed)
+        least, most = size_interval(forest, CountNoise.of(forest.privacy))
+        covered += least <= 60 <= most
+    assert covered >= 50  # 95 % of 60 are 57, four standard deviations 7
+
+
+def test_more_known_rows_than_there_can_be_are_infeasible(released):
+    rows, labels = drawn(TINY, 5)
+    problem = build_noisy(released(TINY, rows, labels), TINY, values_of(TINY, rows), labels)
+    with pytest.raises(InfeasibleError):
+        sample_posterior(replace(problem, n_rows=(2, 3)), search())
+
+
+# The likeliest dataset
+
+
+def brute_force(problem, n_unknown):
+    """Return the highest log-likelihood of all datasets."""
+    kinds = list(product(*[range(attribute.n_values) for attribute in problem.domain.attributes], range(N_CLASSES)))
+    known = problem.known
+    best = -np.inf
+    for size in n_unknown:
+        for chosen in combinations_with_replacement(kinds, size):
+            table = np.array(chosen, np.int64).reshape(size, -1)
+            value = np.concatenate([problem.value[known], table[:, :-1].astype(np.int32)])
+            best = max(best, problem.log_likelihood(value, np.concatenate([problem.label[known], table[:, -1]])))
+    return best
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize("rounding", ["sum", "noise"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_likeliest_dataset_is_that_of_enumeration(released, mechanism, rounding, seed):
+    rows, labels = drawn(TINY, 4, seed)
+    scale = [0.4, 1.0, 4.0][seed % 3]
+    forest = released(TINY, rows, labels, seed=seed, scale=scale, rounding=rounding, mechanism=mechanism)
+    value, label = unknown(TINY, 4)
+    if seed % 2:
+        value[0], label[0] = values_of(TINY, rows)[0], labels[0]
+    problem = build_noisy(forest, TINY, value, label)
+    start = drawn(TINY, 4 - seed % 2, seed + 9)
+    found = find_optimum(problem, values_of(TINY, start[0]), start[1], search())
+    best = brute_force(problem, [4 - seed % 2])
+    assert found.bound >= best - 1e-9
+    assert found.log_likelihood <= best + 1e-9
+    if rounding == "sum" or mechanism == "laplace":
+        assert found.proved
+        assert found.log_likelihood == pytest.approx(best, abs=1e-3)
+    whole = np.concatenate([problem.value[problem.known], found.value])
+    assert problem.log_likelihood(whole, np.concatenate([problem.label[problem.known], found.label])) == pytest.approx(
+        found.log_likelihood
+    )
+
+
+def test_the_number_of_rows_is_free_in_the_likeliest_dataset_too(released):
+    rows, labels = drawn(TINY, 3, 1)
+    problem = build_noisy(released(TINY, rows, labels, scale=0.7), TINY, *unknown(TINY, 4))
+    problem = replace(problem, n_rows=(1, 4))
+    found = find_optimum(problem, values_of(TINY, rows), labels, search())
+    assert found.proved
+    assert found.log_likelihood == pytest.approx(brute_force(problem, [1, 2, 3, 4]), abs=1e-3)
+
+
+def test_columns_are_generated_where_they_are_many(released, monkeypatch):
+    rows, labels = drawn(MIXED, 8)
+    problem = build_noisy(released(MIXED, rows, labels, n_trees=3), MIXED, *unknown(MIXED, 8))
+    at_once = find_optimum(problem, values_of(MIXED, rows), labels, search())
+    monkeypatch.setattr(noisy_optimum, "_FEW_COLUMNS", 0)
+    monkeypatch.setattr(noisy_optimum, "_COLUMNS", 2)
+    by_and_by = find_optimum(problem, values_of(MIXED, rows), labels, search())
+    assert at_once.proved
+    assert by_and_by.proved
+    assert by_and_by.log_likelihood == pytest.approx(at_once.log_likelihood, abs=1e-3)
+
+
+def test_problems_that_are_too_large_or_partly_known_have_no_bound(released, monkeypatch):
+    rows, labels = drawn(MIXED, 8)
+    forest = released(MIXED, rows, labels)
+    value, label = unknown(MIXED, 8)
+    problem = build_noisy(forest, MIXED, value, label)
+    monkeypatch.setattr(noisy_optimum, "MOST_VECTORS", 3)
+    assert find_optimum(problem, values_of(MIXED, rows), labels, search()) is None
+    monkeypatch.undo()
+    value[:, 0] = values_of(MIXED, rows)[:, 0]
+    assert find_optimum(build_noisy(forest, MIXED, value, label), values_of(MIXED, rows), labels, search()) is None
+
+
+def test_counts_that_lie_too_far_apart_are_refused(released):
+    rows, labels = drawn(TINY, 4)
+    forest = released(TINY, rows, labels)
+    forest.trees[0].value[forest.trees[0].leaves[0], 0] = 1e15
+    with pytest.raises(NotCoveredError, match="apart"):
+        build_noisy(forest, TINY, *unknown(TINY, 4))
+
+
+def test_a_problem_is_only_made_of_noisy_counts(released):
+    rows, labels = drawn(TINY, 4)
+    forest = replace(released(TINY, rows, labels), privacy=None)
+    with pytest.raises(ValueError, match="exact counts"):
+        build_noisy(forest, TINY, *unknown(TINY, 4))
+    assert isinstance(build_noisy(released(TINY, rows, labels), TINY, *unknown(TINY, 4)), NoisyProblem)

@@ -1,0 +1,86 @@
+"""Inliers and outliers, and what is measured on each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.ensemble import IsolationForest
+
+from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.data import TrainingData
+from pytest_draft.data.individuals import inliers
+from pytest_draft.domain import Attribute, Domain
+from pytest_draft.evaluate import findings as findings_module
+from pytest_draft.evaluate.findings import evaluate
+from pytest_draft.facts.figures import Individuals
+from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.identity import Identity
+from pytest_draft.timebox import TimeBox
+
+COLUMNS = ("a", "b", "c", "d")
+DOMAIN = Domain(COLUMNS, tuple(Attribute(name, "binary", (i,)) for i, name in enumerate(COLUMNS)), "by hand")
+COMMON, RARE = [0, 0, 0, 0], [1, 1, 1, 1]
+
+
+def array(rows) -> np.ndarray:
+    return np.array(rows, dtype=np.float32)
+
+
+def found(truth, rebuilt, seconds=60.0) -> Findings:
+    truth, rebuilt = array(truth), array(rebuilt)
+    labels = np.zeros(len(truth), dtype=np.int64)
+    attacked = Reconstruction("consistent", rebuilt, labels, labels, np.zeros(rebuilt.shape, bool), False, 0)
+    data = TrainingData(truth, labels, COLUMNS, None, "by hand")
+    return evaluate(attacked, data, DOMAIN, Identity("confirmed", ""), seed=0, timebox=TimeBox(seconds))
+
+
+def test_the_rare_rows_are_the_outliers():
+    inside = inliers(array([COMMON] * 40 + [RARE] * 2), TimeBox(60))
+    assert inside.tolist() == [True] * 40 + [False] * 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_are_told_apart_by_the_sign_of_scikit_learns_score(seed):
+    rows = array(np.random.default_rng(seed).random((80, 4)) < [0.05, 0.1, 0.9, 0.5])
+    score = IsolationForest(random_state=0).fit(rows).decision_function(rows)
+    inside = inliers(rows, TimeBox(60))
+    assert (inside == (score > 0)).all()
+    assert 0 < inside.sum() < 80
+
+
+def test_errors_and_perfect_rows_of_each_kind_are_those_counted_by_hand():
+    result = found([COMMON] * 40 + [RARE] * 2, [COMMON] * 39 + [[1, 0, 0, 0]] + [[1, 1, 1, 0]] * 2)
+    assert result.inliers == Individuals(40, pytest.approx(1 / 4 / 40), 39)
+    assert result.outliers == Individuals(2, pytest.approx(1 / 4), 0)
+    assert result.error.worst == pytest.approx(1 / 4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_both_kinds_together_are_the_whole(seed):
+    rng = np.random.default_rng(seed)
+    truth, rebuilt = (array(rng.random((50, 4)) < [0.05, 0.1, 0.9, 0.5]) for _ in range(2))
+    result = found(truth, rebuilt)
+    kinds = (result.inliers, result.outliers)
+    assert sum(kind.number for kind in kinds) == result.n_rows
+    assert sum(kind.perfect_rows for kind in kinds) == result.perfect_rows
+    whole = sum(kind.number * kind.error for kind in kinds if kind.number) / result.n_rows
+    assert whole == pytest.approx(result.error.exact)
+
+
+@pytest.mark.parametrize("rows", [[COMMON], [COMMON] * 12], ids=["one", "all alike"])
+def test_a_kind_without_rows_has_no_error(rows):
+    result = found(rows, rows)
+    kinds = (result.inliers, result.outliers)
+    assert sorted(kind.number for kind in kinds) == [0, len(rows)]
+    assert {kind.error for kind in kinds} == {None, 0.0}
+
+
+def test_kinds_are_counted_where_the_matching_is_not_exact(monkeypatch):
+    monkeypatch.setattr(findings_module.Comparison, "partners", lambda *_: None)
+    result = found([COMMON] * 40 + [RARE] * 2, [COMMON] * 41 + [RARE])
+    assert (result.inliers, result.outliers) == (Individuals(40, None, 40), Individuals(2, None, 1))
+
+
+def test_there_are_no_kinds_when_the_time_is_out():
+    result = found([COMMON] * 4, [COMMON] * 4, seconds=1e-6)
+    assert result.inliers is result.outliers is None
