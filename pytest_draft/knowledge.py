@@ -187,7 +187,7 @@ def exchangeable_groups(forest: Forest, adversary: str, knowledge: Knowledge | N
     NotCoveredError
         Where the file lacks what the replay of its seeds needs, or rows were drawn with chances that are not known.
     """
-    weight, noise = told_occurrences(forest, adversary), _noise(forest, adversary)
+    weight, noise = known_occurrences(forest, adversary), _noise(forest, adversary)
     if knowledge is None:
         return replace(group_by_occurrences(weight), noise=noise)
     groups = replace(group_by_occurrences(weight[:, knowledge.unknown]), noise=noise)
@@ -207,10 +207,10 @@ def known_rows(forest: Forest, adversary: str, knowledge: Knowledge) -> KnownRow
     NotCoveredError
         As `exchangeable_groups`.
     """
-    return KnownRows(knowledge.rows, knowledge.labels, told_occurrences(forest, adversary)[:, knowledge.known])
+    return KnownRows(knowledge.rows, knowledge.labels, known_occurrences(forest, adversary)[:, knowledge.known])
 
 
-def told_occurrences(forest: Forest, adversary: str) -> IntArray:
+def known_occurrences(forest: Forest, adversary: str) -> IntArray:
     """Return how often each tree saw each row, as far as the adversary knows, shape (n_trees, n_rows).
 
     Raises

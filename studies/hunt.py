@@ -547,7 +547,7 @@ def _by_subgroups(
             certain=None,
             proved=None,
             provable=None,
-            told_values=None,
+            proved_values=None,
         )
         measured = evaluate(
             stranger,
@@ -581,7 +581,7 @@ def _fails(policy: Policy, findings: Findings, name: str) -> str:
                 perfect_rows=0,
                 most_perfect_rows=None,
                 seen=None,
-                told=None,
+                informative=None,
                 mostly_determined=None,
                 fully_determined=None,
                 certain_unique_rows=None,

@@ -390,7 +390,7 @@ def _figures(examination: Examination) -> dict[str, float]:
     if findings is not None:
         figures["rows close"] = findings.perfect_rows / findings.n_rows
         figures["certain"] = _or_nan(findings.certain_values) / (findings.n_rows * findings.n_columns)
-        figures["told"] = 0.0 if findings.told_values is None else findings.told_values.share
+        figures["told"] = 0.0 if findings.proved_values is None else findings.proved_values.share
     return figures
 
 

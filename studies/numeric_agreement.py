@@ -89,14 +89,14 @@ class Verdict:
     Attributes
     ----------
     violations : list of str
-    told_values, bounded_cells, certain_cells, certain_rows : int
+    proved_values, bounded_cells, certain_cells, certain_rows : int
         How much there was to be wrong.
     consistent : bool
         Whether the search found a dataset that misses nothing.
     """
 
     violations: list[str] = field(default_factory=list)
-    told_values: int = 0
+    proved_values: int = 0
     bounded_cells: int = 0
     certain_cells: int = 0
     certain_rows: int = 0
@@ -290,8 +290,8 @@ def _expect_truth(verdict: Verdict, problem: NumericProblem, instance: Instance)
         counts, splits = _missed_by(problem, state, instance.labels)
         verdict.expect(counts == 0, "the truth misses no count")
         verdict.expect(splits == 0, "the truth contradicts no split")
-    for column, values in problem.told.items():
-        verdict.told_values += len(values)
+    for column, values in problem.proved_values.items():
+        verdict.proved_values += len(values)
         verdict.expect(bool(np.isin(values, instance.rows[:, column]).all()), "told values occur")
 
 
@@ -395,7 +395,7 @@ def run(n_instances: int, seed: int) -> int:
 def _line(name: str, verdicts: list[Verdict]) -> str:
     return (
         f"{name:<24} {len(verdicts):>9} {sum(verdict.consistent for verdict in verdicts):>10} "
-        f"{sum(verdict.told_values for verdict in verdicts):>11,} "
+        f"{sum(verdict.proved_values for verdict in verdicts):>11,} "
         f"{sum(verdict.bounded_cells for verdict in verdicts):>13,} "
         f"{sum(verdict.certain_cells for verdict in verdicts):>13,} "
         f"{sum(verdict.certain_rows for verdict in verdicts):>12,} "

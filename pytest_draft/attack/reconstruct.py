@@ -82,7 +82,7 @@ class Reconstruction:
         Rows that some tree has seen; of the others the file tells nothing. None stands for all.
     certain : ndarray of bool, shape (n_rows, n_attributes), or None
         Values of `rows` that equations of the file alone fix, proved; None where nothing is proved value by value.
-    told_values : mapping of int to ndarray of float64, shape (n_values,), or None
+    proved_values : mapping of int to ndarray of float64, shape (n_values,), or None
         By column, different values that are proved to stand in some training row, nobody knows in which one.
     cut_short : bool
         Whether the clock ended a step: with more time the reconstruction could be closer to the truth.
@@ -108,7 +108,7 @@ class Reconstruction:
     provable: NDArray[np.float32] | None = None
     seen: BoolArray | None = None
     certain: BoolArray | None = None
-    told_values: Mapping[int, NDArray[np.float64]] | None = None
+    proved_values: Mapping[int, NDArray[np.float64]] | None = None
     statistics: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:

@@ -381,14 +381,14 @@ class _Known:
         told: dict[bytes, float] = {}
         scaled = self._scaled.perhaps(table)
         for index in range(table.shape[1]):
-            bits, enough, pattern = self._told_by(table[:, index], bool(scaled[index]))
+            bits, enough, pattern = self._surprise_by(table[:, index], bool(scaled[index]))
             if bits > penalty:
                 alone += int(bits - penalty >= enough)
                 together += 1
                 told[pattern] = bits - penalty
         return together if sum(told.values()) >= _BITS else alone
 
-    def _told_by(self, column: AnyArray, scaled: bool) -> tuple[float, float, bytes]:
+    def _surprise_by(self, column: AnyArray, scaled: bool) -> tuple[float, float, bytes]:
         """Return what a match of a column tells, how much is enough, in bits, and a digest of the column."""
         patterns = list(_patterns(column))
         if (bits := max(self._by_order.get(pattern, 0.0) for pattern, _ in patterns)) > 0.0:

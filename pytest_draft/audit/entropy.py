@@ -341,8 +341,8 @@ def audit_forest(
                 row_ratios = found[best].ratios[leaf_positions(forest.trees[best], np.ascontiguousarray(data.rows.T))]
             left = None if one and found[0].exact_beside_thresholds else _left(forest, domain, data, drawn, timebox)
         reasons += _few_values(domain, data)
-    told_by = "the tree" if one else f"tree {best} of {forest.n_trees}, the most telling one"
-    entropy = _entropy(found[best], told_by, row_ratios, data, _names(forest.classes), inside, reasons)
+    measured_on = "the tree" if one else f"tree {best} of {forest.n_trees}, the most telling one"
+    entropy = _entropy(found[best], measured_on, row_ratios, data, _names(forest.classes), inside, reasons)
     entropy = replace(
         entropy,
         trees=(min(ratios), float(np.mean(ratios)), max(ratios)),
@@ -383,7 +383,7 @@ def together(entropy: Entropy, problem: Problem, reconstruction: Reconstruction 
             entropy,
             ratio=Between(min(entropy.ratio.lower, exact) if entropy.telling else exact, exact),
             lowest_row=Between(min(entropy.lowest_row.lower, row) if entropy.telling else row, row),
-            told_by="all trees together",
+            measured_on="all trees together",
             dist=None,
             quantiles=hundredths(ratios),
             groups=(),
@@ -430,7 +430,7 @@ def _require_uncertain(domain: Domain) -> None:
 
 def _entropy(
     parts: Parts,
-    told_by: str,
+    measured_on: str,
     row_ratios: FloatArray | None,
     data: TrainingData | None,
     names: Sequence[str],
@@ -448,7 +448,7 @@ def _entropy(
         ratio=Between(parts.least, parts.dist_g),
         lowest_row=parts.lowest_row,
         dist=parts.dist,
-        told_by=told_by,
+        measured_on=measured_on,
         trees=None,
         examined=0,
         quantiles=hundredths(parts.row_ratios),

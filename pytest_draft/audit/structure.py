@@ -82,7 +82,7 @@ def _of_trees(forest: Forest, data: TrainingData | None, timebox: TimeBox) -> St
 
 
 def _facts(
-    what: str, rows: list[IntArray], alone: Between, alone_rows: tuple[int, int], told_class: Between
+    what: str, rows: list[IntArray], alone: Between, alone_rows: tuple[int, int], disclosed_class: Between
 ) -> StructureFacts:
     """Return the figures of leaves with so many rows, tree by tree."""
     occupied = [held[held > 0] for held in rows]
@@ -90,7 +90,7 @@ def _facts(
     group = np.searchsorted(AT_LEAST, np.concatenate(occupied), side="right") - 1
     sizes = tuple(np.bincount(group, minlength=len(AT_LEAST)).tolist())
     median = float(np.median(smallest))
-    return StructureFacts(what, sum(sizes), min(smallest), median, sizes, alone, alone_rows, told_class)
+    return StructureFacts(what, sum(sizes), min(smallest), median, sizes, alone, alone_rows, disclosed_class)
 
 
 def _alone(forest: Forest, rows: list[IntArray], data: TrainingData | None, timebox: TimeBox) -> tuple[int, int]:

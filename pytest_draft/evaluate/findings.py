@@ -4,8 +4,8 @@ What the file does not tell can only be guessed, and guesses would dilute a leak
 taken on parts of the data, each beside its baselines on the same rows and columns (`Part`):
 
 - *seen*: the rows that some tree has seen. Absolute and relative thresholds hold for them.
-- *told*: without (nearly) constant attributes that are open in every row. Such an attribute says nothing of anybody;
-  but a wrong guess is wrong in every row. Relative thresholds hold, as for the next one.
+- *informative*: without (nearly) constant attributes that are open in every row. Such an attribute says nothing of
+  anybody; but a wrong guess is wrong in every row. Relative thresholds hold, as for the next one.
 - *mostly determined*: the attributes that the forest determines in at least `MOSTLY` of the rows, where these columns
   tell people apart: where other people's rows meet at most `MOST_MET` of the rows on them. On fewer columns a dataset
   is little more than a table of frequencies, which a forest of two questions tells exactly, and nobody's record.
@@ -70,7 +70,7 @@ from pytest_draft.evaluate.robust import Scale, by_rank, near, without_far_out
 from pytest_draft.evaluate.significance import leak_significance
 from pytest_draft.evaluate.slices import MANY_ROWS, Sliced
 from pytest_draft.facts.figures import Baseline, Distance, Exact, Individuals
-from pytest_draft.facts.findings import ON_SEEN, Findings, Labelled, Part, Raw, ScaleName, Told, Values
+from pytest_draft.facts.findings import ON_SEEN, Findings, Labelled, Part, ProvedValues, Raw, ScaleName, Values
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.slices import Slice, SliceFigures
 from pytest_draft.knowledge import Knowledge
@@ -203,7 +203,7 @@ def evaluate(
     determined_rows = np.flatnonzero(~some.free[: some.n_rows, not_known].any(axis=1))
     compared = {
         "seen": seen,
-        "told": some.told(),
+        "informative": some.informative(),
         "determined": some.mostly_determined(),
         "fully": some.fully_determined(determined_rows),
     }
@@ -250,7 +250,7 @@ def evaluate(
         determined=determined,
         free=open_values,
         seen=parts.get("seen"),
-        told=parts.get("told"),
+        informative=parts.get("informative"),
         mostly_determined=parts.get("determined"),
         known_attributes=len(known),
         known_rows=0 if knowledge is None else len(knowledge.known) - knowledge.informed,
@@ -263,7 +263,7 @@ def evaluate(
         certain=None if certain is None else whole.values(certain),
         constrained=None if certain is None else whole.values(~free & ~certain),
         certain_rows=None if certain is None else int(certain[:, not_known].all(axis=1).sum()),
-        told_values=_told(reconstruction.told_values, truth, whole.weights.counted),
+        proved_values=_proved_values(reconstruction.proved_values, truth, whole.weights.counted),
         numeric=None if numeric is None else numeric.with_random(random),
         row_errors=whole.row_errors(),
         raw=None if raw is None else _raw(truth, rebuilt, raw, domain, known, comparison, timebox),
@@ -341,14 +341,16 @@ def _bound(met: Met) -> int | None:
     return met.most if met.most > len(met.rows) else None
 
 
-def _told(values: Mapping[int, NDArray[np.float64]] | None, truth: Rows, counted: BoolArray) -> Told | None:
+def _proved_values(
+    values: Mapping[int, NDArray[np.float64]] | None, truth: Rows, counted: BoolArray
+) -> ProvedValues | None:
     """Return how many values are told of unknown columns, and what share of the true values is among them."""
     if values is None:
         return None
     told = {column: distinct for column, distinct in values.items() if counted[column] and len(distinct)}
     held = sum(int(np.isin(truth[:, column], distinct).sum()) for column, distinct in told.items())
     number = sum(len(distinct) for distinct in told.values())
-    return Told(number, len(told), held / (len(truth) * int(counted.sum())))
+    return ProvedValues(number, len(told), held / (len(truth) * int(counted.sum())))
 
 
 def as_many(n_rows: int, n_rebuilt: int, rng: np.random.Generator) -> IntArray:
@@ -395,7 +397,7 @@ def contradiction(
             return f"internal error: {wrong:,} values were proved that the training data do not hold; please report it"
         if wrong := sum(
             int((~np.isin(distinct, data.rows[:, column])).sum())
-            for column, distinct in (reconstruction.told_values or {}).items()
+            for column, distinct in (reconstruction.proved_values or {}).items()
         ):
             return f"internal error: {wrong:,} values were told that no training row holds; please report it"
     certificate, consistent = reconstruction.certificate, reconstruction.consistent
@@ -643,7 +645,7 @@ class _Compared:
         )
         return compared.figures(slices)
 
-    def told(self) -> _Compared | None:
+    def informative(self) -> _Compared | None:
         """Return what is left without (nearly) constant attributes that are open in every row."""
         commonest = np.array(
             [

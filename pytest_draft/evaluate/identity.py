@@ -158,7 +158,7 @@ def confirmed(
     return replace(reconstruction, status="not converged", residual=missed) if missed else reconstruction
 
 
-def identify_in_order(forest: Forest, everyone: KnownRows, *, told_by_row: bool) -> Identity:
+def identify_in_order(forest: Forest, everyone: KnownRows, *, known_by_row: bool) -> Identity:
     """Say whether rows in the given order explain every count, where no other order is looked for.
 
     Parameters
@@ -166,7 +166,7 @@ def identify_in_order(forest: Forest, everyone: KnownRows, *, told_by_row: bool)
     forest : Forest
     everyone : KnownRows
         All given rows, with exact occurrences.
-    told_by_row : bool
+    known_by_row : bool
         Whether the adversary was told something of a row in a certain place.
     """
     if everyone.weight.shape[1] != len(everyone.rows):
@@ -175,7 +175,7 @@ def identify_in_order(forest: Forest, everyone: KnownRows, *, told_by_row: bool)
             "mismatch", f"this forest was trained on {n_rows:,} rows, and the data hold {len(everyone.rows):,}"
         )
     found = identify_granted(forest, everyone, "exact")
-    if found.status != "unknown" or told_by_row:
+    if found.status != "unknown" or known_by_row:
         return found
     because = found.why.removesuffix(f"; {OR_IN_ANOTHER_ORDER}")
     return Identity("unknown", f"{because}; whether they do in another order is not known for numeric columns")

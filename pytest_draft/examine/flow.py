@@ -74,7 +74,7 @@ from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.slices import Slice, by_class
 from pytest_draft.facts.structure import StructureFacts
-from pytest_draft.knowledge import Knowledge, exchangeable_groups, grant, known_rows, told_occurrences
+from pytest_draft.knowledge import Knowledge, exchangeable_groups, grant, known_occurrences, known_rows
 from pytest_draft.progress import StageClock, Tell
 from pytest_draft.timebox import TimeBox
 
@@ -278,7 +278,7 @@ class _Steps:
                     self.entropy = audit_forest(model, domain, self.data, box, inside)
                 self.entropy = replace(self.entropy, reasons=(*self.reasons, *self.entropy.reasons))
                 if not self.case.attack and isinstance(model, Forest):
-                    self._told_together(model, domain, box)
+                    self._bound_together(model, domain, box)
         except DraftError as error:
             self.not_audited = str(error)
         self._note_clock(box, "entropy audit")
@@ -288,7 +288,7 @@ class _Steps:
         """Which training rows are inliers; None where the time is out."""
         return None if self.data is None else inliers(self.data.rows, self.timebox)
 
-    def _told_together(self, forest: Forest, domain: Domain, box: TimeBox) -> None:
+    def _bound_together(self, forest: Forest, domain: Domain, box: TimeBox) -> None:
         """Narrow what all trees together leave, where no attack will do so."""
         if forest.n_trees == 1 or is_numeric(domain):
             return
@@ -477,7 +477,7 @@ class _Steps:
 
     def _everyone(self, forest: Forest, data: TrainingData) -> KnownRows:
         """Return all rows, with how often each tree saw them as far as the adversary knows."""
-        return KnownRows(data.rows, data.labels, told_occurrences(forest, self.case.adversary))
+        return KnownRows(data.rows, data.labels, known_occurrences(forest, self.case.adversary))
 
     def _run_numeric(self, forest: Forest, domain: Domain) -> None:
         """Attack a forest with columns whose values are not enumerated."""
@@ -502,7 +502,7 @@ class _Steps:
             return
         with self.clock("identify"):
             everyone = self._everyone(forest, self.data)
-            identity = identify_in_order(forest, everyone, told_by_row=self.knowledge is not None)
+            identity = identify_in_order(forest, everyone, known_by_row=self.knowledge is not None)
             identity = identify_values(identity, forest, everyone, problem.extremes)
         self._note_identity(identity)
         if forest.unused is not None and not problem.rows_identified:

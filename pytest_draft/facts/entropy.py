@@ -70,8 +70,8 @@ class Entropy:
     lowest_row : Between
         ``Dist_G`` of the most exposed row.
     dist : float or None
-        ``Dist``, by what `told_by` says; None where it could not be counted in time.
-    told_by : str
+        ``Dist``, by what `measured_on` says; None where it could not be counted in time.
+    measured_on : str
         What the figures on rows are about: the tree, the rule list, the most telling tree, or all trees together.
     trees : tuple of float or None
         Lowest, mean and highest ``Dist_G`` of the trees by themselves; None for a rule list.
@@ -93,7 +93,7 @@ class Entropy:
     ratio: Between
     lowest_row: Between
     dist: float | None
-    told_by: str
+    measured_on: str
     trees: tuple[float, float, float] | None
     examined: int
     quantiles: tuple[float, ...]

@@ -132,7 +132,7 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Told:
+class ProvedValues:
     """Values that are proved to stand in the training data, nobody knows in which row.
 
     Attributes
@@ -201,7 +201,7 @@ class Findings:
         Whether these rows trained the forest.
     determined, free : Values
         What the error is made of: weighted by their numbers, the two errors give it.
-    seen, told, mostly_determined, fully_determined : Part or None
+    seen, informative, mostly_determined, fully_determined : Part or None
         None where that part is the whole, is empty or too small, or does not tell people apart.
     known_attributes, known_rows : int
         How many attributes the adversary knows in every row, and how many rows whole.
@@ -218,7 +218,7 @@ class Findings:
         nothing is proved value by value.
     certain_rows : int or None
         Rows all of whose unknown attributes are certain.
-    told_values : Told or None
+    proved_values : ProvedValues or None
         None where the file tells no value by itself.
     numeric : Numeric or None
         None where no unknown attribute is numeric.
@@ -258,7 +258,7 @@ class Findings:
     determined: Values = Values(0, None)
     free: Values = Values(0, None)
     seen: Part | None = None
-    told: Part | None = None
+    informative: Part | None = None
     mostly_determined: Part | None = None
     known_attributes: int = 0
     known_rows: int = 0
@@ -271,7 +271,7 @@ class Findings:
     certain: Values | None = None
     constrained: Values | None = None
     certain_rows: int | None = None
-    told_values: Told | None = None
+    proved_values: ProvedValues | None = None
     numeric: Numeric | None = None
     raw: Raw | None = None
     row_errors: tuple[float, ...] | None = None
@@ -303,5 +303,5 @@ class Findings:
             most_perfect_rows=self.most_perfect_rows,
             numeric=self.numeric is not None,
         )
-        parts = (self.seen, self.told, self.mostly_determined, self.fully_determined)
+        parts = (self.seen, self.informative, self.mostly_determined, self.fully_determined)
         return (whole, *(part for part in parts if part is not None), *self.rescaled)

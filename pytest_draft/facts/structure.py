@@ -29,7 +29,7 @@ class StructureFacts:
         Share of the training rows that are alone in a leaf of some tree.
     alone_rows : tuple of int
         The same as numbers of rows, the least and the most.
-    told_class : Between
+    disclosed_class : Between
         Share of the rows of a tree that are in a leaf of one class, in the tree where it is the largest.
     """
 
@@ -40,7 +40,7 @@ class StructureFacts:
     sizes: tuple[int, ...]
     alone: Between
     alone_rows: tuple[int, int]
-    told_class: Between
+    disclosed_class: Between
 
     def __post_init__(self) -> None:
         if not 0 < self.smallest <= self.median_smallest or sum(self.sizes) != self.leaves:

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_draft.plugin import hookspecs, marks
-from pytest_draft.plugin.fixtures import (
+from pytest_draft.plugin.fixtures import (  # noqa: F401  (pytest finds fixtures by their names here)
     DraftResult,
+    draft_adversary,
+    draft_attack,
+    draft_forest,
+    draft_policy,
+    draft_result,
+    draft_training_data,
 )
 from pytest_draft.plugin.options import add_options, is_active, is_strict
 

@@ -101,7 +101,7 @@ class CheckItem(pytest.Item):
             check = excinfo.value.check
             if check.result != "inconclusive":
                 return explained(check)
-            first = GateSession.of(self.config).told.setdefault(f"{self.path}: {check.sentence}", self.name)
+            first = GateSession.of(self.config).explained.setdefault(f"{self.path}: {check.sentence}", self.name)
             return explained(check) if first == self.name else f"inconclusive, for the same reason as {first}"
         # a bug: only its kind, because a traceback could show rows of data
         return f"internal error: {excinfo.type.__name__}; please report it"

@@ -75,7 +75,7 @@ class GateSession:
         self._in_memory: dict[int, object] = {}
         self._hooked: dict[Path, object] = {}
         self._aggregates: dict[tuple[Case, Stamps], Examination] = {}
-        self.told: dict[str, str] = {}  # why checks are inconclusive, and the first item that said so
+        self.explained: dict[str, str] = {}  # why checks are inconclusive, and the first item that said so
         try:
             self.explicit_policy = read_policy(self.settings.policy) if self.settings.policy else None
             self.policy = self.explicit_policy or default_policy()

@@ -23,7 +23,7 @@ from pytest_draft.facts.entropy import Between, Entropy, RowGroup
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Individuals, Numeric, Significance
 from pytest_draft.facts.files import ArtifactFacts, DataFacts, DomainFacts
-from pytest_draft.facts.findings import Findings, Labelled, Part, Raw, Told, Values
+from pytest_draft.facts.findings import Findings, Labelled, Part, ProvedValues, Raw, Values
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.published import Published
@@ -142,7 +142,7 @@ def _artifact(content: dict[str, Any]) -> ArtifactFacts:
             stored[name] = tuple(kind(**_tupled(one)) for one in stored[name])
         content["contents"] = StoredFacts(**_tupled(stored))
     if (structure := content["structure"]) is not None:
-        for name in ("alone", "told_class"):
+        for name in ("alone", "disclosed_class"):
             structure[name] = Between(**structure[name])
         content["structure"] = StructureFacts(**_tupled(structure))
     return ArtifactFacts(**_tupled(content))
@@ -157,7 +157,7 @@ def _findings(content: dict[str, Any]) -> Findings:
         for name in ("attack", "random", "median"):
             numeric[name] = Closeness(**numeric[name])
         content["numeric"] = Numeric(**numeric | {"median_guess": Baseline(**numeric["median_guess"])})
-    for name in ("seen", "told", "mostly_determined", "fully_determined"):
+    for name in ("seen", "informative", "mostly_determined", "fully_determined"):
         if content[name] is not None:
             content[name] = _part(content[name])
     content["rescaled"] = tuple(map(_part, content["rescaled"]))
@@ -198,7 +198,7 @@ _FIGURES: dict[str, type[Any]] = {
     "free": Values,
     "certain": Values,
     "constrained": Values,
-    "told_values": Told,
+    "proved_values": ProvedValues,
     "inliers": Individuals,
     "outliers": Individuals,
     "significance": Significance,

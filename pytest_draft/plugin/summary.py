@@ -266,7 +266,7 @@ def _of_numbers(result: dict[str, Any]) -> list[str]:
 
 def _of_proofs(result: dict[str, Any]) -> list[str]:
     """Return one line of the values that the file alone proves."""
-    metrics, told = result["metrics"], result["baselines"].get("told_values")
+    metrics, told = result["metrics"], result["baselines"].get("proved_values")
     parts = []
     if metrics["certain_values"] is not None:
         whole = metrics["determined_values"] + metrics["free_values"]
@@ -320,8 +320,8 @@ def _of_entropy(result: dict[str, Any]) -> list[str]:
     left = f"{quantiles[0]:.1%} for the most exposed row, {quantiles[50]:.1%} for the median one, {quantiles[100]:.1%}"
     name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
     return [
-        f"{name}: of {found['bits']:.1f} bits of uncertainty about each row, {one_line(found['rows_told_by'])} leaves "
-        f"{left} for the least exposed one"
+        f"{name}: of {found['bits']:.1f} bits of uncertainty about each row, "
+        f"{one_line(found['rows_measured_on'])} leaves {left} for the least exposed one"
     ]
 
 

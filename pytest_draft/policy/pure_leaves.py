@@ -12,7 +12,7 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
     found = artifact.structure
     if found is None:
         return without_structure(artifact)
-    most, share = thresholds["max_share"], found.told_class
+    most, share = thresholds["max_share"], found.disclosed_class
     one = (
         "target" if artifact.published is not None and artifact.published.counts == "rows and mean targets" else "class"
     )

@@ -191,16 +191,16 @@ def _entropy(result: Result) -> Chart | None:
     quantiles = result.get("entropy", {}).get("row_ratio_quantiles")
     if not quantiles:
         return None
-    told_by = result["entropy"]["rows_told_by"]
+    measured_on = result["entropy"]["rows_measured_on"]
     return _curves(
         "entropy",
         "Uncertainty left row by row",
         [("", quantiles)],
         1.0,
         "entropy ratio (0: everything is told, 1: nothing)",
-        f"Share of rows by entropy ratio, by {told_by}: lowest {quantiles[0]:.3f}, median {quantiles[50]:.3f}, "
+        f"Share of rows by entropy ratio, by {measured_on}: lowest {quantiles[0]:.3f}, median {quantiles[50]:.3f}, "
         f"highest {quantiles[100]:.3f}.",
-        f"How many rows have at most this ratio, by {told_by}. Further up and left is worse.",
+        f"How many rows have at most this ratio, by {measured_on}. Further up and left is worse.",
     )
 
 

@@ -16,7 +16,7 @@ from pytest_draft.facts.structure import AT_LEAST, StructureFacts
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check, verdict_of
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 METRICS = (
     "reconstruction_error",
@@ -52,9 +52,9 @@ METRICS = (
     "seen_rows",
     "seen_error",
     "seen_perfect_rows",
-    "told_columns",
-    "told_error",
-    "told_perfect_rows",
+    "informative_columns",
+    "informative_error",
+    "informative_perfect_rows",
     "mostly_determined_columns",
     "mostly_determined_error",
     "mostly_determined_perfect_rows",
@@ -77,7 +77,7 @@ METRICS = (
     "certain_error",
     "constrained_values",
     "constrained_error",
-    "told_values",
+    "proved_values",
     "median_error",
     "iqr_error",
     "close_values",
@@ -243,7 +243,7 @@ def metrics_of(examination: Examination) -> dict[str, float | int | None]:
     metrics.update(_of_values(findings))
     if findings.certain_rows is not None and proved is None:
         metrics.update(certain_rows=findings.certain_rows, certain_rows_exact=findings.certain_rows == findings.n_rows)
-    for name, part in (("told", findings.told), ("mostly_determined", findings.mostly_determined)):
+    for name, part in (("informative", findings.informative), ("mostly_determined", findings.mostly_determined)):
         if part is not None:
             metrics[f"{name}_columns"] = part.columns
             metrics[f"{name}_error"] = part.error.exact
@@ -285,8 +285,8 @@ def _of_values(findings: Findings) -> dict[str, float | int | None]:
     for name, values in (("certain", findings.certain), ("constrained", findings.constrained)):
         if values is not None:
             metrics |= {f"{name}_values": values.number, f"{name}_error": values.error}
-    if findings.told_values is not None:
-        metrics["told_values"] = findings.told_values.number
+    if findings.proved_values is not None:
+        metrics["proved_values"] = findings.proved_values.number
     if (numeric := findings.numeric) is not None:
         attack = numeric.attack
         metrics |= {
@@ -319,7 +319,7 @@ def _structure(structure: StructureFacts | None) -> dict[str, Any] | None:
         "median_smallest_of_a_tree": structure.median_smallest,
         "rows_alone_bounds": list(structure.alone_rows),
         "share_alone_bounds": [structure.alone.lower, structure.alone.upper],
-        "share_told_class_bounds": [structure.told_class.lower, structure.told_class.upper],
+        "share_disclosed_class_bounds": [structure.disclosed_class.lower, structure.disclosed_class.upper],
     }
 
 
@@ -336,7 +336,7 @@ def _entropy(examination: Examination, rows: bool) -> dict[str, Any]:
         "bits": entropy.bits,
         "ratio_bounds": [entropy.ratio.lower, entropy.ratio.upper],
         "lowest_row_ratio_bounds": [entropy.lowest_row.lower, entropy.lowest_row.upper],
-        "rows_told_by": entropy.told_by,
+        "rows_measured_on": entropy.measured_on,
         "row_ratio_quantiles": list(entropy.quantiles),
         "groups": [asdict(group) for group in entropy.groups],
         "reasons": list(entropy.reasons),
@@ -393,8 +393,8 @@ def _baselines(examination: Examination) -> dict[str, Any]:
     }
     if findings.raw is not None:
         baselines["raw_error_bounds"] = [findings.raw.error.lower, findings.raw.error.upper]
-    if findings.told_values is not None:
-        baselines["told_values"] = asdict(findings.told_values)
+    if findings.proved_values is not None:
+        baselines["proved_values"] = asdict(findings.proved_values)
     if findings.most_perfect_rows is not None:
         baselines["perfect_rows_bounds"] = [findings.perfect_rows, findings.most_perfect_rows]
     if numeric is not None:

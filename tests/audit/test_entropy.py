@@ -546,7 +546,7 @@ def test_what_all_trees_tell_together_lies_between_the_bounds(bootstrap, tmp_pat
             assert found.ratio.lower - 1e-12 <= joint <= found.ratio.upper + 1e-12
         assert joint <= most_left(problem) / (n_rows * 3) + 1e-12
         assert before.ratio.upper <= alone.ratio.upper
-        if after.told_by == "all trees together":
+        if after.measured_on == "all trees together":
             exact += 1
             assert after.ratio.exact == pytest.approx(joint, abs=1e-12)
     assert exact > 0 or bootstrap

@@ -81,7 +81,7 @@ def test_with_the_training_data_it_is_exact_and_as_counted_by_hand(name, measure
     for leaf, here in zip(leaves, drawn, strict=True):
         classes = pd.Series(table["label"].to_numpy()[here]).groupby(leaf[here]).nunique()
         told.append((classes[leaf[here]] == 1).mean())
-    assert found.told_class.exact == pytest.approx(max(told))
+    assert found.disclosed_class.exact == pytest.approx(max(told))
 
 
 @pytest.mark.parametrize("data", ["none", "another order", "other rows", "no time"])
@@ -110,7 +110,7 @@ def test_of_a_regressor_only_leaves_of_one_row_surely_tell_the_target(tmp_path, 
     model = RandomForestRegressor(4, random_state=0, min_samples_leaf=2).fit(table[list("abcde")], np.arange(N_ROWS))
     joblib.dump(model, tmp_path / "model.joblib")
     found = structure_of(read(tmp_path / "model.joblib").forest, None, TimeBox(60))
-    assert found.told_class == Between(0.0, 1.0)
+    assert found.disclosed_class == Between(0.0, 1.0)
     assert found.smallest == 2
 
 
@@ -118,7 +118,7 @@ def test_empty_leaves_and_those_behind_noise_are_not_counted(by_hand):
     forest = by_hand(2, (0, (1, [3, 0], [0, 0]), [1, 2]), (1, [4, 1], [0, 1]))
     found = structure_of(forest, None, TimeBox(60))
     assert (found.leaves, found.smallest, found.alone_rows) == (4, 1, (1, 1))
-    assert found.told_class.exact == 0.5
+    assert found.disclosed_class.exact == 0.5
     noisy = Privacy("laplace", 1.0, scale=2.0, rounding="sum")
     assert structure_of(replace(forest, privacy=noisy), None, TimeBox(60)) is None
     assert structure_of(replace(forest, privacy=replace(noisy, exact=True)), None, TimeBox(60)) == found
@@ -133,11 +133,11 @@ def test_rules_stand_in_the_place_of_leaves():
     found = structure_of(rules((0, 1), (2, 3), (4, 0)), None, TimeBox(60))
     assert (found.what, found.leaves, found.smallest, found.alone_rows) == ("rule", 3, 1, (1, 1))
     assert found.alone.exact == 0.1
-    assert found.told_class.exact == 0.5
+    assert found.disclosed_class.exact == 0.5
 
 
 def test_rules_without_counts_are_counted_with_the_training_data_and_not_known_without():
     data = training_data(pd.DataFrame({"a": [1, 0, 0], "b": [0, 1, 0], "y": [1, 0, 0]}), rules(None, None, None), "y")
     assert structure_of(rules(None, None, None), None, TimeBox(60)) is None
     found = structure_of(rules(None, None, None), data, TimeBox(60))
-    assert (found.smallest, found.alone_rows, found.told_class.exact) == (1, (3, 3), 1.0)
+    assert (found.smallest, found.alone_rows, found.disclosed_class.exact) == (1, (3, 3), 1.0)

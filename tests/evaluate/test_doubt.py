@@ -76,14 +76,14 @@ def test_columns_that_are_always_one_never_hide_that_all_else_is_rebuilt(examine
     assert examined(rows, n_estimators=50).findings.perfect_rows == 60
     found = examined(rows, n_estimators=50, domain='others = "binary"\n')
     assert found.findings.perfect_rows == 0  # no tree tests the constant columns, and they are guessed wrong
-    assert (found.findings.told.columns, found.findings.told.perfect_rows) == (6, 60)
+    assert (found.findings.informative.columns, found.findings.informative.perfect_rows) == (6, 60)
     assert verdict(found) == "failed"
 
 
 def test_a_column_that_varies_counts_even_where_no_tree_tests_it(examined):
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
     found = examined(rows, n_estimators=1, max_depth=1)
-    assert found.findings.told is None
+    assert found.findings.informative is None
     assert verdict(found) == "passed"
 
 
@@ -125,7 +125,7 @@ def test_rows_that_no_tree_has_seen_never_hide_that_all_others_are_rebuilt(exami
     assert (part.n_rows, part.columns, part.perfect_rows, part.error.exact) == (20, 10, 20, 0)
     assert part.split_half.error > 0.1
     assert verdict(found) == verdict(found, STRICT) == "failed"
-    hidden = without(without(without(found, "seen"), "told"), "certain_unique_rows")
+    hidden = without(without(without(found, "seen"), "informative"), "certain_unique_rows")
     assert verdict(hidden) == verdict(hidden, STRICT) == "passed"
 
 

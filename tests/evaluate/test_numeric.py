@@ -17,7 +17,7 @@ from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.findings import contradiction, evaluate
 from pytest_draft.evaluate.numeric import few_valued
 from pytest_draft.facts.figures import Closeness
-from pytest_draft.facts.findings import Told, Values
+from pytest_draft.facts.findings import ProvedValues, Values
 from pytest_draft.facts.identity import Identity
 from pytest_draft.knowledge import Knowledge
 from pytest_draft.matching import encoded_weights
@@ -228,7 +228,7 @@ def test_certain_constrained_and_free_values_make_up_the_error():
 
 def test_nothing_is_said_to_be_certain_where_no_value_is_proved():
     findings = found(TRUTH, REBUILT)
-    assert findings.certain is findings.constrained is findings.certain_rows is findings.told_values is None
+    assert findings.certain is findings.constrained is findings.certain_rows is findings.proved_values is None
     assert findings.certain_values is None
 
 
@@ -257,11 +257,11 @@ def test_a_certain_value_that_the_training_data_do_not_hold_is_an_internal_error
 
 def test_told_values_are_counted_and_contradicted_when_no_row_holds_one():
     told = {0: np.array([0.0, 60.0]), 1: np.array([5.0])}
-    assert found(TRUTH, TRUTH, told_values=told).told_values == Told(3, 2, (2 + 4) / 15)
+    assert found(TRUTH, TRUTH, proved_values=told).proved_values == ProvedValues(3, 2, (2 + 4) / 15)
     identity = Identity("confirmed", "by hand")
-    assert contradiction(rebuilt_as(TRUTH, told_values=told), data_of(TRUTH), DOMAIN, identity) is None
+    assert contradiction(rebuilt_as(TRUTH, proved_values=told), data_of(TRUTH), DOMAIN, identity) is None
     told[0] = np.array([0.0, 61.0])
-    said = contradiction(rebuilt_as(TRUTH, told_values=told), data_of(TRUTH), DOMAIN, identity)
+    said = contradiction(rebuilt_as(TRUTH, proved_values=told), data_of(TRUTH), DOMAIN, identity)
     assert said.startswith("internal error: 1 values were told")
 
 

@@ -16,7 +16,7 @@ from pytest_draft.attack.reconstruct import Reconstruction
 from pytest_draft.evaluate.identity import confirmed, identify_values
 from pytest_draft.evaluate.threshold_check import Missed, missed_splits
 from pytest_draft.facts.identity import Identity
-from pytest_draft.knowledge import told_occurrences
+from pytest_draft.knowledge import known_occurrences
 
 N_ROWS = 80
 MODELS = {
@@ -41,7 +41,7 @@ def released(model, rows, tmp_path):
     labels = np.random.default_rng(1).integers(2, size=len(rows))
     joblib.dump(sklearn.base.clone(model).fit(rows, labels), tmp_path / "model.joblib")
     forest = read(tmp_path / "model.joblib").forest
-    return forest, KnownRows(rows.astype(np.float32), labels, told_occurrences(forest, "artifact"))
+    return forest, KnownRows(rows.astype(np.float32), labels, known_occurrences(forest, "artifact"))
 
 
 @pytest.mark.parametrize("columns", COLUMNS)

@@ -114,7 +114,7 @@ def test_the_same_files_elsewhere_are_the_same_case_under_their_own_names(projec
 
 def test_another_version_is_another_case(project, judge, monkeypatch):
     judge()
-    monkeypatch.setattr("pytest_draft.examine.flow.version", lambda package: "99")
+    monkeypatch.setattr("pytest_draft.facts.examination.version", lambda package: "99")
     assert judge() == 1
 
 

@@ -98,7 +98,7 @@ def test_a_rule_list_is_judged(judge, rule_list, rows, counts):
     n_rest = len(rows) - n_first - n_second
     bits = n_first * 6 + (n_second + n_rest) * np.log2(3 * 2**5)
     assert result["metrics"]["entropy_reduction"] == pytest.approx(1 - bits / (8 * len(rows)))
-    assert result["entropy"]["rows_told_by"] == "the rule list"
+    assert result["entropy"]["rows_measured_on"] == "the rule list"
     assert judge("list.toml", overall=0.5)[0].ret == 0
 
 
@@ -149,7 +149,7 @@ def test_the_attack_narrows_what_all_trees_leave(project):
     result = project.result()
     assert result["solver_status"] == "unique"
     assert result["metrics"]["entropy_reduction_exact"]
-    assert result["entropy"]["rows_told_by"] == "all trees together"
+    assert result["entropy"]["rows_measured_on"] == "all trees together"
     assert result["metrics"]["entropy_reduction"] > 1 - result["entropy"]["trees"]["lowest"]
 
 

@@ -13,7 +13,8 @@ HEAD = 'schema_version = 1\nname = "ours"\n'
 
 MODULE = """
 from pytest_draft.evaluate.findings import Findings
-from pytest_draft.examine.flow import ArtifactFacts, Examination
+from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.rule import Key, Outcome, Rule
 
 

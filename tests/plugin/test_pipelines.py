@@ -14,7 +14,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, S
 
 N_RAW = 36
 EFFORT = ("--draft-effort=0.02", "--draft-budget=120")
-OF_BOTH = {"reconstruction_error", "perfect_rows", "exact_values", "certain_values", "told_values", "random_error"}
+OF_BOTH = {"reconstruction_error", "perfect_rows", "exact_values", "certain_values", "proved_values", "random_error"}
 
 PIPELINES = {
     "one-hot, standard": lambda: make_pipeline(

@@ -13,7 +13,7 @@ from pytest_draft.facts.entropy import Between
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Individuals, Numeric, Significance
 from pytest_draft.facts.files import ArtifactFacts, DataFacts, DomainFacts
-from pytest_draft.facts.findings import Findings, Labelled, Part, Raw, Told, Values
+from pytest_draft.facts.findings import Findings, Labelled, Part, ProvedValues, Raw, Values
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.published import Published
@@ -102,7 +102,7 @@ EXAMINATIONS = {
             certain=Values(100, 0.0),
             constrained=Values(60, None),
             certain_rows=3,
-            told_values=Told(17, 4, 0.25),
+            proved_values=ProvedValues(17, 4, 0.25),
             numeric=Numeric(
                 4,
                 1,
@@ -163,7 +163,7 @@ EXAMINATIONS = {
             labelled=Labelled(40, Distance(0.1, 0.2, None), 7, 9, Baseline(0.2, 4.0, 20, 10), 12, 8, True),
         ),
     ),
-    "told and determined": replace(WHOLE, findings=replace(FINDINGS, told=PART, mostly_determined=PART)),
+    "told and determined": replace(WHOLE, findings=replace(FINDINGS, informative=PART, mostly_determined=PART)),
 }
 
 

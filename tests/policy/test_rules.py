@@ -225,7 +225,7 @@ RELATIVE = [
 ABSOLUTE = [("reconstruction-error", "max_error", 0.05), ("perfect-rows", "max_perfect_rows", 15)]
 
 
-@pytest.mark.parametrize("name", ["seen", "told", "mostly_determined", "fully_determined"])
+@pytest.mark.parametrize("name", ["seen", "informative", "mostly_determined", "fully_determined"])
 @pytest.mark.parametrize(("rule", "key"), RELATIVE)
 def test_relative_thresholds_are_held_against_each_part_beside_its_own_baselines(rule, key, name):
     thresholds = {key: 0.2}
@@ -242,7 +242,7 @@ def test_relative_thresholds_are_held_against_each_part_beside_its_own_baselines
 @pytest.mark.parametrize(("rule", "key"), RELATIVE)
 def test_a_part_without_its_baselines_is_never_a_pass(rule, key):
     missing = replace(PART, error=Distance(0.3, 0.3, 0.3), perfect_rows=0, random_error=None, split_half=MISSING)
-    found = outcome(rule, replace(FINDINGS, told=missing), **{key: 0.2})
+    found = outcome(rule, replace(FINDINGS, informative=missing), **{key: 0.2})
     assert found.result == "inconclusive"
     assert "baseline on a part is missing" in found.sentence
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_draft.examine.flow import unexamined
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.contents import Copy, Rarest, StoredFacts, Vector
 from pytest_draft.facts.entropy import Between
-from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.published import Published
@@ -26,7 +25,7 @@ STRUCTURE = StructureFacts(
     sizes=(0, 60, 40, 0, 0, 0, 0, 0),
     alone=Between(0.25, 0.5),
     alone_rows=(10, 20),
-    told_class=Between(0.75, 0.75),
+    disclosed_class=Between(0.75, 0.75),
 )
 FACTS = ArtifactFacts(
     "model.joblib",
@@ -168,7 +167,7 @@ def test_a_larger_share_of_rows_in_leaves_of_one_class_than_allowed_fails(most, 
 
 @pytest.mark.parametrize(("most", "result"), [(0.1, "failed"), (0.5, "inconclusive"), (1.0, "passed")])
 def test_a_share_that_is_only_bounded_decides_by_its_bounds(most, result):
-    assert outcome("pure-leaves", built(told_class=Between(0.2, 1.0)), max_share=most).result == result
+    assert outcome("pure-leaves", built(disclosed_class=Between(0.2, 1.0)), max_share=most).result == result
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Numeric
 from pytest_draft.facts.files import ArtifactFacts, DataFacts
-from pytest_draft.facts.findings import Findings, Part, Raw, Told, Values
+from pytest_draft.facts.findings import Findings, Part, ProvedValues, Raw, Values
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.plugin import summary
@@ -116,7 +116,7 @@ NUMERIC = replace(
     certain=Values(80, 0.0),
     constrained=Values(120, 0.083),
     certain_rows=3,
-    told_values=Told(17, 4, 0.25),
+    proved_values=ProvedValues(17, 4, 0.25),
     numeric=Numeric(
         columns=4,
         without_spread=1,
@@ -134,10 +134,10 @@ def test_figures_on_numeric_columns_stand_beside_their_baselines_and_corrected_f
     metrics, baselines = told["metrics"], told["baselines"]
     assert (metrics["median_error"], metrics["iqr_error"], metrics["close_values"]) == (0.2, 0.2, 0.6)
     assert (metrics["exact_values"], metrics["exact_rows"]) == (0.5, 0.1)
-    assert (metrics["certain_values"], metrics["constrained_values"], metrics["told_values"]) == (80, 120, 17)
+    assert (metrics["certain_values"], metrics["constrained_values"], metrics["proved_values"]) == (80, 120, 17)
     assert (metrics["certain_rows"], metrics["certain_rows_exact"]) == (3, False)
     assert baselines["perfect_rows_bounds"] == [10, 12]
-    assert baselines["told_values"] == {"number": 17, "columns": 4, "share": 0.25}
+    assert baselines["proved_values"] == {"number": 17, "columns": 4, "share": 0.25}
     beyond = baselines["numeric"]["beyond_median"]
     assert (beyond["error"], beyond["iqr_error"], beyond["close_values"]) == pytest.approx((0.5, 0.5, 0.5))
     assert baselines["numeric"]["beyond_random"]["error"] == pytest.approx(0.75)
@@ -175,7 +175,7 @@ def test_errors_and_exact_values_by_rank_are_told_of_the_whole():
 
 def test_a_report_on_discrete_columns_says_nothing_of_numeric_ones():
     told = result(findings=DISCRETE)
-    assert not {"numeric", "told_values", "perfect_rows_bounds"} & set(told["baselines"])
+    assert not {"numeric", "proved_values", "perfect_rows_bounds"} & set(told["baselines"])
     assert told["metrics"]["median_error"] is told["metrics"]["certain_values"] is None
     assert told["metrics"]["rank_error"] is None
     assert summary._of_numbers(told) == summary._of_proofs(told) == []
@@ -194,13 +194,13 @@ def test_the_table_is_followed_by_what_numeric_columns_and_proofs_come_to():
 
 
 @pytest.mark.parametrize(
-    ("error", "told_error", "shown"),
+    ("error", "informative_error", "shown"),
     [(Distance(0.125, 0.125, 0.3), 0.125, "0.1250"), (Distance(0.1, 0.2, None), None, "0.1000 to 0.2000")],
     ids=["exact", "bounds"],
 )
-def test_the_error_on_raw_columns_has_a_metric_and_a_line(error, told_error, shown):
+def test_the_error_on_raw_columns_has_a_metric_and_a_line(error, informative_error, shown):
     told = json.loads(render(result(findings=replace(DISCRETE, raw=Raw(5, error)))))
-    assert (told["metrics"]["raw_error"], told["metrics"]["raw_columns"]) == (told_error, 5)
+    assert (told["metrics"]["raw_error"], told["metrics"]["raw_columns"]) == (informative_error, 5)
     assert told["baselines"]["raw_error_bounds"] == [error.lower, error.upper]
     assert summary._of_raw_columns(told) == [
         f"a.joblib[artifact]: error {shown} on the 5 raw columns, each counted once"
@@ -275,5 +275,5 @@ def test_the_verdict_is_the_gravest_and_what_was_not_run_is_inconclusive(outcome
     report = document(results, not_run, "1.2.3")
     assert report["verdict"] == verdict
     assert report["not_run"] == not_run
-    assert report["schema_version"] == 1
+    assert report["schema_version"] == 2
     assert report["tool"] == {"name": "pytest-draft", "version": "1.2.3"}

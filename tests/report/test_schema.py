@@ -85,7 +85,7 @@ def test_a_key_that_is_missing_is_refused_wherever_it_stands(only, validator):
     ("path", "value"),
     [
         (("verdict",), "skipped"),
-        (("schema_version",), 2),
+        (("schema_version",), 3),
         (("results", 0, "metrics", "perfect_rows"), "many"),
         (("results", 0, "metrics", "perfect_rows"), -1),
         (("results", 0, "artifact", "sha256"), "ABC"),

@@ -28,7 +28,7 @@ def test_nothing_that_is_held_to_be_exact_is_wrong(instances):
 
     violations = [fact for verdict in verdicts for fact in verdict.violations]
     assert violations == []
-    for figure in ("told_values", "bounded_cells", "certain_cells", "certain_rows", "consistent"):
+    for figure in ("proved_values", "bounded_cells", "certain_cells", "certain_rows", "consistent"):
         assert sum(getattr(verdict, figure) for verdict in verdicts) > 0
 
 

@@ -150,7 +150,7 @@ def replay_and_decode(forest: Forest, domain: Domain, timebox: TimeBox) -> tuple
 
 def _first_hints(domain: Domain) -> Hints:
     """Return what the domain itself tells: the bounds, which the roots' extremes may be, and their decimals."""
-    bounds, finest = _told_by(domain)
+    bounds, finest = _bounds_and_spacing(domain)
     for column in np.flatnonzero(finest == 0).tolist():
         single = bounds[column].astype(np.float32)
         exact = [bool((np.float32(np.rint(bounds[column] * scale) / scale) == single).all()) for scale in SCALES]
@@ -166,7 +166,7 @@ def _books(domain: Domain) -> dict[int, FloatArray]:
     return {made.columns[0]: made.book.astype(np.float32).astype(np.float64) for made in coded}
 
 
-def _told_by(domain: Domain) -> tuple[FloatArray, FloatArray]:
+def _bounds_and_spacing(domain: Domain) -> tuple[FloatArray, FloatArray]:
     """Return each column's bounds, shape (n_columns, 2), and the grid that its kind means: 1, or 0 for none."""
     bounds, finest = np.empty((domain.n_columns, 2)), np.zeros(domain.n_columns)
     for attribute in domain.attributes:
@@ -177,7 +177,7 @@ def _told_by(domain: Domain) -> tuple[FloatArray, FloatArray]:
 
 def _decoded(forest: Forest, domain: Domain, found: Replay, timebox: TimeBox) -> tuple[Extremes, Hints]:
     """Return the extremes, and what they tell of the columns."""
-    bounds, finest = _told_by(domain)
+    bounds, finest = _bounds_and_spacing(domain)
     equations = _Equations(forest, found, _books(domain))
     is_random = has_random_splits(forest)
     if is_random:

@@ -79,7 +79,7 @@ class NumericProblem:
     label_known: bool
     ordered: bool
     given: NDArray[np.float32]
-    told: Mapping[int, FloatArray]
+    proved_values: Mapping[int, FloatArray]
     replayed: Replay | None
     extremes: Extremes | None
     bounds: Bounds | None = None

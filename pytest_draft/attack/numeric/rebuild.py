@@ -241,7 +241,7 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
         cut_short=sum(_best(chain)[0] == 0 for chain in chains) < min(_ENOUGH_MET, len(chains)),
         seen=seen,
         certain=certain,
-        told_values=problem.told or None,
+        proved_values=problem.proved_values or None,
         statistics=figures,
     )
 
@@ -273,7 +273,7 @@ def _from_bounds(problem: NumericProblem, bounds: Bounds, seen: BoolArray, figur
         cut_short=not bounds.complete,
         seen=seen,
         certain=_by_attribute(problem, bounds.certain),
-        told_values=problem.told or None,
+        proved_values=problem.proved_values or None,
         statistics=figures,
     )
 
@@ -373,7 +373,7 @@ def _prior(problem: NumericProblem) -> Prior:
         if attribute.kind == "numeric":
             low, high = problem.states.low[a], problem.states.high[a]
             point = low == high
-            if attribute.columns[0] not in problem.told:
+            if attribute.columns[0] not in problem.proved_values:
                 inside = np.searchsorted(problem.states.cuts[a], high, side="left")
                 share /= np.bincount(inside, point if point.any() else None, len(inside) + 1)[inside].clip(1)
             if point.any():

@@ -111,8 +111,8 @@ def test_values_that_extra_trees_tell_stand_in_the_training_rows(forests):
     found = rebuilt(posed(forests["extra trees"]))
 
     rows = people()[0]
-    assert sum(map(len, found.told_values.values())) > 20
-    assert all(np.isin(values, rows[:, column]).all() for column, values in found.told_values.items())
+    assert sum(map(len, found.proved_values.values())) > 20
+    assert all(np.isin(values, rows[:, column]).all() for column, values in found.proved_values.items())
 
 
 def test_values_and_rows_that_the_adversary_knows_are_kept(forests):
