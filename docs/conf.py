@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from importlib import metadata
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -13,8 +13,8 @@ project = "pytest-draft"
 copyright = "The pytest-draft developers"
 author = "The pytest-draft developers"
 try:
-    release = version("pytest-draft")
-except PackageNotFoundError:  # built from a checkout that is not installed
+    release = metadata.version("pytest-draft")
+except metadata.PackageNotFoundError:  # built from a checkout that is not installed
     release = "development"
 
 extensions = [
@@ -31,6 +31,7 @@ myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 4
 
 numpydoc_show_class_members = False
+autosummary_generate = False  # numpydoc loads it
 autodoc_typehints = "none"  # the docstrings say the types
 
 html_theme = "furo"

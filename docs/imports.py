@@ -131,15 +131,17 @@ def placed(rows: Floors, ways: Sequence[Sequence[str]]) -> dict[str, float]:
 
 def spread(row: Sequence[str], wish: dict[str, float]) -> dict[str, float]:
     """Return the middles of a row's nodes in their order, near where they are wished, none over another."""
+    room = WIDTH - 2 * MARGIN - sum(map(width, row))
+    between = min(BETWEEN, room / max(1, len(row) - 1))
     lefts, right = [], float(MARGIN)
     for node in row:
         left = max(right, wish.get(node, right) - width(node) / 2)
         lefts.append(left)
-        right = left + width(node) + BETWEEN
+        right = left + width(node) + between
     end = float(WIDTH - MARGIN)
     for position in reversed(range(len(row))):
         lefts[position] = max(MARGIN, min(lefts[position], end - width(row[position])))
-        end = lefts[position] - BETWEEN
+        end = lefts[position] - between
     return {node: left + width(node) / 2 for node, left in zip(row, lefts, strict=True)}
 
 

@@ -19,8 +19,9 @@ from numpydoc.docscrape import NumpyDocString
 from sphinx.application import Sphinx
 
 # All that is taken from the package, in one place.
-from pytest_draft import errors, fixtures, hookspecs, marks, options
+from pytest_draft import errors
 from pytest_draft.documents import rules_folder
+from pytest_draft.plugin import fixtures, hookspecs, marks, options
 from pytest_draft.policy import rules
 from pytest_draft.policy.policy import Policy, read_policy
 from pytest_draft.report.schema import schema as report_schema
@@ -136,7 +137,7 @@ def hook_list() -> str:
             continue
         told = NumpyDocString(inspect.getdoc(hook) or "")
         arguments = ", ".join(inspect.signature(hook).parameters)
-        parts.append(f"### {name}\n\n```text\ndef {name}({arguments})\n```\n\n" + paragraphs(told))
+        parts.append(f"## {name}\n\n```text\ndef {name}({arguments})\n```\n\n" + paragraphs(told))
         parts.append(parameters(told["Parameters"], "parameter"))
         if told["Returns"]:
             parts.append("Returns:\n\n" + "\n\n".join(text("\n".join(entry.desc)) for entry in told["Returns"]) + "\n")
@@ -179,7 +180,7 @@ def rule_list() -> str:
 
 def one_rule(rule: Any) -> str:
     """Return all about one rule."""
-    lines = [f"### {rule.id}", "", f"{purpose(rule)[0].upper()}{purpose(rule)[1:]}.", "", f"**Why.** {rule.rationale}", ""]
+    lines = [f"## {rule.id}", "", f"{purpose(rule)[0].upper()}{purpose(rule)[1:]}.", "", f"**Why.** {rule.rationale}", ""]
     if rule.keys:
         rows = [
             (f"`{name}`", key.help, unit(name, key), "none" if key.default is None else f"{key.default:g}")
@@ -246,7 +247,7 @@ def schema_tables(which: str) -> str:
     schema = report_schema() if which == "report" else json.loads((rules_folder() / which).read_text(encoding="utf-8"))
     parts = [keys_of("the whole document", schema)]
     for name, definition in schema.get("$defs", {}).items():
-        parts.append(f"### {name}\n\n{definition_of(definition)}")
+        parts.append(f"## {name}\n\n{definition_of(definition)}")
     return "\n".join(parts)
 
 
