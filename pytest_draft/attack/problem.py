@@ -19,7 +19,7 @@ from scipy import sparse, stats
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.gaps import Gap, gaps_of
 from pytest_draft.domain import Domain
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.matching import row_identities
 from pytest_draft.timebox import TimeBox
 
@@ -45,14 +45,6 @@ _UNLIKELY = 1e-9
 
 _COMPACT_BELOW = 0.7
 _CHUNK = 50_000
-
-
-class InfeasibleError(Exception):
-    """No dataset of the domain is consistent with the observations."""
-
-
-class OutOfTimeError(Exception):
-    """The time box ended before the problem was built."""
 
 
 Observations = tuple[tuple[IntArray, ...], tuple[IntArray, ...] | None, tuple[IntArray, ...] | None]

@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.problem import OutOfTimeError
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.errors import NotCoveredError, one_line
+from pytest_draft.errors import NotCoveredError, OutOfTimeError, one_line
 from pytest_draft.facts.figures import TOLERANCE
 from pytest_draft.facts.rules import Literal, Rule
 from pytest_draft.timebox import TimeBox

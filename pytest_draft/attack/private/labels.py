@@ -28,10 +28,10 @@ from scipy.special import gammaln
 
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.filling import INDICATOR_ODDS
 from pytest_draft.attack.problem import BoolArray, IntArray, leaf_positions
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.facts.privacy import Privacy
@@ -650,6 +650,7 @@ def rebuild_from_labels(forest: Forest, domain: Domain, n_rows: int, search: Sea
         residual=None,
         cut_short=search.timebox.over,
         log_posterior=best.best_log_posterior,
+        disagreement=spread,
         statistics=figures,
     )
 
