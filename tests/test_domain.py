@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from profiles import examples
 from pytest_draft.domain import MAX_ORDINAL_VALUES, MISSING_SHARE, Attribute, Domain, declared, infer
 from pytest_draft.errors import DataError, NotCoveredError
 
-PROPERTY = settings(max_examples=60, deadline=None, derandomize=True)
+PROPERTY = settings(max_examples=examples(60), deadline=None, derandomize=True)
 
 MIXED = {
     "smokes": {"kind": "binary"},

@@ -10,6 +10,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from profiles import examples
 from pytest_draft.attack.counts.bounds_propagation import propagate
 from pytest_draft.attack.counts.exact import solve_exactly
 from pytest_draft.attack.counts.integer import Model, descend, rounded
@@ -19,7 +20,7 @@ from pytest_draft.attack.search import Search
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
-PROPERTY = settings(max_examples=150, deadline=None, derandomize=True)
+PROPERTY = settings(max_examples=examples(150), deadline=None, derandomize=True)
 
 
 @st.composite
