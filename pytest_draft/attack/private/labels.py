@@ -235,15 +235,13 @@ class _Labels:
 
 def _boxes(tree: Tree, domain: Domain) -> list[dict[int, BoolArray]]:
     """Return, for each leaf, the values that each tested attribute can have there."""
-    owner = {column: a for a, attribute in enumerate(domain.attributes) for column in attribute.columns}
     encoded = [attribute.encoded(np.arange(attribute.n_values)) for attribute in domain.attributes]
     box: dict[int, dict[int, BoolArray]] = {0: {}}
     for node in range(tree.n_nodes):  # a child's index is above its parent's
         if tree.left[node] < 0:
             continue
         here, column = box.pop(node), int(tree.feature[node])
-        a = owner[column]
-        place = domain.attributes[a].columns.index(column)
+        a, place = int(domain.attribute_of_column[column]), int(domain.place_of_column[column])
         below = encoded[a][:, place] <= tree.threshold[node]
         held = here.get(a, np.ones(len(below), dtype=np.bool_))
         box[int(tree.left[node])] = {**here, a: held & below}
