@@ -21,8 +21,8 @@ from scipy.special import gammaln
 
 from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.contents import Contents, Stored
+from pytest_draft.artifact.encoder import Encoder, OneHot, Ordinal
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.pipeline import Encoder, OneHot, Ordinal
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.audit.scaled_copies import Scaled
 from pytest_draft.data import Table, TrainingData

@@ -9,12 +9,14 @@ import numpy as np
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.occurrences import occurrences
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp
 from pytest_draft.attack.papers.published import Outcome
 from pytest_draft.attack.problem import Problem, leaf_positions
-from pytest_draft.attack.reconstruct import Reconstruction, Status, seen_rows
+from pytest_draft.attack.reconstruct import seen_rows
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
 from pytest_draft.errors import NotCoveredError
+from pytest_draft.facts.status import SolverStatus
 
 
 def rebuild_row_by_row(forest: Forest, problem: Problem, engine: str, search: Search) -> Reconstruction:
@@ -45,14 +47,14 @@ def rebuild_row_by_row(forest: Forest, problem: Problem, engine: str, search: Se
         outcome = _solved(forest, problem, engine, search)
     figures = search.clock.figures
     if outcome.dataset is None:
-        status: Status = "infeasible" if outcome.status == "infeasible" else "no solution"
+        status: SolverStatus = "infeasible" if outcome.status == "infeasible" else "no solution"
         return Reconstruction(status, None, None, None, None, False, None, statistics=figures)
     rows, labels = outcome.dataset.rows, outcome.dataset.labels
     columns = np.ascontiguousarray(rows.T)
     leaves = np.stack([leaf_positions(tree, columns) for tree in forest.trees])
     cell_of = {signature.tobytes(): k for k, signature in enumerate(np.ascontiguousarray(problem.cells.signature.T))}
     cells = np.array([cell_of.get(row.tobytes(), -1) for row in np.ascontiguousarray(leaves.T)], dtype=np.int64)
-    converged: Status = "consistent" if groups.noise == "exact" else "likeliest"
+    converged: SolverStatus = "consistent" if groups.noise == "exact" else "likeliest"
     return Reconstruction(
         status="not converged" if outcome.residual else converged,
         rows=rows,
