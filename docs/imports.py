@@ -9,11 +9,10 @@ has all its imports. The same code gives the same bytes.
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
-
-import tomllib
 
 ROOT = Path(__file__).parents[1]
 PICTURE = Path(__file__).parent / "_static" / "imports.svg"
@@ -30,9 +29,7 @@ Arrows = dict[str, set[str]]
 
 def floors() -> Floors:
     """Return the rooms, from the top floor down, as the contract on layers has them."""
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
-        "contracts"
-    ]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
     (layers,) = [contract["layers"] for contract in contracts if contract.get("containers") == [PACKAGE]]
     return [[room.strip(" ()") for room in layer.replace(":", "|").split("|")] for layer in layers]
 

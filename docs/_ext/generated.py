@@ -180,14 +180,7 @@ def rule_list() -> str:
 
 def one_rule(rule: Any) -> str:
     """Return all about one rule."""
-    lines = [
-        f"## {rule.id}",
-        "",
-        f"{purpose(rule)[0].upper()}{purpose(rule)[1:]}.",
-        "",
-        f"**Why.** {rule.rationale}",
-        "",
-    ]
+    lines = [f"## {rule.id}", "", f"{purpose(rule)[0].upper()}{purpose(rule)[1:]}.", "", f"**Why.** {rule.rationale}", ""]
     if rule.keys:
         rows = [
             (f"`{name}`", key.help, unit(name, key), "none" if key.default is None else f"{key.default:g}")
