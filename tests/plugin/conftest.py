@@ -22,11 +22,13 @@ from sklearn.ensemble import RandomForestClassifier
 import pytest_draft
 import pytest_draft.plugin.summary
 import pytest_draft.plugin.workers
+from pytest_draft import isolation
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.isolation import Children, _Child, children
 from remembered import Remembered
 
+AFTERMATH = isolation._AFTERMATH
 N_ROWS = 40
 N_COLUMNS = 8
 
@@ -57,9 +59,10 @@ def people(seed: int) -> pd.DataFrame:
 
 @pytest.fixture(scope="session", autouse=True)
 def one_child():
-    """Let all runs in this process share the child that waits for a case: starting one takes a second."""
+    """Let all runs in this process share the child that waits for a case: starting one takes seconds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(children, "close", lambda: None)
+        patch.setattr(isolation, "_AFTERMATH", 512 << 20)  # else most attacks would end it
         yield
     children.close()
 
@@ -74,6 +77,12 @@ def remembered(tmp_path_factory) -> Iterator[Remembered]:
         made = Remembered(folder)
         patch.setattr(Children, "run", made.instead_of(Children.run))
         yield made
+
+
+@pytest.fixture
+def memory_as_shipped(monkeypatch) -> None:
+    """Have a child end after an attack that has left as much memory as is too much outside of tests."""
+    monkeypatch.setattr(isolation, "_AFTERMATH", AFTERMATH)
 
 
 @pytest.fixture
