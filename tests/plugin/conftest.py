@@ -292,8 +292,8 @@ def one_line_error():
 
 
 @pytest.fixture
-def without_times():
-    """Return a function that gives a report without the seconds in it."""
+def without_times(examined_anew):
+    """Return a function that gives a report without the seconds in it; what is compared by it is found out anew."""
 
     def stripped(value: object) -> object:
         if isinstance(value, dict):
