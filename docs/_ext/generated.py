@@ -13,10 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
-
-from numpydoc.docscrape import NumpyDocString
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING, Any
 
 # All that is taken from the package, in one place.
 from pytest_draft import errors
@@ -25,6 +22,9 @@ from pytest_draft.plugin import fixtures, hookspecs, marks, options
 from pytest_draft.policy import rules
 from pytest_draft.policy.policy import Policy, read_policy
 from pytest_draft.report.schema import schema as report_schema
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 MARK = re.compile(r"^<!-- generated: (.+?) -->$", re.MULTILINE)
 
@@ -126,7 +126,7 @@ def fixture_list() -> str:
 
 def result_fields() -> str:
     """Return a table of what the fixture ``draft_result`` gives."""
-    return parameters(NumpyDocString(inspect.getdoc(fixtures.DraftResult) or "")["Attributes"], "attribute")
+    return parameters(sections(fixtures.DraftResult)["Attributes"], "attribute")
 
 
 def hook_list() -> str:
@@ -135,7 +135,7 @@ def hook_list() -> str:
     for name, hook in inspect.getmembers(hookspecs, inspect.isfunction):
         if not name.startswith("pytest_draft"):
             continue
-        told = NumpyDocString(inspect.getdoc(hook) or "")
+        told = sections(hook)
         arguments = ", ".join(inspect.signature(hook).parameters)
         parts.append(f"## {name}\n\n```text\ndef {name}({arguments})\n```\n\n" + paragraphs(told))
         parts.append(parameters(told["Parameters"], "parameter"))
@@ -166,11 +166,8 @@ def shipped() -> dict[str, Policy]:
 def rule_table() -> str:
     """Return one line for each rule."""
     every = [*rules.RULES.values(), rules.COMPARED]
-    rows = []
-    for rule in every:
-        keys = ", ".join(f"`{name}`" for name in rule.keys) or "none: an empty table"
-        rows.append((f"[`{rule.id}`](#{rule.id})", purpose(rule), keys, rule.severity))
-    return table(("rule", "about", "thresholds", "severity of its own"), rows)
+    rows = [(f"[`{rule.id}`](#{rule.id})", purpose(rule), rule.severity) for rule in every]
+    return table(("rule", "about", "severity of its own"), rows)
 
 
 def rule_list() -> str:
@@ -180,7 +177,14 @@ def rule_list() -> str:
 
 def one_rule(rule: Any) -> str:
     """Return all about one rule."""
-    lines = [f"## {rule.id}", "", f"{purpose(rule)[0].upper()}{purpose(rule)[1:]}.", "", f"**Why.** {rule.rationale}", ""]
+    lines = [
+        f"## {rule.id}",
+        "",
+        f"{purpose(rule)[0].upper()}{purpose(rule)[1:]}.",
+        "",
+        f"**Why.** {rule.rationale}",
+        "",
+    ]
     if rule.keys:
         rows = [
             (f"`{name}`", key.help, unit(name, key), "none" if key.default is None else f"{key.default:g}")
@@ -318,13 +322,20 @@ def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def sections(documented: object) -> Any:
+    """Return the sections of a docstring, which numpydoc takes apart."""
+    from numpydoc.docscrape import NumpyDocString
+
+    return NumpyDocString(inspect.getdoc(documented) or "")
+
+
 def parameters(entries: list[Any], head: str) -> str:
     """Return a table of a docstring's parameters."""
     rows = [(f"`{entry.name}`", text(entry.type), text(" ".join(entry.desc))) for entry in entries]
     return table((head, "type", "meaning"), rows) if rows else ""
 
 
-def paragraphs(told: NumpyDocString) -> str:
+def paragraphs(told: Any) -> str:
     """Return a docstring's summary and extended summary."""
     return "\n\n".join(text(" ".join(part)) for part in (told["Summary"], told["Extended Summary"]) if part) + "\n"
 
