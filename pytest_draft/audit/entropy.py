@@ -37,8 +37,8 @@ from numpy.typing import NDArray
 from pytest_draft.artifact import occurrences
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.problem import KnownRows, OutOfTimeError, Problem, leaf_positions
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.problem import KnownRows, Problem, leaf_positions
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.audit.model_counting import (
     FloatArray,
     Left,
@@ -52,7 +52,7 @@ from pytest_draft.audit.model_counting import (
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
-from pytest_draft.errors import DataError, NotCoveredError, one_line
+from pytest_draft.errors import DataError, NotCoveredError, OutOfTimeError, one_line
 from pytest_draft.facts.entropy import MOST_EXPOSED, Between, Entropy, RowGroup
 from pytest_draft.matching import row_identities
 from pytest_draft.timebox import TimeBox

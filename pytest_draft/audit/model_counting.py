@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.problem import OutOfTimeError
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.errors import NotCoveredError, one_line
+from pytest_draft.errors import NotCoveredError, OutOfTimeError, one_line
 from pytest_draft.facts.figures import TOLERANCE
 from pytest_draft.facts.rules import Literal, Rule
 from pytest_draft.timebox import TimeBox
@@ -180,7 +179,8 @@ def left_under_trees(
     bits, known = np.zeros(len(rows)), np.zeros(len(rows))
     at_once = max(1, _MOST_OF_ROWS // len(rows))
     for begin in range(0, len(domain.attributes), at_once):
-        part, columns = _part(domain, slice(begin, begin + at_once))
+        some = range(len(domain.attributes))[begin : begin + at_once]
+        part, columns = domain.restricted(some), domain.columns_of(some)
         place = np.full(domain.n_columns, -1, dtype=np.int64)
         place[columns] = np.arange(len(columns))
         bounds = _Bounds.whole(len(columns)).only(np.zeros(len(rows), dtype=np.int64))
@@ -276,17 +276,6 @@ def _gap(values: FloatArray, bound: float) -> tuple[tuple[float, float], list[in
         at.append(int(above[values[above].argmin()]))
         high = math.nextafter(float(values[at[-1]]), -math.inf)
     return (low, high), at
-
-
-def _part(domain: Domain, some: slice) -> tuple[Domain, list[int]]:
-    """Return a domain of some of the attributes, and the positions of its columns in the whole."""
-    columns: list[int] = []
-    attributes: list[Attribute] = []
-    for attribute in domain.attributes[some]:
-        positions = tuple(range(len(columns), len(columns) + len(attribute.columns)))
-        attributes.append(replace(attribute, columns=positions))
-        columns += attribute.columns
-    return Domain(tuple(domain.columns[column] for column in columns), tuple(attributes), domain.source), columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -500,7 +489,7 @@ class _Space:
 
     @classmethod
     def of(cls, rules: RuleList, domain: Domain) -> _Space:
-        owner = {column: a for a, attribute in enumerate(domain.attributes) for column in attribute.columns}
+        owner = domain.attribute_of_column.tolist()
         literals: dict[int, list[Literal]] = defaultdict(list)
         for rule in rules.rules:
             for literal in rule.literals:

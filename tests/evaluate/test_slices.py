@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pytest_draft.artifact.rule_list import between
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import PolicyError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import textwrap
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ import pytest_draft.plugin.workers  # noqa: F401
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.isolation import Children, _Child, children
+from remembered import Remembered
 
 N_ROWS = 40
 N_COLUMNS = 8
@@ -61,6 +63,32 @@ def one_child():
     children.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def remembered(tmp_path_factory) -> Iterator[Remembered]:
+    """Let what a child has answered once in this run of the tests stand for the same case in another test."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "remembered"
+    folder.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        made = Remembered(folder)
+        patch.setattr(Children, "run", made.instead_of(Children.run))
+        yield made
+
+
+@pytest.fixture
+def examined_anew(remembered) -> Iterator[None]:
+    """Have each examination run: for tests of the children themselves, and of what they do to a run."""
+    with remembered.forgotten():
+        yield
+
+
+@pytest.fixture
+def asked(remembered) -> list[Case]:
+    """Return the cases that the runs of this process ask children to examine; a test may clear the list."""
+    remembered.asked.clear()
+    return remembered.asked
+
+
 @pytest.fixture(scope="session")
 def set_aside() -> dict[str, _Child | None]:
     """Return the children that wait while another is in use, by a name."""
@@ -78,7 +106,7 @@ def in_use(name: str, set_aside: dict[str, _Child | None]) -> Iterator[None]:
 
 
 @pytest.fixture
-def in_child(tmp_path, monkeypatch, set_aside):
+def in_child(tmp_path, monkeypatch, set_aside, examined_anew):
     """Return a function that has code run at the start of each child, before it is given anything to do."""
 
     def plant(code: str) -> None:
@@ -125,7 +153,7 @@ def at_stages(tmp_path_factory, set_aside) -> Iterator[Path]:
 
 
 @pytest.fixture
-def at_stage(at_stages, monkeypatch, set_aside):
+def at_stage(at_stages, monkeypatch, set_aside, examined_anew):
     """Return a function that has code run in a child before a stage of the gate; it returns a file made just then."""
 
     def plant(stage: str, code: str) -> Path:

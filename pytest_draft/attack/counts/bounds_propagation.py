@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError, System
+from pytest_draft.attack.problem import System
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
 IntArray = NDArray[np.int64]

@@ -6,7 +6,7 @@ and its residual are always at hand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ from scipy.sparse import csgraph
 from pytest_draft.attack.counts.bounds_propagation import propagate
 from pytest_draft.attack.counts.integer import Answer, Model, anneal, descend, program, rounded
 from pytest_draft.attack.counts.relax import relax
-from pytest_draft.attack.problem import InfeasibleError, IntArray, System
-from pytest_draft.progress import StageClock
+from pytest_draft.attack.problem import IntArray, System
+from pytest_draft.attack.search import Search
+from pytest_draft.errors import InfeasibleError
 from pytest_draft.timebox import TimeBox
 
 MOST_ALTERNATIVES = 16
@@ -89,26 +90,6 @@ class Solution:
     parts: tuple[Alternatives, ...]
     unique: bool
     samples: tuple[IntArray, ...] = ()
-
-
-@dataclass(frozen=True)
-class Search:
-    """What every step of a search shares.
-
-    Attributes
-    ----------
-    timebox : TimeBox
-    seed : int
-        Of every random choice.
-    workers : int
-        Threads of what runs side by side; the result does not depend on it.
-    clock : StageClock
-    """
-
-    timebox: TimeBox
-    seed: int = 0
-    workers: int = 1
-    clock: StageClock = field(default_factory=StageClock)
 
 
 def solve_exactly(

@@ -14,18 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.counts.exact import Search
-from pytest_draft.attack.problem import (
-    BoolArray,
-    InfeasibleError,
-    IntArray,
-    KnownRows,
-    OutOfTimeError,
-    Problem,
-    leaf_positions,
-)
-from pytest_draft.attack.reconstruct import Reconstruction, Status
+from pytest_draft.attack.problem import BoolArray, IntArray, KnownRows, Problem, leaf_positions
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
+from pytest_draft.facts.status import SolverStatus
 
 RowLikelihood = Callable[[int, IntArray], NDArray[np.float64]]
 """Log-likelihood of what was observed, up to a constant, when one row is each of some candidates.
@@ -136,7 +130,7 @@ def rebuild_alone(
                 rows[row, list(attribute.columns)] = attribute.encoded(values[a : a + 1])[0]
             tied = allowed[score >= score.max() - _TIED].any(axis=0)
             free[row] = np.add.reduceat(tied, cells.offsets[:-1], dtype=np.int64) > 1
-    status: Status = "consistent" if free.any() else "unique"
+    status: SolverStatus = "consistent" if free.any() else "unique"
     return Reconstruction(
         status=status,
         rows=rows,

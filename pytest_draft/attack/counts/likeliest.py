@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.counts.integer import rounded
 from pytest_draft.attack.counts.occupancy import Draws, pull, push, sweep
-from pytest_draft.attack.problem import IntArray, OutOfTimeError, Problem
+from pytest_draft.attack.problem import IntArray, Problem
+from pytest_draft.attack.search import Search
+from pytest_draft.errors import OutOfTimeError
 
 FloatArray = NDArray[np.float64]
 

@@ -31,8 +31,9 @@ from ortools.sat.python import cp_model
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from pytest_draft.attack.counts.exact import Alternatives, Search
+from pytest_draft.attack.counts.exact import Alternatives
 from pytest_draft.attack.problem import BoolArray, IntArray, Problem
+from pytest_draft.attack.search import Search
 from pytest_draft.facts.certificate import Bounds, Certificate
 
 _MOST_COMPARED = 10_000_000  # coefficients of a part whose candidates are compared

@@ -14,23 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.large_domains.domain_reduction import Reach
 from pytest_draft.attack.large_domains.gradient_descent import Descent, SoftTrees, descend_softly
 from pytest_draft.attack.large_domains.regions import Regions, Words
-from pytest_draft.attack.problem import (
-    Groups,
-    InfeasibleError,
-    IntArray,
-    Observations,
-    OutOfTimeError,
-    Problem,
-    build,
-    observations,
-    too_large,
-)
+from pytest_draft.attack.problem import Groups, IntArray, Observations, Problem, build, observations, too_large
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 
 MOST_JOINED = 200_000
 """Most (group, cell, class) triples that are listed where a domain is not enumerated."""

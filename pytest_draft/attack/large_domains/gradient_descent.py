@@ -18,11 +18,11 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.large_domains.belief_propagation import Marginals, propagate_beliefs
 from pytest_draft.attack.large_domains.domain_reduction import Reach
 from pytest_draft.attack.large_domains.regions import Regions
 from pytest_draft.attack.problem import BoolArray, IntArray
+from pytest_draft.attack.search import Search
 from pytest_draft.timebox import TimeBox
 
 Beliefs = NDArray[np.float64]

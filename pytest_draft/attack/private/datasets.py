@@ -20,13 +20,13 @@ from scipy import stats
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.compiled_trees import Int32, Walks, leaves_of, tested_anywhere, tests_of
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.filling import INDICATOR_ODDS
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.private.sweeps import Counts, Evidence, Mixture, Rows, all_gains, sweep
-from pytest_draft.attack.problem import BoolArray, InfeasibleError, IntArray, OutOfTimeError
+from pytest_draft.attack.problem import BoolArray, IntArray
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.matching import row_identities
 
 MOST_SLOTS = 400

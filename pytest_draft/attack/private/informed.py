@@ -17,18 +17,9 @@ from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.problem import (
-    MAX_BYTES,
-    BoolArray,
-    Groups,
-    InfeasibleError,
-    IntArray,
-    KnownRows,
-    OutOfTimeError,
-    leaf_positions,
-)
+from pytest_draft.attack.problem import MAX_BYTES, BoolArray, Groups, IntArray, KnownRows, leaf_positions
 from pytest_draft.domain import Domain
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
 FloatArray = NDArray[np.float64]

@@ -19,9 +19,9 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from pytest_draft.attack.compiled_trees import Int32, leaves_of
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.private.datasets import NoisyProblem, values_of
 from pytest_draft.attack.problem import IntArray, equal_columns
+from pytest_draft.attack.search import Search
 
 FloatArray = NDArray[np.float64]
 

@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
+from profiles import examples
 from pytest_draft.attack.counts import prove
 from pytest_draft.attack.counts.bounds_propagation import propagate
-from pytest_draft.attack.counts.exact import Alternatives, Search
+from pytest_draft.attack.counts.exact import Alternatives
 from pytest_draft.attack.counts.prove import certify
 from pytest_draft.attack.problem import System
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared
 from pytest_draft.facts.certificate import Bounds, Certificate
 from pytest_draft.timebox import TimeBox
@@ -137,7 +139,7 @@ def instances(draw):
 def test_certificates_agree_with_enumeration():
     several = []
 
-    @settings(max_examples=300, deadline=None, derandomize=True)
+    @settings(max_examples=examples(300), deadline=None, derandomize=True)
     @given(instances(), st.sampled_from(["none", "some", "all"]))
     def agrees(case, known):
         others = {"none": [], "some": case.datasets[:3], "all": case.datasets}[known]
@@ -157,7 +159,7 @@ def test_certificates_agree_with_enumeration():
     assert sum(several) > len(several) / 3
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(instances(), st.integers(0, 60))
 def test_figures_hold_whenever_the_clock_ends_the_search(case, looks):
     lower, upper, parts = opened(case.problem, case.rows, case.upper)
@@ -171,7 +173,7 @@ def test_figures_hold_whenever_the_clock_ends_the_search(case, looks):
     assert found.unique in (None, truth["guaranteed_overlap"] == found.n_rows)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(instances(), st.sampled_from([1e-9, 1e-5, 1e-4, 1e-3, 1e-2]))
 def test_figures_hold_whenever_the_effort_ends_the_search_and_repeat(case, effort):
     lower, upper, parts = opened(case.problem, case.rows, case.upper)
@@ -185,7 +187,7 @@ def test_figures_hold_whenever_the_effort_ends_the_search_and_repeat(case, effor
         assert getattr(found[0], name).lower <= truth[name] <= getattr(found[0], name).upper
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(instances())
 def test_skipped_parts_leave_what_propagation_proves(case):
     lower, upper, parts = opened(case.problem, case.rows, case.upper)
@@ -200,7 +202,7 @@ def test_skipped_parts_leave_what_propagation_proves(case):
         assert getattr(found, name).lower <= truth[name] <= getattr(found, name).upper
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(instances(), st.integers(0, 1000))
 def test_figures_hold_whatever_questions_stay_open(case, seed):
     lower, upper, parts = opened(case.problem, case.rows, case.upper)
@@ -221,7 +223,7 @@ def test_figures_hold_whatever_questions_stay_open(case, seed):
     assert found.certain_rows.lower <= found.certain_cells.lower <= found.guaranteed_overlap.lower
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(instances())
 def test_each_kind_is_asked_for_by_itself_where_questions_for_many_stay_open(case):
     lower, upper, parts = opened(case.problem, case.rows, case.upper)
@@ -239,7 +241,7 @@ def test_each_kind_is_asked_for_by_itself_where_questions_for_many_stay_open(cas
     assert found.certain_cells.lower <= found.guaranteed_overlap.lower <= truth["guaranteed_overlap"]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(instances())
 def test_questions_for_many_kinds_decide_all_that_the_solver_can(case):
     lower, upper, parts = opened(case.problem, case.rows, case.upper)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from profiles import examples
 from pytest_draft.attack.papers.published import Dataset
 from studies import agreement
 from studies.agreement import SETTINGS, TooManyError, changed, compared, generated
@@ -16,7 +17,7 @@ from studies.agreement import SETTINGS, TooManyError, changed, compared, generat
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_engine_models_and_enumeration_agree(setting):
-    @settings(max_examples=30, deadline=None, derandomize=True)
+    @settings(max_examples=examples(30), deadline=None, derandomize=True)
     @given(st.integers(0, 10**6))
     def agree(seed):
         try:
