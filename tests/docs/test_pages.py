@@ -87,6 +87,14 @@ def test_every_name_in_code_letters_is_a_name_of_the_package(all_pages, read_pag
         assert {name for name in NAME.findall(without_code(read_page(page))) if name not in known} == set(), page
 
 
+def test_every_file_that_the_architecture_names_exists(read_page):
+    for page in ("architecture", "decisions", "CONTRIBUTING", "SECURITY"):
+        named = set(re.findall(r"`([\w./-]+(?:\.py|\.json|\.toml|/))`", read_page(page)))
+        places = (ROOT / "pytest_draft", ROOT, ROOT / "pytest_draft" / "policy", ROOT / "pytest_draft" / "attack")
+        places += (ROOT / "tests" / "report",)
+        assert {name for name in named if not any((place / name).exists() for place in places)} == set(), page
+
+
 def anchors(text):
     """Return the anchors of a page's headings, as the site and GitHub make them."""
     heads = re.findall(r"^#+ (.+)$", without_code(text), re.MULTILINE)
