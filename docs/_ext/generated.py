@@ -86,16 +86,17 @@ def registered() -> _Recorder:
     return recorder
 
 
-def option_table() -> str:
-    """Return a table of the command line's options, each with its ini value."""
+def option_list() -> str:
+    """Return a list of the command line's options, each with its ini value: a table would be too wide for a phone."""
     found = registered()
-    rows = []
+    parts = []
     for name, how in found.options:
         ini = name.removeprefix("--").replace("-", "_")
         shown = f"`{name} {how['metavar']}`" if "metavar" in how else f"`{name}`"
-        twin = f"`{ini}` ({found.ini[ini][0]})" if ini in found.ini else ""
-        rows.append((shown, twin, how["help"].replace("%%", "%")))
-    return table(("option", "ini value", "meaning"), rows)
+        twin = f"In an ini file: `{ini}` ({found.ini[ini][0]})." if ini in found.ini else "Not in an ini file."
+        told = re.sub(r"--draft[\w-]*", r"`\g<0>`", how["help"].replace("%%", "%"))
+        parts.append(f"{shown}\n: {told[0].upper()}{told[1:]}. {twin}\n")
+    return "\n".join(parts)
 
 
 def marker() -> str:
@@ -163,11 +164,16 @@ def shipped() -> dict[str, Policy]:
     return {"default": found.pop("default"), **found}
 
 
-def rule_table() -> str:
+def rule_overview() -> str:
     """Return one line for each rule."""
     every = [*rules.RULES.values(), rules.COMPARED]
-    rows = [(f"[`{rule.id}`](#{rule.id})", purpose(rule), rule.severity) for rule in every]
-    return table(("rule", "about", "severity of its own"), rows)
+    lines = [f"- [`{rule.id}`](#{rule.id}): {purpose(rule)}{mild(rule)}" for rule in every]
+    return "\n".join(lines) + "\n"
+
+
+def mild(rule: Any) -> str:
+    """Return what a line says of a rule that stops nothing by itself."""
+    return " (a warning, unless a policy says otherwise)" if rule.severity == "warning" else ""
 
 
 def rule_list() -> str:
@@ -316,10 +322,10 @@ def kind(value: Mapping[str, Any]) -> str:
 
 
 def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """Return a Markdown table; bars inside cells are escaped."""
+    """Return a Markdown table in a container of its own; bars inside cells are escaped."""
     lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
     lines += ["| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in row) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
+    return "\n".join(["```{container} generated", "", *lines, "```\n"])
 
 
 def sections(documented: object) -> Any:
@@ -346,13 +352,13 @@ def text(docstring: str) -> str:
 
 
 PARTS: dict[str, Callable[..., str]] = {
-    "options": option_table,
+    "options": option_list,
     "marker": marker,
     "fixtures": fixture_list,
     "result": result_fields,
     "hooks": hook_list,
     "errors": error_list,
-    "rule-table": rule_table,
+    "rule-overview": rule_overview,
     "rules": rule_list,
     "schema": schema_tables,
 }
