@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import occurrences, read
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.rule_list import RuleList, between
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.problem import build, group_by_occurrences, leaf_positions
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
@@ -32,7 +32,7 @@ from pytest_draft.data import training_data
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.facts.entropy import Between
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import Literal, Rule, between
 from pytest_draft.timebox import TimeBox
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -32,6 +33,12 @@ def every(script):
 def test_the_committed_picture_is_what_the_command_draws(script, every):
     drawn = script.drawing(script.floors(), every)
     assert script.PICTURE.read_text(encoding="utf-8") == drawn, "run: python docs/imports.py"
+
+
+def test_the_table_of_the_architecture_page_has_every_room(script, read_page):
+    told = re.findall(r"^\| (`[^|]+) \| ", read_page("architecture").split("## Where to add")[0], re.MULTILINE)
+    rooms = {name for cell in told for name in re.findall(r"`(\w+)/?`", cell)}
+    assert rooms == {room for floor in script.floors() for room in floor}
 
 
 def test_every_arrow_points_down(script, every):
