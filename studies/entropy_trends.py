@@ -38,6 +38,7 @@ PUBLISHED = {"CART": "sklearn_DT", "optimal trees": "DL8.5", "DL8.5": "DL8.5"}
 """The authors' learner beside each."""
 
 _SAME = 1e-9
+"""Ratios and accuracies that are closer are the same: more than rounding, and less than one row of any table."""
 
 
 def curve(models: pd.DataFrame, axis: str, measure: str) -> tuple[FloatArray, FloatArray]:
@@ -123,8 +124,10 @@ def _certified(optimal: pd.DataFrame) -> str:
     missed = optimal[~optimal["certified"]]
     text = f"{optimal['certified'].sum()} of {len(optimal)} optimal models certified"
     if len(missed):
-        settings = missed.groupby(["support", "depth"]).size()
-        text += "; not: " + ", ".join(f"{n} of support {key[0]:g}, depth {key[1]}" for key, n in settings.items())
+        settings = missed.groupby(["support", "depth"])
+        text += "; not: " + ", ".join(
+            f"{len(some)} of support {support:g}, depth {depth}" for (support, depth), some in settings
+        )
     return text
 
 

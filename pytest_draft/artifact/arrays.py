@@ -11,8 +11,9 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.container import Budget, Stream
-from pytest_draft.artifact.records import AnyArray, Array, Dtype, Global, Mapping, Record
+from pytest_draft.artifact.records import Array, Dtype, Global, Mapping, Record
 from pytest_draft.errors import ArtifactNotAllowedError, CorruptArtifactError, UnsupportedArtifactError
 
 _MAX_FIELDS = 64

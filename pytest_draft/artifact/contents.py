@@ -15,8 +15,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.arrays import fill_array
-from pytest_draft.artifact.records import AnyArray, Array, Global, Items, Mapping, Record
+from pytest_draft.artifact.records import Array, Global, Items, Mapping, Record
 from pytest_draft.errors import CorruptArtifactError
 
 SMALL = 32

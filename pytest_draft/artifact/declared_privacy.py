@@ -13,7 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from pytest_draft.artifact.forest import FloatArray, Tree
+from pytest_draft.arrays import FloatArray
+from pytest_draft.artifact.forest import Tree
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 from pytest_draft.facts.privacy import Privacy
 

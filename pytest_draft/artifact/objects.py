@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from pytest_draft.artifact.records import AnyArray, Array, Global, Mapping, Record
+from pytest_draft.arrays import AnyArray
+from pytest_draft.artifact.records import Array, Global, Mapping, Record
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
 NOT_PLAIN = "(not plain)"

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 
-from pytest_draft.artifact.forest import Forest, IntArray, Tree
+from pytest_draft.arrays import IntArray
+from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.errors import NotCoveredError
 
 # The rules of these versions are known.
@@ -23,7 +23,7 @@ _NEWEST = (1, 9)
 _MAX_ENTRIES = 2**30
 
 
-def occurrences(forest: Forest) -> NDArray[np.int64]:
+def occurrences(forest: Forest) -> IntArray:
     """Return how often each row was drawn for each tree.
 
     Parameters

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import typing
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,11 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import IntArray
 from pytest_draft.errors import CorruptArtifactError, DataError, one_line
 from pytest_draft.facts.rules import Rule
-
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +133,3 @@ class RuleList:
         for index, rule in enumerate(self.rules):
             result[(result < 0) & rule.holds(rows)] = index
         return result
-
-
-def between(low: float, high: float) -> tuple[float, float]:
-    """Return bounds of a test for values from `low` to `high`, both included."""
-    return math.nextafter(low, -math.inf), high

@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from pytest_draft.artifact.forest import BoolArray, FloatArray, IntArray, Tree
-from pytest_draft.artifact.records import AnyArray
+from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from pytest_draft.artifact.forest import Tree
 from pytest_draft.errors import CorruptArtifactError
 
 Values = Literal["fractions", "totals", "means"]

@@ -10,12 +10,9 @@ from fractions import Fraction
 from math import lcm
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.errors import NotCoveredError
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 WHOLE = 1e-3
 """How far from a whole number a sum of weights may be, once it is divided by one draw's."""

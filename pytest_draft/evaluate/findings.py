@@ -51,8 +51,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from pytest_draft.attack.problem import BoolArray
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.arrays import BoolArray
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import RawColumns, TrainingData
 from pytest_draft.data.individuals import hundredths, inliers
 from pytest_draft.domain import Domain

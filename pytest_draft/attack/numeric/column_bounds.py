@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pytest_draft.artifact.forest import BoolArray, FloatArray, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.numeric.odd_cycles import solve_odd_cycles
 from pytest_draft.attack.numeric.split_groups import Members, Splits, snapped
 from pytest_draft.attack.redacted import redacted

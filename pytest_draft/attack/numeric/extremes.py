@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from pytest_draft.artifact.forest import FloatArray, Forest, IntArray
+from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.equation import (
     RAND_R_MAX,
     drawn_threshold,
@@ -336,7 +337,7 @@ def _by_known(threshold, raw, least, most, known):  # type: ignore[no-untyped-de
                     node.append(n)
                     low.append(a)
                     high.append(b)
-                    both.append(is_known)
+                    both.append(is_known)  # type: ignore[arg-type]
                     chance.append(two if is_known else one)
         for place in range(middle, end):
             b = known[place]

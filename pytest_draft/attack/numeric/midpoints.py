@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_draft.artifact.forest import BoolArray, FloatArray, Forest, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.column_bounds import CHANGED, CONTRADICTORY, SETTLED, Column, pass_once, settle
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.split_groups import bare_splits, joined_nodes, members_of, with_extremes

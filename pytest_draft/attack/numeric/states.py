@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.numeric.dataset import Attributes, Nodes
 from pytest_draft.domain import Attribute, Domain, nearest
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 MOST_POINTS = 256
 """Most values that a numeric attribute's states are, rather than intervals."""
