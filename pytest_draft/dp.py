@@ -30,7 +30,10 @@ Draw = Callable[[Any, tuple[int, ...]], FloatArray]
 
 _NO_LABELS = "no_validation"
 _MOST_SCALE = 2.0**40
+"""Bounds a tree's epsilon and its inverse, so that noisy counts stay whole numbers that float64 holds."""
+
 _MOST_SEED = 2**31 - 1
+"""Seeds of the trees are drawn below it."""
 
 
 def _diffprivlib(module: str) -> Any:

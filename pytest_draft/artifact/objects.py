@@ -13,7 +13,10 @@ NOT_PLAIN = "(not plain)"
 """Stands for class weights that are in the file and not understood."""
 
 _SHORT = 200
+"""Longest text, and longest mapping, that is taken for a parameter rather than for data."""
+
 _FEW = 32
+"""Longest list that is taken for a parameter rather than for data."""
 
 
 class Object:

@@ -16,11 +16,11 @@ from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.errors import NotCoveredError
 
-# The rules of these versions are known.
-_OLDEST = (0, 24)
-_NEWEST = (1, 9)
+_OLDEST, _NEWEST = (0, 24), (1, 9)
+"""The versions of scikit-learn whose rules of drawing are known."""
 
 _MAX_ENTRIES = 2**30
+"""Most pairs of a tree and a row, and most draws for a tree: 8 bytes each."""
 
 
 def occurrences(forest: Forest) -> IntArray:

@@ -18,6 +18,7 @@ from pytest_draft.errors import CorruptArtifactError
 Values = Literal["fractions", "totals", "means"]
 
 _TOLERANCE = 1e-6
+"""How far sums of weights and of class fractions may be off, relative to the weight: what rounding adds up to."""
 
 _FIELDS = {
     "left_child": "i",

@@ -38,6 +38,7 @@ __tracebackhide__ = True  # in a module's globals it covers all its frames, a da
 _NUMBERS = (bool, int, float, Decimal, np.bool_, np.integer, np.floating)
 _OPERATIONS = {"subtract": np.subtract, "divide": np.divide, "multiply": np.multiply, "add": np.add}
 _REFUSED = NO_CODE - 1
+"""Stands for a value that the encoder would refuse."""
 
 
 def encode(encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str) -> NDArray[np.float32]:

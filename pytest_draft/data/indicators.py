@@ -21,7 +21,10 @@ __tracebackhide__ = True  # in a module's globals it covers all its frames, a da
 
 
 _RAND_R_MAX = 2**31 - 1
-_MIDDLE = 1e-10  # nearer to the middle than any draw but that of a midpoint: draws are 5e-10 apart
+"""The largest number that scikit-learn's generator gives."""
+
+_MIDDLE = 1e-10
+"""Nearer to the middle than any draw but that of a midpoint: draws are 5e-10 apart."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

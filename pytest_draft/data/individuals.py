@@ -14,8 +14,11 @@ from pytest_draft.arrays import BoolArray, FloatArray, Rows
 from pytest_draft.matching import row_identities
 from pytest_draft.timebox import TimeBox
 
-_SECONDS = 0.2  # measured: to fit
-_SECONDS_PER_ROW = 1e-5  # and to score
+_SECONDS = 0.2
+"""Measured: to fit the isolation forest."""
+
+_SECONDS_PER_ROW = 1e-5
+"""Measured: to score a row by it."""
 
 
 def inliers(rows: Rows, timebox: TimeBox) -> BoolArray | None:

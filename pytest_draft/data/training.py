@@ -27,6 +27,7 @@ __tracebackhide__ = True  # in a module's globals it covers all its frames, a da
 
 _NUMBERS = (bool, int, float, Decimal, np.bool_, np.integer, np.floating)
 _MAX_CLASSES_SHOWN = 10
+"""Classes of the model that a message names; of the others only the number is."""
 
 Model = Forest | RuleList
 

@@ -18,6 +18,7 @@ from pytest_draft.attack.redacted import redacted
 from pytest_draft.timebox import TimeBox
 
 SETTLED, CHANGED, CONTRADICTORY = 0, 1, 2
+"""The state of a column: nothing is left to propagate; something is; no values fit it."""
 
 _MOST_TAKERS = 8
 """Most rows by which an extreme is recognised in another group."""

@@ -22,6 +22,7 @@ SKIPPED, SPLIT, ALL_CONSTANT, TRIED, UNKNOWN_IF_ALL_CONSTANT, UNKNOWN_IF_TRIED =
 may not have been; a leaf of which it is unknown whether it drew."""
 
 UNEXPLAINED = -1
+"""Stands for the next state of a hypothesis that was dropped."""
 
 
 @redacted

@@ -35,7 +35,10 @@ SCALES = 10.0 ** np.arange(7)
 """Decimal grids that are looked for, in places per unit."""
 
 _PROBED = 60
+"""Most nodes of a column that are tried to find its decimal grid, those with the largest boxes first."""
+
 _REPEATS = 3
+"""Most times that a forest is replayed again with what was decoded; it ends as soon as no more is."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

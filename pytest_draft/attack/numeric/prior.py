@@ -22,8 +22,13 @@ EVERY = 10
 """A prior is learnt again after this many sweeps."""
 
 _PSEUDO = 0.3
+"""How many rows the base counts as, for each row of the dataset, beside the states that it has."""
+
 _SMOOTHED = 10
+"""What is learnt of a numeric attribute's states is averaged over one part in so many of them."""
+
 _UNSEEN = 2.0
+"""How many rows in the middle of an attribute a class's mean counts besides its own: small classes stay near it."""
 
 
 @dataclass(frozen=True, repr=False)

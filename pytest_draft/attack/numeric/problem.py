@@ -31,6 +31,7 @@ MAX_ENTRIES = 200_000_000
 """Most (tree, row) pairs; each takes 16 bytes for each dataset that is searched at a time."""
 
 _STEPS = 50
+"""Most steps of the least squares by which labels are told from the counts: it bounds their time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -27,7 +27,10 @@ INNER_WEIGHT = 0.1
 """How much a difference in counts weighs at a node that is no leaf, where a leaf weighs 1."""
 
 _GRIDS = tuple(10.0**-p for p in range(7))
+"""Steps of the decimal grids that thresholds are looked for on, the coarsest first."""
+
 _COINCIDENCE = 1e-9
+"""Most chance that all thresholds lie on a grid by coincidence."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
