@@ -26,10 +26,12 @@ from pytest_draft.artifact.forest import Tree
 from pytest_draft.attack.counts.bounds_propagation import propagate
 from pytest_draft.attack.counts.exact import Alternatives
 from pytest_draft.attack.counts.prove import certify
+from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp
 from pytest_draft.attack.papers.likelihood import best_objective, log_chances, log_likelihood
 from pytest_draft.attack.papers.published import Dataset, Outcome, reached
-from pytest_draft.attack.problem import Problem, build, group_by_occurrences
+from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Attribute, Domain, Kind

@@ -17,7 +17,7 @@ import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.artifact import read
-from pytest_draft.attack.problem import build
+from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import infer

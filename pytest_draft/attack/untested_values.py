@@ -24,9 +24,10 @@ from scipy.special import gammaln
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.occurrences import drawn_columns
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.numeric.draws import ALL_CONSTANT, SPLIT, TRIED
 from pytest_draft.attack.numeric.replay import columns_drawn, least_in_leaf, outcomes
-from pytest_draft.attack.problem import Problem, leaf_positions
+from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox

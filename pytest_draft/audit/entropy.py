@@ -37,7 +37,9 @@ from numpy.typing import NDArray
 from pytest_draft.artifact import occurrences
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.problem import KnownRows, Problem, leaf_positions
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.audit.model_counting import (
     FloatArray,

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from profiles import examples
 from pytest_draft.attack.counts.bounds_propagation import propagate
 from pytest_draft.attack.counts.exact import solve_exactly
-from pytest_draft.attack.problem import build
+from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared, infer

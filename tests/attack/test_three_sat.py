@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from ortools.sat.python import cp_model
 
+from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.papers import cp_without_bagging, milp
-from pytest_draft.attack.problem import build, group_by_occurrences
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared

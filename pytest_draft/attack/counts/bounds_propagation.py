@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from pytest_draft.arrays import IntArray
-from pytest_draft.attack.problem import System
+from pytest_draft.attack.system import System
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 

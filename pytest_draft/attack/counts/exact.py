@@ -16,8 +16,8 @@ from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.attack.counts.bounds_propagation import propagate
 from pytest_draft.attack.counts.integer import Answer, Model, anneal, descend, program, rounded
 from pytest_draft.attack.counts.relax import relax
-from pytest_draft.attack.problem import System
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.system import System
 from pytest_draft.errors import InfeasibleError
 from pytest_draft.timebox import TimeBox
 

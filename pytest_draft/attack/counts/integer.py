@@ -15,7 +15,7 @@ from ortools.sat.python import cp_model
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
-from pytest_draft.attack.problem import System
+from pytest_draft.attack.system import System
 from pytest_draft.timebox import TimeBox
 
 _SECONDS_PER_STEP = 2e-9  # measured: one coefficient of one candidate

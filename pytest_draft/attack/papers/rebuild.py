@@ -9,9 +9,10 @@ import numpy as np
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.occurrences import occurrences
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp
 from pytest_draft.attack.papers.published import Outcome
-from pytest_draft.attack.problem import Problem, leaf_positions
+from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import seen_rows
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search

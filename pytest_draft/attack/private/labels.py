@@ -26,10 +26,10 @@ from numba import njit
 from scipy.special import gammaln
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
-from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
+from pytest_draft.attack.descent import leaf_boxes, leaf_positions
 from pytest_draft.attack.filling import INDICATOR_ODDS
-from pytest_draft.attack.problem import leaf_positions
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
@@ -198,7 +198,7 @@ class _Labels:
         label, first, attributes, masks, possible, start = [], [0], [], [], [], [0]
         for t, tree in enumerate(forest.trees):
             label.append(forest.released(t).argmax(axis=1))
-            for box in _boxes(tree, domain):
+            for box in leaf_boxes(tree, domain):
                 for attribute, mask in box.items():
                     attributes.append(attribute)
                     masks.append(np.pad(mask, (0, max(n_values) - len(mask))))
@@ -228,24 +228,6 @@ class _Labels:
         n_classes = self.n_classes
         table = np.bincount(leaf * n_classes + label, minlength=len(self.label) * n_classes).reshape(-1, n_classes)
         return float(_log_labels(table, self.label, self.epsilon, *_gauss(n_classes)).sum())
-
-
-def _boxes(tree: Tree, domain: Domain) -> list[dict[int, BoolArray]]:
-    """Return, for each leaf, the values that each tested attribute can have there."""
-    owner = {column: a for a, attribute in enumerate(domain.attributes) for column in attribute.columns}
-    encoded = [attribute.encoded(np.arange(attribute.n_values)) for attribute in domain.attributes]
-    box: dict[int, dict[int, BoolArray]] = {0: {}}
-    for node in range(tree.n_nodes):  # a child's index is above its parent's
-        if tree.left[node] < 0:
-            continue
-        here, column = box.pop(node), int(tree.feature[node])
-        a = owner[column]
-        place = domain.attributes[a].columns.index(column)
-        below = encoded[a][:, place] <= tree.threshold[node]
-        held = here.get(a, np.ones(len(below), dtype=np.bool_))
-        box[int(tree.left[node])] = {**here, a: held & below}
-        box[int(tree.right[node])] = {**here, a: held & ~below}
-    return [box[leaf] for leaf in tree.leaves.tolist()]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from pytest_draft.attack.groups import Groups, KnownRows, KnownValues
 from pytest_draft.attack.private.informed import Population, guess_alone, noisy_score
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.problem import Groups, KnownRows, KnownValues
 from pytest_draft.domain import declared
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.facts.privacy import Privacy
