@@ -19,10 +19,10 @@ from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.large_domains.regions import Regions
 from pytest_draft.attack.papers.published import Published
-from pytest_draft.attack.private.datasets import values_of
 from pytest_draft.attack.private.informed import Population, noisy_score
 from pytest_draft.attack.private.labels import rebuild_from_labels
 from pytest_draft.attack.private.noise import CountNoise
+from pytest_draft.attack.private.noisy_problem import values_of
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import NotCoveredError

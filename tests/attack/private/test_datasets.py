@@ -16,8 +16,9 @@ from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.private import datasets as noisy
 from pytest_draft.attack.private import optimum as noisy_optimum
 from pytest_draft.attack.private import rebuild as private
-from pytest_draft.attack.private.datasets import NoisyProblem, build_noisy, sample_posterior, size_interval, values_of
+from pytest_draft.attack.private.datasets import sample_posterior
 from pytest_draft.attack.private.noise import CountNoise
+from pytest_draft.attack.private.noisy_problem import NoisyProblem, build_noisy, size_interval, values_of
 from pytest_draft.attack.private.optimum import Optimum, find_optimum
 from pytest_draft.attack.private.rebuild import rebuild_from_noise
 from pytest_draft.attack.private.sweeps import all_gains
