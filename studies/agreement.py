@@ -25,7 +25,7 @@ from pytest_draft.artifact import Forest, occurrences, read
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.attack.counts.bounds_propagation import propagate
 from pytest_draft.attack.counts.exact import Alternatives
-from pytest_draft.attack.counts.prove import certify
+from pytest_draft.attack.counts.prove import prove
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp
@@ -513,7 +513,7 @@ def _expect_certificate(
     lower, upper = propagate(problem.system, problem.groups.size[problem.group], search.timebox)
     still_open = np.flatnonzero(lower < upper)
     parts = [Alternatives(still_open, (rows[still_open],), complete=False)] if still_open.size else []
-    certificate = certify(problem, rows, lower, upper, parts, search)
+    certificate = prove(problem, rows, lower, upper, parts, search).certificate
     # Vectors of one cell touch the same equations, in each class, and are excluded by the same trees.
     leaves = np.hstack([enumeration.adds.any(axis=0), enumeration.excluded.T])
     _, kind = np.unique(leaves, axis=0, return_inverse=True)

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Tree
+from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
 
 
+@redacted
 class Passing(NamedTuple):
     """Vectors that pass inner nodes, each one node.
 

@@ -7,7 +7,6 @@ with the groups x cells engine, so that the two can be tested against each other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -243,33 +242,6 @@ def residual_of(forest: Forest, dataset: Dataset, occurrences: IntArray) -> int:
         counts = recounted(tree, dataset.rows, dataset.labels, occurrences[t], forest.n_classes)
         missed += int(np.abs(counts - forest.counts(t))[tree.leaves].sum())
     return missed
-
-
-def enumerate_datasets(solve: Callable[[Sequence[Dataset]], Outcome], most: int) -> tuple[list[Outcome], bool]:
-    """Return datasets of a model one after the other, each forbidden to the next, and whether these are all.
-
-    Parameters
-    ----------
-    solve : callable
-        Takes the datasets that are forbidden.
-    most : int
-        Where to stop.
-
-    Returns
-    -------
-    outcomes : list of Outcome
-    complete : bool
-        Whether it is proved that there is no other.
-    """
-    found: list[Outcome] = []
-    known: list[Dataset] = []
-    while len(found) < most:
-        outcome = solve(known)
-        if outcome.dataset is None:
-            return found, outcome.status == "infeasible"
-        found.append(outcome)
-        known.append(outcome.dataset)
-    return found, False
 
 
 def _values_of(attribute: Attribute, column: int, forest: Forest) -> NDArray[np.float32]:

@@ -51,14 +51,15 @@ def test_an_engine_that_sees_another_forest_is_noticed(monkeypatch):
 
 
 def test_a_false_certificate_is_noticed(monkeypatch):
-    certify = agreement.certify
+    prove = agreement.prove
 
     def boasting(*arguments):
-        certificate = certify(*arguments)
-        everything = replace(certificate.certain_cells, lower=certificate.n_rows, upper=certificate.n_rows)
-        return replace(certificate, certain_cells=everything)
+        proof = prove(*arguments)
+        n_rows = proof.certificate.n_rows
+        everything = replace(proof.certificate.certain_cells, lower=n_rows, upper=n_rows)
+        return replace(proof, certificate=replace(proof.certificate, certain_cells=everything))
 
-    monkeypatch.setattr(agreement, "certify", boasting)
+    monkeypatch.setattr(agreement, "prove", boasting)
     assert "engine: certain_cells" in facts("no bagging")
 
 

@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp
 from pytest_draft.attack.papers.likelihood import best_objective, log_chances, log_likelihood, objective
-from pytest_draft.attack.papers.published import Dataset, enumerate_datasets, residual_of
+from pytest_draft.attack.papers.published import Dataset, residual_of
 from pytest_draft.domain import Attribute, Domain, declared
 from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.timebox import TimeBox
@@ -34,6 +34,17 @@ def number(kind, low, high):
 def bagged(forest, n_rows):
     """Return a forest made by hand as one grown on bootstrap samples."""
     return replace(forest, bootstrap=True, replacement=True, n_samples=n_rows)
+
+
+def enumerate_datasets(solve, most):
+    """Return outcomes of a model one after the other, each forbidden to the next, and whether these are all."""
+    outcomes = []
+    while len(outcomes) < most:
+        outcome = solve([known.dataset for known in outcomes])
+        if outcome.dataset is None:
+            return outcomes, outcome.status == "infeasible"
+        outcomes.append(outcome)
+    return outcomes, False
 
 
 def found(model, forest, domain, n_rows, **options):
