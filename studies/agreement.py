@@ -23,14 +23,14 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pytest_draft.artifact import Forest, occurrences, read
 from pytest_draft.artifact.forest import Tree
-from pytest_draft.attack.counts.bounds_propagation import propagate
+from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
 from pytest_draft.attack.counts.exact import Alternatives
 from pytest_draft.attack.counts.prove import prove
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp
 from pytest_draft.attack.papers.likelihood import best_objective, log_chances, log_likelihood
-from pytest_draft.attack.papers.published import Dataset, Outcome, reached
+from pytest_draft.attack.papers.published import ModelDataset, ModelOutcome, reached
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
@@ -60,7 +60,7 @@ class Instance:
     setting : {"no bagging", "occurrences known", "occurrences unknown"}
     forest : Forest
     domain : Domain
-    truth : Dataset or None
+    truth : ModelDataset or None
         None where the forest's counts were changed afterwards, so that these rows no longer explain them.
     occurrences : ndarray of int64, shape (n_trees, n_rows)
         As the seeds tell; no model gets them where they are unknown.
@@ -69,7 +69,7 @@ class Instance:
     setting: Setting
     forest: Forest
     domain: Domain
-    truth: Dataset | None
+    truth: ModelDataset | None
     occurrences: IntArray
 
     def __repr__(self) -> str:
@@ -136,7 +136,7 @@ def generated(setting: Setting, seed: Sequence[int], *, coded: bool = False) -> 
         path = Path(scratch) / "model.joblib"
         joblib.dump(model.fit(rows, classes[labels]), path)
         forest = read(path).forest
-    truth = Dataset(rows, labels.reshape(-1).astype(np.int64))
+    truth = ModelDataset(rows, labels.reshape(-1).astype(np.int64))
     times = occurrences(forest)
     if rng.random() >= _CHANGED:
         return Instance(setting, forest, domain, truth, times)
@@ -294,7 +294,7 @@ class Enumeration:
         place(self.observed)
         return np.array(found, dtype=np.int64).reshape(len(found), len(self.group))
 
-    def position(self, dataset: Dataset) -> IntArray:
+    def position(self, dataset: ModelDataset) -> IntArray:
         """Return a dataset in the form of `datasets`, shape (n_rows,)."""
         rows, labels = dataset.rows[self.order], dataset.labels[self.order]
         same = (rows[:, None] == self.vectors).all(axis=2)
@@ -317,7 +317,7 @@ def _excluded(tree: Tree, domain: Domain, vectors: NDArray[np.float32]) -> NDArr
     return excluded
 
 
-def compared(instance: Instance, rebuilt: Callable[[Instance], Dataset | None] | None = None) -> Verdict:
+def compared(instance: Instance, rebuilt: Callable[[Instance], ModelDataset | None] | None = None) -> Verdict:
     """Let engine, models and enumeration answer, and compare.
 
     Parameters
@@ -365,7 +365,7 @@ def _compared_exactly(instance: Instance) -> Verdict:
     return verdict
 
 
-def _models(instance: Instance) -> dict[str, Callable[[Sequence[Dataset]], Outcome]]:
+def _models(instance: Instance) -> dict[str, Callable[[Sequence[ModelDataset]], ModelOutcome]]:
     """Return the papers' models of an instance by name, as functions of the datasets that are forbidden.
 
     They know no one-hot group whose first level was dropped.
@@ -375,14 +375,14 @@ def _models(instance: Instance) -> dict[str, Callable[[Sequence[Dataset]], Outco
     forest, domain, n_rows = instance.forest, instance.domain, instance.n_rows
     if instance.setting == "no bagging":
         return {
-            "CP": lambda forbidden: cp_without_bagging.reconstruct(
+            "CP": lambda forbidden: cp_without_bagging.solve(
                 forest, domain, n_rows, TimeBox(_SECONDS), forbidden=forbidden
             ),
-            "MILP": lambda forbidden: milp.reconstruct(forest, domain, n_rows, TimeBox(_SECONDS), forbidden=forbidden),
+            "MILP": lambda forbidden: milp.solve(forest, domain, n_rows, TimeBox(_SECONDS), forbidden=forbidden),
         }
     known = instance.occurrences if instance.setting == "occurrences known" else None
     return {
-        "CP": lambda forbidden: cp_with_bagging.reconstruct(
+        "CP": lambda forbidden: cp_with_bagging.solve(
             forest, domain, n_rows, TimeBox(_SECONDS), occurrences=known, forbidden=forbidden
         )
     }
@@ -399,13 +399,13 @@ def _problem(instance: Instance) -> Problem | None:
 def _expect_model(
     verdict: Verdict,
     name: str,
-    solve: Callable[[Sequence[Dataset]], Outcome],
+    solve: Callable[[Sequence[ModelDataset]], ModelOutcome],
     enumeration: Enumeration,
     datasets: IntArray,
     values: NDArray[np.float64],
 ) -> None:
     """Expect a model to find the likeliest dataset where there is one, and the next where there is more than one."""
-    known: list[Dataset] = []
+    known: list[ModelDataset] = []
     for number, fact in enumerate(["feasible", "several"]):
         outcome = solve(known)
         if outcome.status in ("no solution", "feasible"):
@@ -422,7 +422,7 @@ def _expect_model(
         known.append(outcome.dataset)
 
 
-def _compared_jointly(instance: Instance, rebuilt: Callable[[Instance], Dataset | None] | None) -> Verdict:
+def _compared_jointly(instance: Instance, rebuilt: Callable[[Instance], ModelDataset | None] | None) -> Verdict:
     """Compare where the occurrences are unknown: feasibility, and the papers' optimal value."""
     enumeration = Enumeration.of(replace(instance, occurrences=np.ones_like(instance.occurrences)), distinct=False)
     everything = combinations_with_replacement(range(enumeration.adds.shape[1]), instance.n_rows)
@@ -486,7 +486,7 @@ def _expect_engine(
     if found.residual:
         (verdict.undecided if not len(datasets) else verdict.disagreements).append(f"{name}: residual")
         return
-    position = enumeration.position(Dataset(found.consistent, found.labels))
+    position = enumeration.position(ModelDataset(found.consistent, found.labels))
     verdict.expect(bool((datasets == position).all(axis=1).any()), f"{name}: its dataset is enumerated")
     if found.status == "unique" or len(datasets) > 1:
         verdict.expect((found.status == "unique") == (len(datasets) == 1), f"{name}: unique")
@@ -510,7 +510,7 @@ def _expect_certificate(
     triple = (problem.group * problem.cells.n_cells + problem.cell) * problem.n_classes + problem.label
     mine = (problem.groups.of_row * problem.cells.n_cells + cells) * problem.n_classes + labels
     rows = np.array([np.count_nonzero(mine == one) for one in triple], dtype=np.int64)
-    lower, upper = propagate(problem.system, problem.groups.size[problem.group], search.timebox)
+    lower, upper = propagate_bounds(problem.system, problem.groups.size[problem.group], search.timebox)
     still_open = np.flatnonzero(lower < upper)
     parts = [Alternatives(still_open, (rows[still_open],), complete=False)] if still_open.size else []
     certificate = prove(problem, rows, lower, upper, parts, search).certificate

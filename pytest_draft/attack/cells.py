@@ -47,7 +47,7 @@ class Cells:
         return fixed
 
 
-def merged(
+def merged_cells(
     domain: Domain, vectors: NDArray[np.float32], leaves: list[Int32Array], told_apart: IntArray
 ) -> tuple[Cells, IntArray]:
     """Return the cells, and the cell of each vector; vectors with other numbers are never in one cell."""

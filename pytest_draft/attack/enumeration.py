@@ -15,7 +15,7 @@ from scipy import stats
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.attack.cells import equal_columns, merged
+from pytest_draft.attack.cells import equal_columns, merged_cells
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.gaps import Gap, gaps_of
 from pytest_draft.attack.groups import Groups, KnownValues
@@ -95,7 +95,7 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, t
     group, label, vector = survivors.candidates()
     if len(np.unique(group)) < groups.n_groups:
         raise InfeasibleError
-    cells, of_vector = merged(domain, survivors.columns.T, survivors.leaves, survivors.told_apart())
+    cells, of_vector = merged_cells(domain, survivors.columns.T, survivors.leaves, survivors.told_apart())
     triples = np.unique(
         (group * n_classes + label) * cells.n_cells + of_vector[vector]
     )  # vectors of one cell are possible for the same groups and classes

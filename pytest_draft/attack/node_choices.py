@@ -34,7 +34,7 @@ _TOLERANCE = 1e-9
 
 
 @redacted
-class Nodes(NamedTuple):
+class ChoosingNodes(NamedTuple):
     """The nodes that had a choice, and the rows that reached them.
 
     Attributes
@@ -62,7 +62,7 @@ class Nodes(NamedTuple):
 
 
 @redacted
-class Columns(NamedTuple):
+class ColumnIndicators(NamedTuple):
     """How values are told apart: each column has indicators, of a value or of all values above one.
 
     Attributes
@@ -85,7 +85,7 @@ class Columns(NamedTuple):
 
 
 @redacted
-class Rules(NamedTuple):
+class ChoiceRules(NamedTuple):
     """How nodes choose.
 
     Attributes
@@ -105,10 +105,12 @@ class Rules(NamedTuple):
     none_of: FloatArray
 
 
-class Chain:
+class OpenValues:
     """Open values, and what the nodes hold with them."""
 
-    def __init__(self, nodes: Nodes, columns: Columns, rules: Rules, value: IntArray, labels: IntArray) -> None:
+    def __init__(
+        self, nodes: ChoosingNodes, columns: ColumnIndicators, rules: ChoiceRules, value: IntArray, labels: IntArray
+    ) -> None:
         n_nodes, n_classes = nodes.totals.shape
         self.nodes, self.columns, self.rules, self.value, self.labels = nodes, columns, rules, value, labels
         self.held = np.zeros((n_nodes, len(columns.value), n_classes))
@@ -148,16 +150,16 @@ class Chain:
 
 
 @njit(cache=True, nogil=True)
-def _holds(columns: Columns, column: int, indicator: int, value: int) -> bool:
+def _holds(columns: ColumnIndicators, column: int, indicator: int, value: int) -> bool:
     """Return whether a value has an indicator."""
     return bool(value > columns.value[indicator] if columns.above[column] else value == columns.value[indicator])
 
 
 @njit(cache=True, nogil=True)
 def _status_of(  # noqa: PLR0912 - compiled as one
-    nodes: Nodes,
-    columns: Columns,
-    rules: Rules,
+    nodes: ChoosingNodes,
+    columns: ColumnIndicators,
+    rules: ChoiceRules,
     held: FloatArray,
     rows_held: IntArray,
     node: int,
@@ -214,7 +216,7 @@ def _status_of(  # noqa: PLR0912 - compiled as one
 
 @njit(cache=True, nogil=True)
 def _log_chance(
-    nodes: Nodes, rules: Rules, node: int, constant: int, tied: int, better: int, own: int, n_given: int
+    nodes: ChoosingNodes, rules: ChoiceRules, node: int, constant: int, tied: int, better: int, own: int, n_given: int
 ) -> float:
     """Return how probable a node's choice is, given how its columns do; `own` is how its own column does."""
     none_of = rules.none_of[nodes.tree[node]]
@@ -233,8 +235,8 @@ def _log_chance(
 
 @njit(cache=True, nogil=True)
 def _recount(
-    nodes: Nodes,
-    columns: Columns,
+    nodes: ChoosingNodes,
+    columns: ColumnIndicators,
     row: int,
     a: int,
     label: int,
@@ -256,9 +258,9 @@ def _recount(
 
 @njit(cache=True, nogil=True)
 def _judge(
-    nodes: Nodes,
-    columns: Columns,
-    rules: Rules,
+    nodes: ChoosingNodes,
+    columns: ColumnIndicators,
+    rules: ChoiceRules,
     held: FloatArray,
     rows_held: IntArray,
     status: IntArray,
@@ -279,9 +281,9 @@ def _judge(
 
 @njit(cache=True, nogil=True)
 def _begin(
-    nodes: Nodes,
-    columns: Columns,
-    rules: Rules,
+    nodes: ChoosingNodes,
+    columns: ColumnIndicators,
+    rules: ChoiceRules,
     value: IntArray,
     labels: IntArray,
     held: FloatArray,
@@ -300,9 +302,9 @@ def _begin(
 
 @njit(cache=True, nogil=True)
 def _sweep(  # noqa: PLR0912 - compiled as one
-    nodes: Nodes,
-    columns: Columns,
-    rules: Rules,
+    nodes: ChoosingNodes,
+    columns: ColumnIndicators,
+    rules: ChoiceRules,
     value: IntArray,
     labels: IntArray,
     held: FloatArray,

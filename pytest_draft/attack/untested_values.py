@@ -24,7 +24,16 @@ from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.occurrences import drawn_columns
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.attack.node_choices import CRITERIA, IMPURE, INNER, LIMITED, Chain, Columns, Nodes, Rules
+from pytest_draft.attack.node_choices import (
+    CRITERIA,
+    IMPURE,
+    INNER,
+    LIMITED,
+    ChoiceRules,
+    ChoosingNodes,
+    ColumnIndicators,
+    OpenValues,
+)
 from pytest_draft.attack.numeric.draws import ALL_CONSTANT, SPLIT, TRIED
 from pytest_draft.attack.numeric.replay import columns_drawn, least_in_leaf, outcomes
 from pytest_draft.attack.problem import Problem
@@ -124,7 +133,7 @@ class Choices:
         )
 
     @cached_property
-    def _coded(self) -> Columns:
+    def _coded(self) -> ColumnIndicators:
         attributes = self.problem.domain.attributes
         indicators: dict[int, list[int]] = {}
         above = np.zeros(self.forest.n_features, dtype=np.bool_)
@@ -137,7 +146,7 @@ class Choices:
                     above[column] = True
         by_column = [indicators[column] for column in range(self.forest.n_features)]
         number = np.array([len(attribute.columns) for attribute in attributes])
-        return Columns(
+        return ColumnIndicators(
             np.cumsum([0, *map(len, by_column)]),
             np.array([value for values in by_column for value in values], dtype=np.int64),
             above,
@@ -147,7 +156,7 @@ class Choices:
         )
 
     @cached_property
-    def _rules(self) -> Rules:
+    def _rules(self) -> ChoiceRules:
         forest = self.forest
         nested = "estimator__" if forest.seeds_from == "ensemble" else ""
         given = np.zeros((forest.n_trees, forest.n_features), dtype=np.bool_)
@@ -157,7 +166,7 @@ class Choices:
             given[t, columns] = True
             some = number[number <= len(columns) - drawn]
             none_of[t, some] = np.exp(_log_ways(len(columns) - some, drawn) - _log_ways(len(columns), drawn))
-        return Rules(CRITERIA[str(forest.parameters[f"{nested}criterion"])], self.least, given, none_of)
+        return ChoiceRules(CRITERIA[str(forest.parameters[f"{nested}criterion"])], self.least, given, none_of)
 
     def filled(
         self,
@@ -202,7 +211,7 @@ class Choices:
         everyone = rows if known is None else np.concatenate([rows, known.rows])
         all_labels = labels if known is None else np.concatenate([labels, known.labels])
         value = problem.domain.indices(everyone)
-        chain = Chain(nodes, self._coded, self._rules, value, all_labels)
+        chain = OpenValues(nodes, self._coded, self._rules, value, all_labels)
         urns = np.zeros((len(n_values), n_values.max()))
         for a, urn in enumerate(belief):
             urns[a, : len(urn)] = urn
@@ -217,7 +226,7 @@ class Choices:
             chain.sweep(open_values, allowed, offsets, urns, rng, greedy=True)
         return (problem.domain.encoded(chain.value[: len(rows)]), *found)
 
-    def _nodes(self, cells: IntArray, labels: IntArray) -> Nodes:
+    def _nodes(self, cells: IntArray, labels: IntArray) -> ChoosingNodes:
         """Return the nodes that rows in some cells reach."""
         problem, known, forest = self.problem, self.problem.groups.known, self.forest
         weight = problem.groups.weight[:, problem.groups.of_row]
@@ -258,7 +267,9 @@ class Choices:
         order = np.argsort(joined[6], kind="stable")
         start = np.searchsorted(joined[6][order], np.arange(len(labels) + 1))
         kinds, tree_of, chosen, target, totals, n_rows, _, node, add = joined
-        return Nodes(kinds, tree_of, chosen, target, totals, n_rows, start, node[order], add[order].astype(np.float64))
+        return ChoosingNodes(
+            kinds, tree_of, chosen, target, totals, n_rows, start, node[order], add[order].astype(np.float64)
+        )
 
     @cached_property
     def _only_small_leaves_stop(self) -> bool:

@@ -95,7 +95,7 @@ def rebuilt_by(model):
     """Return a function like `rebuilt_by_engine` for a model of the papers."""
 
     def rebuilt(forest, domain, n_rows):
-        outcome = model.reconstruct(forest, domain, n_rows, TimeBox(600))
+        outcome = model.solve(forest, domain, n_rows, TimeBox(600))
         assert outcome.status != "no solution"
         assert outcome.residual in (0, None)
         return None if outcome.dataset is None else outcome.dataset.rows

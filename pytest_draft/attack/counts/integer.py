@@ -160,7 +160,9 @@ def _sweep(
     return moved
 
 
-def descend(system: System, rows: IntArray, group: IntArray, rng: np.random.Generator, timebox: TimeBox) -> IntArray:
+def local_search(
+    system: System, rows: IntArray, group: IntArray, rng: np.random.Generator, timebox: TimeBox
+) -> IntArray:
     """Move single rows within their group while that lowers the squared residual.
 
     Parameters

@@ -11,7 +11,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp
-from pytest_draft.attack.papers.published import Outcome
+from pytest_draft.attack.papers.published import ModelOutcome
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import seen_rows
 from pytest_draft.attack.reconstruction import Reconstruction
@@ -71,16 +71,16 @@ def rebuild_row_by_row(forest: Forest, problem: Problem, engine: str, search: Se
     )
 
 
-def _solved(forest: Forest, problem: Problem, engine: str, search: Search) -> Outcome:
+def _solved(forest: Forest, problem: Problem, engine: str, search: Search) -> ModelOutcome:
     n_rows = problem.groups.n_rows
     if engine == "milp":
-        return milp.reconstruct(forest, problem.domain, n_rows, search.timebox)
+        return milp.solve(forest, problem.domain, n_rows, search.timebox)
     if not forest.bootstrap:
-        return cp_without_bagging.reconstruct(
+        return cp_without_bagging.solve(
             forest, problem.domain, n_rows, search.timebox, seed=search.seed, workers=search.workers
         )
     known = occurrences(forest) if problem.groups.noise == "exact" else None
-    return cp_with_bagging.reconstruct(
+    return cp_with_bagging.solve(
         forest,
         problem.domain,
         n_rows,

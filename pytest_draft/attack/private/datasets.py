@@ -21,7 +21,7 @@ from pytest_draft.attack.compiled_trees import Walks, leaves_of, tested_anywhere
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
 from pytest_draft.attack.filling import INDICATOR_ODDS
 from pytest_draft.attack.private.noisy_problem import NoisyProblem, values_of
-from pytest_draft.attack.private.sweeps import Counts, Evidence, Mixture, SampledRows, all_gains, sweep
+from pytest_draft.attack.private.sweeps import Counts, Evidence, Mixture, SampledRows, all_gains, sweep_dataset
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.matching import row_identities
@@ -252,7 +252,7 @@ class _Chain:
         least, most = (size - n_known for size in self._problem.n_rows)
         if fixed:
             least = most = self.n_rows - n_known
-        sweep(
+        sweep_dataset(
             self._problem.walks, self._evidence, self._counts, self._rows, self._mixture, least, most, n_sweeps, hot,
             cold, self._rng,
         )  # fmt: skip

@@ -15,8 +15,8 @@ from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.private.leaf_labels import (
     PRIOR_ROWS,
+    LabelPopulation,
     LeafLabels,
-    Population,
     gauss,
     leaves_of_rows,
     log_label,
@@ -202,7 +202,7 @@ class LabelChain:
     def __init__(
         self,
         published: LeafLabels,
-        population: Population,
+        population: LabelPopulation,
         forest: Forest,
         domain: Domain,
         parts: IntArray,

@@ -19,11 +19,7 @@ from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
 from pytest_draft.attack.private.label_sweeps import LabelChain
-from pytest_draft.attack.private.leaf_labels import (
-    LeafLabels,
-    Population,
-    parts_by_size,
-)
+from pytest_draft.attack.private.leaf_labels import LabelPopulation, LeafLabels, parts_by_size
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
@@ -65,7 +61,7 @@ def rebuild_from_labels(forest: Forest, domain: Domain, n_rows: int, search: Sea
     """
     figures = search.clock.figures
     published = LeafLabels.of(forest, domain)
-    population = Population.of(domain, published.n_classes)
+    population = LabelPopulation.of(domain, published.n_classes)
     parts = parts_by_size(n_rows, forest.n_trees)
     figures.update(leaves=len(published.label), rows=n_rows)
     if search.timebox.over:

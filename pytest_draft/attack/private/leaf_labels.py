@@ -207,7 +207,7 @@ class LeafLabels:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Population:
+class LabelPopulation:
     """Rows of one population whose shares nobody knows: of each class, and of each attribute's values in each class.
 
     Given the class the attributes are independent. All shares have Dirichlet priors, and are integrated out.
@@ -225,7 +225,7 @@ class Population:
     class_prior: FloatArray
 
     @classmethod
-    def of(cls, domain: Domain, n_classes: int) -> Population:
+    def of(cls, domain: Domain, n_classes: int) -> LabelPopulation:
         """Return the population of a domain's rows."""
         n_values = [attribute.n_values for attribute in domain.attributes]
         prior = np.zeros((len(n_values), max(n_values)))
@@ -289,7 +289,7 @@ def labels_log_posterior(forest: Forest, domain: Domain, rows: Rows, labels: Int
     if domain.outside(rows.astype(np.float64)):
         return -math.inf
     published = LeafLabels.of(forest, domain)
-    prior = Population.of(domain, published.n_classes).log_probability(domain.indices(rows), labels)
+    prior = LabelPopulation.of(domain, published.n_classes).log_probability(domain.indices(rows), labels)
     if parts is None:
         return prior
     return prior + published.log_likelihood(leaves_of_rows(forest, published.start, rows, parts), labels)

@@ -15,7 +15,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from profiles import examples
 from pytest_draft.attack.counts import prove
-from pytest_draft.attack.counts.bounds_propagation import propagate
+from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
 from pytest_draft.attack.counts.exact import Alternatives
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.system import System
@@ -56,7 +56,7 @@ def connected(matrix, columns):
 
 def opened(problem, rows, upper, others=(), complete=False):
     """Return bounds and parts; each part knows the given dataset and some others."""
-    lower, upper = propagate(problem.system, np.asarray(upper), TimeBox(60))
+    lower, upper = propagate_bounds(problem.system, np.asarray(upper), TimeBox(60))
     parts = []
     for columns in connected(problem.system.matrix.toarray(), np.flatnonzero(lower < upper)):
         known = {other[columns].tobytes(): other[columns] for other in (rows, *others)}

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
-from pytest_draft.attack.papers.published import Dataset
+from pytest_draft.attack.papers.published import ModelDataset
 from studies import agreement
 from studies.agreement import SETTINGS, TooManyError, changed, compared, generated
 
@@ -69,7 +69,7 @@ def test_a_truth_that_does_not_explain_the_forest_is_noticed(monkeypatch, settin
     for seed in range(12):
         instance = generated(setting, [7, seed])
         if instance.truth is not None:
-            others = Dataset(instance.truth.rows, (instance.truth.labels + 1) % instance.forest.n_classes)
+            others = ModelDataset(instance.truth.rows, (instance.truth.labels + 1) % instance.forest.n_classes)
             noticed += bool(compared(replace(instance, truth=others)).disagreements)
     assert noticed >= 3
 
@@ -79,7 +79,7 @@ def test_an_engine_for_unknown_occurrences_is_compared():
     honest = [instance for instance in instances if instance.truth is not None]
     for instance in honest:
         assert compared(instance, lambda i: i.truth).disagreements == []
-    others = [compared(instance, lambda i: Dataset(1 - i.truth.rows, i.truth.labels)) for instance in honest]
+    others = [compared(instance, lambda i: ModelDataset(1 - i.truth.rows, i.truth.labels)) for instance in honest]
     assert any("engine: joint likelihood" in verdict.disagreements for verdict in others)
 
 

@@ -15,8 +15,8 @@ from pytest_draft.attack.private.label_sweeps import LabelChain
 from pytest_draft.attack.private.labels import rebuild_from_labels
 from pytest_draft.attack.private.leaf_labels import (
     PRIOR_ROWS,
+    LabelPopulation,
     LeafLabels,
-    Population,
     gauss,
     labels_log_posterior,
     log_labels,
@@ -211,7 +211,7 @@ def test_sampled_datasets_are_as_frequent_as_their_posterior(name):
     posterior = {dataset: chance for dataset, _, chance in enumerated(forest, domain, n_rows)}
     total = math.fsum(posterior.values())
     published = LeafLabels.of(forest, domain)
-    population = Population.of(domain, forest.n_classes)
+    population = LabelPopulation.of(domain, forest.n_classes)
     parts, timebox = parts_by_size(n_rows, forest.n_trees), TimeBox(600)
     chain = LabelChain(published, population, forest, domain, parts, [0])
     found, n_sweeps = Counter(), 3_000
@@ -337,7 +337,7 @@ def test_trees_share_what_their_labels_tell_of_the_population():
     # All trees but the last say that a one in the first column goes with class 0; the last one doesn't test it.
     told = [tree([(0, 0.5), 1, 0], 2) for _ in range(12)]
     forest = forest_of(*told, tree([(1, 0.5), 0, 1], 2), epsilon=50.0)
-    published, population = LeafLabels.of(forest, TWO), Population.of(TWO, 2)
+    published, population = LeafLabels.of(forest, TWO), LabelPopulation.of(TWO, 2)
     parts, timebox = parts_by_size(130, 13), TimeBox(600)
     chain = LabelChain(published, population, forest, TWO, parts, [1])
     of_class = np.zeros((2, 2))
