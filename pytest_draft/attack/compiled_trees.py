@@ -54,10 +54,7 @@ class Walks(NamedTuple):
         NotCoveredError
             Where the domain is numeric, or too wide.
         """
-        owner, place = np.empty(domain.n_columns, dtype=np.int64), np.empty(domain.n_columns, dtype=np.int64)
-        for a, one in enumerate(domain.attributes):
-            owner[list(one.columns)] = a
-            place[list(one.columns)] = np.arange(len(one.columns))
+        owner, place = domain.attribute_of_column, domain.place_of_column
         inner_columns = np.concatenate([tree.feature[tree.left >= 0] for tree in forest.trees])
         n_values = np.array([one.n_values for one in domain.attributes])
         if (total := int(n_values[owner[inner_columns]].sum())) > MOST_ANSWERS:

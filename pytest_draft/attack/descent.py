@@ -100,15 +100,13 @@ def leaf_boxes(tree: Tree, domain: Domain) -> list[dict[int, BoolArray]]:
     list of dict of int to ndarray of bool, shape (n_values of the attribute,)
         By attribute; those that no node on the way tests are open and left out.
     """
-    owner = {column: a for a, attribute in enumerate(domain.attributes) for column in attribute.columns}
     encoded = [attribute.encoded(np.arange(attribute.n_values)) for attribute in domain.attributes]
     box: dict[int, dict[int, BoolArray]] = {0: {}}
     for node in range(tree.n_nodes):  # a child's index is above its parent's
         if tree.left[node] < 0:
             continue
         here, column = box.pop(node), int(tree.feature[node])
-        a = owner[column]
-        place = domain.attributes[a].columns.index(column)
+        a, place = int(domain.attribute_of_column[column]), int(domain.place_of_column[column])
         below = encoded[a][:, place] <= tree.threshold[node]
         held = here.get(a, np.ones(len(below), dtype=np.bool_))
         box[int(tree.left[node])] = {**here, a: held & below}

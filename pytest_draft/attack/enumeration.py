@@ -6,8 +6,6 @@ nothing in the trees that follow.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -149,18 +147,12 @@ def _n_vectors(domain: Domain, values: KnownValues | None) -> int:
     """Return how many vectors `_vectors` gives."""
     if values is None:
         return domain.n_vectors
-    return len(np.unique(values.of_group, axis=0)) * _unknown_part(domain, values)[0].n_vectors
+    return len(np.unique(values.of_group, axis=0)) * domain.restricted(_unknown(domain, values)).n_vectors
 
 
-def _unknown_part(domain: Domain, values: KnownValues) -> tuple[Domain, list[int]]:
-    """Return the domain of the attributes that are not known, and their columns in the whole domain."""
-    unknown = [attribute for a, attribute in enumerate(domain.attributes) if a not in values.attributes]
-    columns = sorted(column for attribute in unknown for column in attribute.columns)
-    position = {column: index for index, column in enumerate(columns)}
-    attributes = tuple(
-        replace(attribute, columns=tuple(position[column] for column in attribute.columns)) for attribute in unknown
-    )
-    return Domain(tuple(domain.columns[column] for column in columns), attributes, domain.source), columns
+def _unknown(domain: Domain, values: KnownValues) -> list[int]:
+    """Return the positions of the attributes that are not known."""
+    return [a for a in range(len(domain.attributes)) if a not in values.attributes]
 
 
 def _vectors(
@@ -180,7 +172,8 @@ def _vectors(
         vectors = domain.vectors()
         return vectors, np.zeros(len(vectors), dtype=np.int64), np.zeros(n_groups, dtype=np.int64)
     combinations, of_group = np.unique(values.of_group, axis=0, return_inverse=True)
-    unknown, columns = _unknown_part(domain, values)
+    positions = _unknown(domain, values)
+    unknown, columns = domain.restricted(positions), domain.columns_of(positions)
     vectors = np.empty((len(combinations), unknown.n_vectors, domain.n_columns), dtype=np.float32)
     vectors[:, :, columns] = unknown.vectors()
     vectors[:, :, list(values.columns)] = combinations[:, None]

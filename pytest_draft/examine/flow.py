@@ -27,15 +27,15 @@ from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.numeric.enumerated import Enumerated, enumerate_states
 from pytest_draft.attack.numeric.problem import build_numeric, is_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
-from pytest_draft.attack.papers.rebuild import rebuild_row_by_row
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import reconstruct, seen_rows
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.untested_values import Choices
+from pytest_draft.audit.all_trees import together
 from pytest_draft.audit.contents import inspect_contents
-from pytest_draft.audit.entropy import audit_forest, audit_rules, together
+from pytest_draft.audit.entropy import audit_forest, audit_rules
 from pytest_draft.audit.structure import structure_of
 from pytest_draft.data import (
     Holdout,
@@ -390,11 +390,6 @@ class _Steps:
 
     def _run_private(self, forest: Forest, domain: Domain) -> None:
         """Attack a forest that a mechanism of differential privacy has released."""
-        if self.case.engine != "cells":
-            raise NotCoveredError(
-                f"the engine {self.case.engine!r} takes counts as exact, and this forest released noisy ones or "
-                "labels: use --draft-engine cells"
-            )
         search = Search(self.attack_box, self.case.seed, self.case.workers, self.clock)
         with self.clock("build"):
             n_rows = None if self.data is None else self.data.n_rows
@@ -494,8 +489,6 @@ class _Steps:
     def _run_numeric(self, forest: Forest, domain: Domain) -> None:
         """Attack a forest with columns whose values are not enumerated."""
         case = self.case
-        if case.engine != "cells":
-            raise NotCoveredError("the papers' models are only run on domains that can be enumerated")
         if self.knowledge is not None and self.knowledge.informed:
             raise NotCoveredError(
                 "an informed adversary needs a domain that can be enumerated; numeric columns: not yet"
@@ -625,13 +618,6 @@ class _Steps:
         return None
 
     def _attack(self, forest: Forest, problem: Problem, search: Search) -> Reconstruction:
-        if self.case.engine != "cells" and not problem.complete:
-            raise NotCoveredError("the papers' models are only run on domains that can be enumerated")
-        if self.case.engine != "cells":
-            self.reasons.append(
-                f"the attack is the papers' model {self.case.engine!r}, which is for study: no check passes by it"
-            )
-            return rebuild_row_by_row(forest, problem, self.case.engine, search)
         if self.knowledge is None or not self.knowledge.informed:
             seeds_known = Adversary.parse(self.case.adversary).name == "artifact"
             evidence = evidence_by_refitting(forest, problem.groups) if seeds_known else None

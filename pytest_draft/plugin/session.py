@@ -205,7 +205,6 @@ class GateSession:
             seed=settings.seed,
             workers=settings.workers,
             effort=settings.effort,
-            engine=settings.engine,
             memory=settings.memory,
             attack=attack,
             slices=self.policy.slices,

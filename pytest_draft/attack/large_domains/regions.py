@@ -103,7 +103,7 @@ class Regions:
             Both as in `Problem`.
         """
         n_attributes = len(domain.attributes)
-        owner = {column: (a, i) for a, made in enumerate(domain.attributes) for i, column in enumerate(made.columns)}
+        owner, place = domain.attribute_of_column.tolist(), domain.place_of_column.tolist()
         tested: list[set[tuple[int, int, bool]]] = [set() for _ in range(n_attributes)]
         tests = []
         for tree in forest.trees:
@@ -111,8 +111,8 @@ class Regions:
                 if feature < 0:
                     tests.append((-1, 0, 0, False))
                     continue
-                a, column = owner[feature]
-                values = _tested_values(domain.attributes[a], column, threshold)
+                a = owner[feature]
+                values = _tested_values(domain.attributes[a], place[feature], threshold)
                 tested[a].add(values)
                 tests.append((a, *values))
         bin_of = tuple(_bins(made, tested[a]) for a, made in enumerate(domain.attributes))
