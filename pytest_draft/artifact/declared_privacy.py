@@ -25,7 +25,7 @@ _CLOSE = 1e-9
 """How far, relative to it, a stored scale may be from that of the declared budget: rounding of a few operations."""
 
 _CLOSE_DELTA = 1e-3
-"""By what share Gaussian noise may need more than the declared delta: its scale is the root of an equation."""
+"""By what share Gaussian noise may need more than the declared delta: diffprivlib finds the scale numerically."""
 
 _MOST_VALUE = 2.0**53
 """From here on float64 does not tell whole numbers apart."""

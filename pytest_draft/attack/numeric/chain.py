@@ -14,7 +14,7 @@ from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.parameters import ANNEALING
 from pytest_draft.attack.numeric.prior import EVERY, Prior
 from pytest_draft.attack.numeric.problem import NumericProblem
-from pytest_draft.attack.numeric.states import attributes_of
+from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
@@ -47,7 +47,7 @@ class Chain:
     def __init__(self, problem: NumericProblem, nodes: Nodes, prior: Prior, seed: Sequence[int]) -> None:
         self.problem, self.nodes, self.prior = problem, nodes, prior
         self.rng = np.random.default_rng(seed)
-        self.attributes, self.copula = prior.nothing(attributes_of(problem.states), problem.n_classes)
+        self.attributes, self.copula = prior.nothing(attribute_states(problem.states), problem.n_classes)
         self.data = random_start(problem, prior, self.rng)
         self.known = problem.state >= 0
         self.samples: list[Int32Array] = []

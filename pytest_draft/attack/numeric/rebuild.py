@@ -25,7 +25,7 @@ from pytest_draft.attack.numeric.midpoints import ValueBounds
 from pytest_draft.attack.numeric.parameters import ANNEALING, PILOT
 from pytest_draft.attack.numeric.prior import Prior
 from pytest_draft.attack.numeric.problem import NumericProblem
-from pytest_draft.attack.numeric.states import attributes_of
+from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import OutOfTimeError
@@ -145,7 +145,7 @@ def _from_bounds(
 
 def _missed_counts(problem: NumericProblem, rows: NDArray[np.float32]) -> int:
     """Return how far rows are from the counts at the leaves."""
-    attributes = attributes_of(problem.states)
+    attributes = attribute_states(problem.states)
     data = random_start(problem, uninformed_prior(problem), np.random.default_rng(0))
     data.state[:] = np.maximum(problem.states.of_rows(rows), 0)
     fill(problem.nodes, attributes, data, problem.times)

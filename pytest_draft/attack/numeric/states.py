@@ -217,7 +217,7 @@ def _behind(value: float) -> float:
     return float(np.nextafter(np.float32(value), np.float32(np.inf)))
 
 
-def attributes_of(states: States) -> Attributes:
+def attribute_states(states: States) -> Attributes:
     """Return states as the compiled sweeps take them, without a prior."""
     sizes = states.n_states
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
