@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_draft.report.wording import Result, bounded
+from pytest_draft.report.result import Result
+from pytest_draft.report.wording import bounded
 
 WIDTH = 340
 """Of every chart, in pixels of the page: the narrowest phones have 360."""

@@ -22,7 +22,8 @@ import hashlib
 import json
 from typing import Any
 
-from pytest_draft.report.wording import Report, standing, stops
+from pytest_draft.report.result import Report
+from pytest_draft.report.wording import standing, stops
 
 PREDICATE_TYPE = "https://in-toto.io/attestation/test-result/v0.1"
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+
+from pytest_draft.report.result import Report
 
 
-def render(report: dict[str, Any]) -> str:
+def render(report: Report) -> str:
     """Return the text of a JSON report, keys in order, no NaN."""
     return json.dumps(report, indent=2, allow_nan=False) + "\n"

@@ -102,7 +102,14 @@ METRICS = (
 )
 """Names in ``metrics``, always all of them."""
 
+Report = dict[str, Any]
+"""The whole report of a run, plain."""
+
 Result = dict[str, Any]
+"""One entry of a report's ``results``."""
+
+ReportedCheck = dict[str, Any]
+"""One entry of a result's ``checks``."""
 
 _SECTIONS = frozenset(("published", "contents", "structure", "unjudged"))
 """What the facts on an artifact hold and a report tells in sections of their own, or as one of the reasons."""
