@@ -17,17 +17,7 @@ from pytest_draft.report.result import Report, ReportedCheck, Result
 
 
 def render(report: Report) -> str:
-    """Return the page of a report.
-
-    Parameters
-    ----------
-    report : dict
-        As `document` returns it.
-
-    Returns
-    -------
-    str
-    """
+    """Return the page of a report."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # only where a page is asked for
     from markupsafe import Markup
 

@@ -8,5 +8,10 @@ from pytest_draft.report.result import Report
 
 
 def render(report: Report) -> str:
-    """Return the text of a JSON report, keys in order, no NaN."""
-    return json.dumps(report, indent=2, allow_nan=False) + "\n"
+    """Return the text of a JSON report."""
+    return indented(report)
+
+
+def indented(value: object) -> str:
+    """Return plain values as JSON that people can read: keys in order, no NaN, a line end."""
+    return json.dumps(value, indent=2, allow_nan=False) + "\n"

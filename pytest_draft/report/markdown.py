@@ -21,17 +21,7 @@ _SPECIAL = re.compile(r"[\\`*_{}\[\]#~@$^!=+]|:(?=\S)|(?<=www)\.", re.IGNORECASE
 
 
 def render(report: Report) -> str:
-    """Return the Markdown of a report.
-
-    Parameters
-    ----------
-    report : dict
-        As `document` returns it.
-
-    Returns
-    -------
-    str
-    """
+    """Return the Markdown of a report."""
     parts = [*_verdicts(report), *_checks(report), *_measured(report), *_slices(report)]
     parts += [*_waivers(report), *_not_run(report)]
     parts += [*_what_to_do(report), *_judged(report), *_details(report)]

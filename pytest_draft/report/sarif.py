@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 from pytest_draft.policy.rule import Rule
 from pytest_draft.policy.rules import RULES, known_rule
+from pytest_draft.report.json_report import indented
 from pytest_draft.report.result import Report, ReportedCheck, Result
 from pytest_draft.report.wording import shown, standing
 
@@ -29,18 +30,8 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 
 def render(report: Report) -> str:
-    """Return the text of a SARIF log with one run.
-
-    Parameters
-    ----------
-    report : dict
-        As `document` returns it.
-
-    Returns
-    -------
-    str
-    """
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(report)]}, indent=2, allow_nan=False) + "\n"
+    """Return the text of a SARIF log with one run."""
+    return indented({"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(report)]})
 
 
 def _run(report: Report) -> dict[str, Any]:
