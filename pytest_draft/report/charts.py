@@ -251,7 +251,7 @@ def _dots(
     """
     if math.isnan(end):
         end = 1.05 * max(*(row.high for row in rows), bar[0] if bar else 0.0) or 1.0
-    left, inner, step, top = 8, WIDTH - 16, 36, 6
+    left, inner, step, top = 8, WIDTH - 16, 36, 6  # each row is a line of text with its axis below
     base = top + step * len(rows)
 
     def at(value: float) -> float:

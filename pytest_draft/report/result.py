@@ -17,6 +17,7 @@ from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check, verdict_of
 
 SCHEMA_VERSION = 2
+"""Of ``report.schema.json``; a report of another version is not compared with."""
 
 METRICS = (
     "reconstruction_error",

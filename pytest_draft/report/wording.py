@@ -18,8 +18,8 @@ HOW_TO_READ = (
 
 NO_PROOF = "A passed check says that this attack stayed within the policy's limits, not that no attack can do better."
 
-_MOST_CHARACTERS = 2_000
-_MOST_PATHS = 6
+_MOST_CHARACTERS = 2_000  # of a name or sentence that is shown: what a file holds could be of any length
+_MOST_PATHS = 6  # attributes that are named of those that were not read; of the others it is told how many there are
 
 _HARMLESS = frozenset(
     (
