@@ -76,9 +76,7 @@ class Certificate:
             self.certain_vectors,
             self.guaranteed_vectors,
         ):
-            require_rising(
-                proved=bounds.lower, attested=bounds.upper, rows=self.n_rows
-            )
+            require_rising(proved=bounds.lower, attested=bounds.upper, rows=self.n_rows)
 
     @property
     def unique(self) -> bool | None:
