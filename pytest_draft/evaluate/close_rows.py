@@ -38,6 +38,11 @@ class Met:
     rows: IntArray
     most: int
 
+    @property
+    def bound(self) -> int | None:
+        """The most rows that can be met; None where that is known."""
+        return self.most if self.most > len(self.rows) else None
+
 
 def close_rows(truth: Rows, guess: Rows, tolerance: NDArray[np.float64], timebox: TimeBox) -> Met:
     """Match as many guessed rows as possible to true rows that are close.

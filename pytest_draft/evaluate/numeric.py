@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.domain import MAX_ORDINAL_VALUES, Domain
-from pytest_draft.evaluate.baselines import half_of, halvings, median_baseline, median_guess, sample_of, with_known
+from pytest_draft.evaluate.baselines import median_baseline, median_guess
 from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.evaluate.draws import half_of, halvings, uniform_guesses, with_known
 from pytest_draft.facts.figures import TOLERANCE, Closeness, Exact, Numeric
 from pytest_draft.matching import IntArray, Rows, Weights, gaps
 from pytest_draft.timebox import TimeBox
@@ -32,7 +33,10 @@ SAME = 0.01
 """Ranks that an exact value can be off: a hundredth of the way to the next value that somebody has."""
 
 _SHARE = 0.3
+"""Share of the time that is left, which random guesses may take."""
+
 _FOUND_OUT = 0.9
+"""An attack has found out that a column has few values where at least this share of its guesses are close to one."""
 
 
 def few_valued(truth: Rows, rebuilt: Rows, domain: Domain, known: Sequence[int] = ()) -> tuple[str, ...]:
@@ -65,7 +69,7 @@ def few_valued(truth: Rows, rebuilt: Rows, domain: Domain, known: Sequence[int] 
     return tuple(names)
 
 
-def measure(
+def numeric_figures(
     truth: Rows,
     rebuilt: Rows,
     partners: IntArray | None,
@@ -121,11 +125,10 @@ def measure(
     rng = np.random.default_rng([seed, 43])
     drawn = []
     kept_back = timebox.remaining * (1 - _SHARE)
-    for _ in range(DRAWS):
+    for positions, random in islice(uniform_guesses(truth, domain, weights, rng, timebox), DRAWS):
         if timebox.remaining <= kept_back:
             break
-        sample = sample_of(truth, rng)
-        random = with_known(domain.uniform(len(sample), rng), sample, weights)
+        sample = truth[positions]
         chosen = comparison.partners(sample, random, weights, timebox)
         if chosen is None:
             break

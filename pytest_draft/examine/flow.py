@@ -52,7 +52,7 @@ from pytest_draft.data import (
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import ArtifactError, DataError, DraftError, NotCoveredError, one_line
-from pytest_draft.evaluate.findings import contradiction, evaluate
+from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.evaluate.identity import (
     OR_IN_ANOTHER_ORDER,
     confirmed,
@@ -63,6 +63,7 @@ from pytest_draft.evaluate.identity import (
     truth_is_likelier,
 )
 from pytest_draft.evaluate.numeric import few_valued
+from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.evaluate.significance import caveats, rows_drawn
 from pytest_draft.examine.private import released
 from pytest_draft.facts.adversary import Adversary
