@@ -43,8 +43,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--trees", type=int, default=100)
     command.add_argument("--depth", type=int, default=None)
     command.add_argument("--max-error", type=float, default=None, help="judge by this budget, not the default policy")
-    command = studies.add_parser("startup", help="what the unused plugin costs a pytest run")
-    command.add_argument("--pairs", type=int, default=20)
+    command = studies.add_parser("startup", help="what the plugin costs a pytest run, unused and where it judges")
+    command.add_argument("--pairs", type=int, default=20, help="runs of the unused plugin; 0 for none")
+    command.add_argument("--runs", type=int, default=5, help="runs that judge a forest; 0 for none")
     _add_checks(studies)
     command = studies.add_parser("side-by-side", help="this engine and the DRAFT reference on the same forests")
     command.add_argument("--draft", type=Path, required=True, help="checkout of github.com/vidalt/DRAFT")
@@ -297,7 +298,7 @@ def main() -> None:
             arguments.threads,
         )
     else:
-        startup.run(arguments.pairs)
+        startup.run(arguments.pairs, arguments.runs)
 
 
 if __name__ == "__main__":

@@ -24,14 +24,16 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from pytest_draft.artifact import Forest, occurrences, read
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.attack.counts.bounds_propagation import propagate
-from pytest_draft.attack.counts.exact import Alternatives, Search
+from pytest_draft.attack.counts.exact import Alternatives
 from pytest_draft.attack.counts.prove import certify
 from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp
 from pytest_draft.attack.papers.likelihood import best_objective, log_chances, log_likelihood
 from pytest_draft.attack.papers.published import Dataset, Outcome, reached
-from pytest_draft.attack.problem import InfeasibleError, Problem, build, group_by_occurrences
+from pytest_draft.attack.problem import Problem, build, group_by_occurrences
 from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import Attribute, Domain, Kind
+from pytest_draft.errors import InfeasibleError
 from pytest_draft.timebox import TimeBox
 
 IntArray = NDArray[np.int64]

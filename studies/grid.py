@@ -17,10 +17,11 @@ import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.artifact import read
-from pytest_draft.attack.counts.exact import Search
-from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError, build
+from pytest_draft.attack.problem import build
 from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import infer
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.matching import encoded_weights, matched_distance, row_identities, unmatched
 from pytest_draft.timebox import TimeBox

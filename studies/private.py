@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.private.rebuild import rebuild_from_noise
+from pytest_draft.attack.search import Search
 from pytest_draft.data import training_data
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import infer

@@ -16,15 +16,13 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse, stats
 
+from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.gaps import Gap, gaps_of
 from pytest_draft.domain import Domain
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.matching import row_identities
 from pytest_draft.timebox import TimeBox
-
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 MAX_VECTORS = 4_000_000
 """Largest domain that is enumerated."""
@@ -45,14 +43,6 @@ _UNLIKELY = 1e-9
 
 _COMPACT_BELOW = 0.7
 _CHUNK = 50_000
-
-
-class InfeasibleError(Exception):
-    """No dataset of the domain is consistent with the observations."""
-
-
-class OutOfTimeError(Exception):
-    """The time box ended before the problem was built."""
 
 
 Observations = tuple[tuple[IntArray, ...], tuple[IntArray, ...] | None, tuple[IntArray, ...] | None]
@@ -234,7 +224,7 @@ class Cells:
     offsets : ndarray of int64, shape (n_attributes + 1,)
     """
 
-    signature: NDArray[np.int32]
+    signature: Int32Array
     n_vectors: IntArray
     allowed: BoolArray
     offsets: IntArray
@@ -399,7 +389,7 @@ class Problem:
         return System(matrix, np.concatenate([*(table.ravel() for table in tables), self.pool_size]))
 
 
-def leaf_positions(tree: Tree, columns: NDArray[np.float32]) -> NDArray[np.int32]:
+def leaf_positions(tree: Tree, columns: NDArray[np.float32]) -> Int32Array:
     """Return the leaf that each vector reaches, as a position among the tree's leaves.
 
     Parameters
@@ -553,18 +543,12 @@ def _n_vectors(domain: Domain, values: KnownValues | None) -> int:
     """Return how many vectors `_vectors` gives."""
     if values is None:
         return domain.n_vectors
-    return len(np.unique(values.of_group, axis=0)) * _unknown_part(domain, values)[0].n_vectors
+    return len(np.unique(values.of_group, axis=0)) * domain.restricted(_unknown(domain, values)).n_vectors
 
 
-def _unknown_part(domain: Domain, values: KnownValues) -> tuple[Domain, list[int]]:
-    """Return the domain of the attributes that are not known, and their columns in the whole domain."""
-    unknown = [attribute for a, attribute in enumerate(domain.attributes) if a not in values.attributes]
-    columns = sorted(column for attribute in unknown for column in attribute.columns)
-    position = {column: index for index, column in enumerate(columns)}
-    attributes = tuple(
-        replace(attribute, columns=tuple(position[column] for column in attribute.columns)) for attribute in unknown
-    )
-    return Domain(tuple(domain.columns[column] for column in columns), attributes, domain.source), columns
+def _unknown(domain: Domain, values: KnownValues) -> list[int]:
+    """Return the positions of the attributes that are not known."""
+    return [a for a in range(len(domain.attributes)) if a not in values.attributes]
 
 
 def _vectors(
@@ -584,7 +568,8 @@ def _vectors(
         vectors = domain.vectors()
         return vectors, np.zeros(len(vectors), dtype=np.int64), np.zeros(n_groups, dtype=np.int64)
     combinations, of_group = np.unique(values.of_group, axis=0, return_inverse=True)
-    unknown, columns = _unknown_part(domain, values)
+    positions = _unknown(domain, values)
+    unknown, columns = domain.restricted(positions), domain.columns_of(positions)
     vectors = np.empty((len(combinations), unknown.n_vectors, domain.n_columns), dtype=np.float32)
     vectors[:, :, columns] = unknown.vectors()
     vectors[:, :, list(values.columns)] = combinations[:, None]
@@ -621,7 +606,7 @@ class _Survivors:
     def __init__(self, domain: Domain, groups: Groups, n_classes: int) -> None:
         vectors, self.combination, of_group = _vectors(domain, groups.values, groups.n_groups)
         self.columns = np.ascontiguousarray(vectors.T)
-        self.leaves: list[NDArray[np.int32]] = []
+        self.leaves: list[Int32Array] = []
         self.crossed: list[BoolArray] = []
         self.unseen = np.zeros((n_classes, len(vectors)), dtype=np.uint16)
         agree = np.stack([np.packbits(self.combination == known) for known in range(int(of_group.max()) + 1)])
@@ -659,7 +644,7 @@ class _Survivors:
             self.crossed.append(crossed)
         return crossed
 
-    def _leaf(self, tree: Tree) -> NDArray[np.int32]:
+    def _leaf(self, tree: Tree) -> Int32Array:
         """Return the leaf of each vector, and keep it."""
         leaf = leaf_positions(tree, self.columns)
         self.leaves.append(leaf)
@@ -725,7 +710,7 @@ def _only_bits(table: NDArray[np.uint8], kept: IntArray) -> NDArray[np.uint8]:
 
 
 def _merge(
-    domain: Domain, vectors: NDArray[np.float32], leaves: list[NDArray[np.int32]], told_apart: IntArray
+    domain: Domain, vectors: NDArray[np.float32], leaves: list[Int32Array], told_apart: IntArray
 ) -> tuple[Cells, IntArray]:
     """Return the cells, and the cell of each vector; vectors with other numbers are never in one cell."""
     signature = np.stack([*leaves, told_apart.astype(np.int32)])
@@ -748,7 +733,7 @@ def _merge(
     return cells, of_vector
 
 
-def equal_columns(matrix: NDArray[np.int32]) -> tuple[IntArray, IntArray]:
+def equal_columns(matrix: Int32Array) -> tuple[IntArray, IntArray]:
     """Return the first column of each set of equal columns, and the set of each column."""
     keys = np.random.default_rng(0).integers(1, 2**63, size=len(matrix), dtype=np.uint64)
     digest = np.zeros(matrix.shape[1], dtype=np.uint64)

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data.individuals import hundredths
 from pytest_draft.facts.entropy import Between, Entropy
 

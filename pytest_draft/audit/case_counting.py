@@ -12,7 +12,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from pytest_draft.attack.problem import OutOfTimeError
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
 _UNITS_PER_CASE = 2e-5

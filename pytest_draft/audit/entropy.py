@@ -29,24 +29,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact import occurrences
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.problem import KnownRows, OutOfTimeError, leaf_positions
-from pytest_draft.audit.leaf_counting import FloatArray, attribute_sizes
+from pytest_draft.attack.problem import KnownRows, leaf_positions
+from pytest_draft.audit.leaf_counting import attribute_sizes
 from pytest_draft.audit.parts import Parts, parts_of_rules, parts_of_tree
 from pytest_draft.audit.remaining_entropy import Remaining, remaining_under_rules, remaining_under_trees, telling_tests
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
-from pytest_draft.errors import DataError, NotCoveredError, one_line
+from pytest_draft.errors import DataError, NotCoveredError, OutOfTimeError, one_line
 from pytest_draft.facts.entropy import MOST_EXPOSED, Between, Entropy, RowGroup
 from pytest_draft.matching import row_identities
 from pytest_draft.timebox import TimeBox
-
-IntArray = NDArray[np.int64]
 
 _UNITS_PER_LEAF_VALUE = 2e-7  # measured: one leaf's bounds in one column
 _FAR_APART = 0.1  # of a range: a column whose values are all further apart is not one of any values
@@ -57,7 +55,7 @@ def audit_rules(
     domain: Domain,
     data: TrainingData | None,
     timebox: TimeBox,
-    inside: NDArray[np.bool_] | None = None,
+    inside: BoolArray | None = None,
 ) -> Entropy:
     """Say how much a rule list tells of its training rows.
 
@@ -121,7 +119,7 @@ def audit_rules(
 
 
 def audit_forest(
-    forest: Forest, domain: Domain, data: TrainingData | None, timebox: TimeBox, inside: NDArray[np.bool_] | None = None
+    forest: Forest, domain: Domain, data: TrainingData | None, timebox: TimeBox, inside: BoolArray | None = None
 ) -> Entropy:
     """Say how much the trees of a forest tell of its training rows, each by itself and at least together.
 
@@ -203,7 +201,7 @@ def _entropy(
     row_ratios: FloatArray | None,
     data: TrainingData | None,
     names: Sequence[str],
-    inside: NDArray[np.bool_] | None,
+    inside: BoolArray | None,
     reasons: tuple[str, ...],
 ) -> Entropy:
     """Return the figures of one tree or rule list; those on single rows where it is known where each is."""
@@ -228,7 +226,7 @@ def _entropy(
 
 
 def _groups(
-    ratios: FloatArray, data: TrainingData, names: Sequence[str], inside: NDArray[np.bool_] | None
+    ratios: FloatArray, data: TrainingData, names: Sequence[str], inside: BoolArray | None
 ) -> Iterator[RowGroup]:
     """Yield the figures of the rows of each class, then of inliers and outliers; of none where there is no row."""
     some = [(f"class {name}", data.labels == label) for label, name in enumerate(names)]
@@ -293,7 +291,7 @@ def _few_values(domain: Domain, data: TrainingData) -> tuple[str, ...]:
     )
 
 
-def _different(rows: NDArray[np.float32]) -> tuple[IntArray, IntArray, IntArray]:
+def _different(rows: Rows) -> tuple[IntArray, IntArray, IntArray]:
     """Return a position of each different row, which of them each row is, and how often each is there."""
     (identity,) = row_identities(rows)
     _, first, of_row, times = np.unique(identity, return_index=True, return_inverse=True, return_counts=True)

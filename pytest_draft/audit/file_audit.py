@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pytest_draft.arrays import BoolArray
 from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.numeric.problem import is_numeric
-from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError, Problem, build
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.problem import Problem, build
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.audit.all_trees import together
 from pytest_draft.audit.contents import inspect_contents
 from pytest_draft.audit.entropy import audit_forest, audit_rules
 from pytest_draft.audit.structure import structure_of
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain
-from pytest_draft.errors import DataError, NotCoveredError
+from pytest_draft.errors import DataError, InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.facts.contents import StoredFacts
 from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.structure import StructureFacts
@@ -77,7 +75,7 @@ def audit_entropy(
     domain: Domain,
     data: TrainingData | None,
     timebox: TimeBox,
-    inside: NDArray[np.bool_] | None = None,
+    inside: BoolArray | None = None,
 ) -> Entropy:
     """Say how much of the uncertainty about the training rows a model takes away.
 

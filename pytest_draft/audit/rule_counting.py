@@ -18,12 +18,12 @@ from functools import cached_property
 
 import numpy as np
 
+from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.problem import OutOfTimeError
 from pytest_draft.audit.case_counting import CaseCounter, Region, weight_of
-from pytest_draft.audit.leaf_counting import NUMERIC_VALUES, FloatArray, attribute_size
+from pytest_draft.audit.leaf_counting import NUMERIC_VALUES, attribute_size
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.errors import NotCoveredError, one_line
+from pytest_draft.errors import NotCoveredError, OutOfTimeError, one_line
 from pytest_draft.facts.rules import Literal
 from pytest_draft.timebox import TimeBox
 
@@ -104,7 +104,7 @@ class CutDomain:
     @classmethod
     def of(cls, rules: RuleList, domain: Domain) -> CutDomain:
         """Cut a domain at all tests of a rule list."""
-        owner = {column: a for a, attribute in enumerate(domain.attributes) for column in attribute.columns}
+        owner = domain.attribute_of_column.tolist()
         literals: dict[int, list[Literal]] = defaultdict(list)
         for rule in rules.rules:
             for literal in rule.literals:

@@ -22,6 +22,7 @@ from itertools import islice
 import numpy as np
 from scipy import stats
 
+from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.close_rows import close_one_by_one
 from pytest_draft.evaluate.comparison import Comparison
@@ -36,7 +37,7 @@ from pytest_draft.evaluate.draws import (
     with_known,
 )
 from pytest_draft.facts.figures import Baseline
-from pytest_draft.matching import IntArray, Rows, Weights, paired_distance, row_identities
+from pytest_draft.matching import Weights, paired_distance, row_identities
 from pytest_draft.timebox import TimeBox
 
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pytest_draft.attack.problem import BoolArray
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.baselines import likest_baseline, random_baseline, split_half_baseline
@@ -26,7 +25,7 @@ from pytest_draft.evaluate.numeric import exact_values
 from pytest_draft.evaluate.scales import near
 from pytest_draft.facts.figures import Baseline, Distance, Exact, Individuals
 from pytest_draft.facts.findings import ON_SEEN, Part, ScaleName, Values
-from pytest_draft.matching import IntArray, Rows, Weights, differences, encoded_weights, row_identities
+from pytest_draft.matching import Weights, differences, encoded_weights, row_identities
 from pytest_draft.timebox import TimeBox
 
 
@@ -178,7 +177,7 @@ class Compared:
         return self.comparison.partners(self.rows[self.unknown], self.rebuilt, self.weights, self.timebox)
 
     @cached_property
-    def distances(self) -> NDArray[np.float64] | None:
+    def distances(self) -> FloatArray | None:
         """How wrong each rebuilt row is in each counted column: their mean is the error. None without a matching."""
         if self.partners is None:
             return None
@@ -187,10 +186,7 @@ class Compared:
 
     def values(self, which: BoolArray) -> Values:
         """Return the unknown values of some attributes, given row by row, shape (n_unknown, n_attributes)."""
-        of_column = np.empty(self.domain.n_columns, dtype=np.int64)
-        for a, attribute in enumerate(self.domain.attributes):
-            of_column[list(attribute.columns)] = a
-        which, distance = which[:, of_column[self.weights.counted]], self.distances
+        which, distance = which[:, self.domain.attribute_of_column[self.weights.counted]], self.distances
         number = int(which.sum())
         if distance is None or not number:
             return Values(number, None)

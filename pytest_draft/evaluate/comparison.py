@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.evaluate.close_rows import Met, close_one_by_one, close_rows
 from pytest_draft.facts.figures import Distance
 from pytest_draft.matching import (
     MOST_ROWS,
-    IntArray,
-    Rows,
     Weights,
     matched,
     matched_distance,

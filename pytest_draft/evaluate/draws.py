@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.matching import IntArray, Rows, Weights, comparable, matched
+from pytest_draft.matching import Weights, comparable, matched
 from pytest_draft.timebox import TimeBox
 
 

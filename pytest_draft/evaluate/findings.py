@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pytest_draft.attack.problem import BoolArray
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.arrays import BoolArray, IntArray, Rows
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import RawColumns, TrainingData
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain
@@ -30,7 +30,7 @@ from pytest_draft.facts.findings import Findings, Raw
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.slices import Slice, SliceFigures
 from pytest_draft.knowledge import Knowledge
-from pytest_draft.matching import IntArray, Rows, original_weights
+from pytest_draft.matching import original_weights
 from pytest_draft.timebox import TimeBox
 
 
@@ -239,8 +239,7 @@ def _raw(
     timebox: TimeBox,
 ) -> Raw | None:
     """Return the error on raw columns; None where none of them is to be rebuilt."""
-    known_columns = {column for a in known for column in domain.attributes[a].columns}
-    known_raw = raw.known(known_columns)
+    known_raw = raw.known(set(domain.columns_of(known)))
     columns = len(raw.domain.attributes) - len(known_raw)
     if not columns:
         return None

@@ -13,22 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.counts.exact import Search, solve_exactly
+from pytest_draft.attack.counts.exact import solve_exactly
 from pytest_draft.attack.counts.occupancy import Draws
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.problem import (
-    InfeasibleError,
-    IntArray,
-    KnownRows,
-    Noise,
-    OutOfTimeError,
-    Problem,
-    leaf_positions,
-)
-from pytest_draft.attack.reconstruct import Reconstruction, log_posterior
+from pytest_draft.attack.problem import KnownRows, Noise, Problem, leaf_positions
+from pytest_draft.attack.reconstruct import log_posterior
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.evaluate.threshold_check import missed_splits
 from pytest_draft.facts.identity import Identity
 
@@ -216,7 +212,7 @@ def identify_values(
     return Identity("unknown", f"{stranger}, or these rows are in another order than the seeds tell")
 
 
-def entries_of(forest: Forest, rows: NDArray[np.float32], labels: IntArray) -> tuple[IntArray, IntArray]:
+def entries_of(forest: Forest, rows: Rows, labels: IntArray) -> tuple[IntArray, IntArray]:
     """Return what was released at each leaf and class of a private forest, and how many of some rows lie there."""
     everyone = KnownRows(rows, labels, np.empty((forest.n_trees, 0), dtype=np.int64))
     once = np.ones(len(rows), dtype=np.int64)
@@ -225,7 +221,7 @@ def entries_of(forest: Forest, rows: NDArray[np.float32], labels: IntArray) -> t
     return released, true
 
 
-def identify_noisy(forest: Forest, noise: CountNoise, rows: NDArray[np.float32], labels: IntArray) -> Identity:
+def identify_noisy(forest: Forest, noise: CountNoise, rows: Rows, labels: IntArray) -> Identity:
     """Say whether rows can be behind noisy counts: whether the noise that they would need is likely.
 
     The log-probability of all released counts, given these rows, is compared with its mean and deviation under the
@@ -300,7 +296,7 @@ def _identify_drawn(forest: Forest, everyone: KnownRows, counts: tuple[IntArray,
     return Identity("confirmed", "draws of these rows can have given every count in the file, and are likely to")
 
 
-def _distance(drawn: Sequence[IntArray], expected: Sequence[NDArray[np.float64]]) -> float:
+def _distance(drawn: Sequence[IntArray], expected: Sequence[FloatArray]) -> float:
     """Return the chi-square distance of draws, tree by tree, to what they are expected to be."""
     total = 0.0
     for counts, mean in zip(drawn, expected, strict=True):
@@ -310,7 +306,7 @@ def _distance(drawn: Sequence[IntArray], expected: Sequence[NDArray[np.float64]]
 
 
 def truth_is_likelier(
-    forest: Forest, problem: Problem, rows: NDArray[np.float32], labels: IntArray, reconstruction: Reconstruction
+    forest: Forest, problem: Problem, rows: Rows, labels: IntArray, reconstruction: Reconstruction
 ) -> bool:
     """Return whether an attack with unknown occurrences has stopped short of the truth's own likelihood.
 
@@ -354,7 +350,7 @@ def _candidates_of(problem: Problem, leaves: IntArray, labels: IntArray) -> IntA
     return np.where(same, chosen, -1).astype(np.int64)
 
 
-def _leaves(forest: Forest, rows: NDArray[np.float32]) -> IntArray:
+def _leaves(forest: Forest, rows: Rows) -> IntArray:
     """Return the leaf of each row in each tree, shape (n_trees, n_rows)."""
     columns = np.ascontiguousarray(rows.T)
     return np.stack([leaf_positions(tree, columns) for tree in forest.trees]).astype(np.int64)

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from pytest_draft.arrays import IntArray
 from pytest_draft.evaluate.compared import Compared
 from pytest_draft.facts.findings import Labelled
-from pytest_draft.matching import IntArray
 
 
 def labelled_figures(compared: Compared, labels: IntArray, n_classes: int | None) -> Labelled | None:

@@ -13,14 +13,14 @@ from dataclasses import astuple, dataclass, replace
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.domain import MAX_ORDINAL_VALUES, Domain
 from pytest_draft.evaluate.baselines import median_baseline, median_guess
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.draws import half_of, halvings, uniform_guesses, with_known
 from pytest_draft.facts.figures import TOLERANCE, Closeness, Exact, Numeric
-from pytest_draft.matching import IntArray, Rows, Weights, gaps
+from pytest_draft.matching import Weights, gaps
 from pytest_draft.timebox import TimeBox
 
 DRAWS = 10
@@ -220,9 +220,9 @@ class _Scale:
     """
 
     columns: IntArray
-    size: NDArray[np.float64]
-    spread: NDArray[np.float64]
-    tolerance: NDArray[np.float64]
+    size: FloatArray
+    spread: FloatArray
+    tolerance: FloatArray
     without_spread: int
 
     @classmethod

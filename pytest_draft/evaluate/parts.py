@@ -7,9 +7,9 @@ taken on parts of the data, each beside its baselines on the same rows and colum
 - *informative*: without (nearly) constant attributes that are open in every row. Such an attribute says nothing of
   anybody; but a wrong guess is wrong in every row. Relative thresholds hold, as for the next one.
 - *mostly determined*: the attributes that the forest determines in at least `PartLimits.mostly` of the rows, where
-  these columns tell people apart: where other people's rows meet at most `PartLimits.most_met` of the rows on them. On fewer
-  columns a dataset is little more than a table of frequencies, which a forest of two questions tells exactly, and
-  nobody's record. Measured on COMPAS, Adult and Default Credit (100 rows, 5 trees of depth 2, with and without
+  these columns tell people apart: where other people's rows meet at most `PartLimits.most_met` of the rows on them. On
+  fewer columns a dataset is little more than a table of frequencies, which a forest of two questions tells exactly,
+  and nobody's record. Measured on COMPAS, Adult and Default Credit (100 rows, 5 trees of depth 2, with and without
   bootstrap): where others meet at most that share, the error is 0.70 to 1.70 times the split-half one, and at most 0.20
   of the rows that they leave are perfect (5 of 24 forests have such columns); where they meet more, it comes down to
   0.31 times (36 forests).
@@ -28,18 +28,16 @@ Where not all rows were seen, the last three are taken on those that were.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
 
-from pytest_draft.attack.problem import BoolArray
-from pytest_draft.domain import Domain
+from pytest_draft.arrays import BoolArray, IntArray
 from pytest_draft.evaluate.compared import Compared
 from pytest_draft.facts.findings import ON_SEEN
 from pytest_draft.facts.identity import Identity
-from pytest_draft.matching import IntArray, row_identities
+from pytest_draft.matching import row_identities
 
 
 @dataclass(frozen=True)
@@ -226,22 +224,14 @@ def _some_attributes(compared: Compared, kept: BoolArray, which: str) -> Compare
     attributes = [a for a in range(len(kept)) if kept[a] or a in compared.known]
     if len(attributes) in (len(compared.known), len(kept)):
         return None
-    columns = sorted(column for a in attributes for column in compared.domain.attributes[a].columns)
+    columns = compared.domain.columns_of(attributes)
     part = replace(
         compared,
         rows=compared.rows[:, columns],
         rebuilt=compared.rebuilt[:, columns],
         free=compared.free[:, attributes],
-        domain=_domain_of(compared.domain, attributes),
+        domain=compared.domain.restricted(attributes),
         known=tuple(attributes.index(a) for a in compared.known),
     )
     of_rows = " of the rows that some tree has seen" if compared.on else ""
     return replace(part, on=f" on {part.n_counted} columns{of_rows}, {which}")
-
-
-def _domain_of(domain: Domain, attributes: Sequence[int]) -> Domain:
-    """Return the domain of some attributes, given by position, and of their columns in the same order."""
-    chosen = [domain.attributes[a] for a in attributes]
-    columns = sorted(column for attribute in chosen for column in attribute.columns)
-    moved = [replace(attribute, columns=tuple(map(columns.index, attribute.columns))) for attribute in chosen]
-    return Domain(tuple(domain.columns[column] for column in columns), tuple(moved), domain.source)

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pytest_draft.attack.problem import BoolArray
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.arrays import BoolArray, FloatArray, Rows
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.compared import Compared
@@ -20,7 +19,7 @@ from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.facts.findings import ProvedValues
 from pytest_draft.facts.identity import Identity
 from pytest_draft.knowledge import Knowledge
-from pytest_draft.matching import Rows, row_identities, unmatched
+from pytest_draft.matching import row_identities, unmatched
 
 
 def certain_unique_rows(
@@ -45,9 +44,7 @@ def certain_unique_rows(
     return found, found
 
 
-def proved_values_of(
-    values: Mapping[int, NDArray[np.float64]] | None, truth: Rows, counted: BoolArray
-) -> ProvedValues | None:
+def proved_values_of(values: Mapping[int, FloatArray] | None, truth: Rows, counted: BoolArray) -> ProvedValues | None:
     """Return how many values are proved of unknown columns, and what share of the true values is among them."""
     if values is None:
         return None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pytest_draft.arrays import Rows
 from pytest_draft.evaluate.close_rows import Met
 from pytest_draft.evaluate.compared import Compared
 from pytest_draft.evaluate.comparison import Comparison
@@ -21,7 +22,7 @@ from pytest_draft.evaluate.numeric import share_exact
 from pytest_draft.evaluate.scales import Scale, by_rank, without_far_out
 from pytest_draft.facts.figures import Baseline, Distance, Exact
 from pytest_draft.facts.findings import Part, ScaleName
-from pytest_draft.matching import Rows, paired_distance
+from pytest_draft.matching import paired_distance
 
 FEW_ROWS = 300
 """Of more than `Numbers.many_rows` rows, this many are compared on other scales, each with all rebuilt ones."""

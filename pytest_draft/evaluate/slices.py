@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.close_rows import Met
@@ -35,10 +35,8 @@ from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.draws import few_splits, half_of, halvings, n_sampled, n_splits, uniform_guesses
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.slices import _NOT_DRAWN, LEAST_ROWS, Measured, Slice, SliceBaseline, SliceFigures
-from pytest_draft.matching import IntArray, Rows, Weights, differences
+from pytest_draft.matching import Weights, differences
 from pytest_draft.timebox import TimeBox
-
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,15 +128,15 @@ class Sliced:
         baselines = zip(attacked, random, split_half, strict=True)
         return [replace(of_attack, random=one, split_half=other) for of_attack, one, other in baselines]
 
-    def _distance(self, pairs: _Pairs) -> NDArray[np.float64] | None:
+    def _distance(self, pairs: _Pairs) -> FloatArray | None:
         """Return how far each guess is from its true row; None where they were not matched."""
         if pairs.partners is None:
             return None
         apart = differences(pairs.truth[pairs.partners], pairs.guess, self.weights)
-        distance: NDArray[np.float64] = apart[:, self.weights.counted].sum(axis=1) / self.weights.total
+        distance: FloatArray = apart[:, self.weights.counted].sum(axis=1) / self.weights.total
         return distance
 
-    def _of_slice(self, one: Slice, pairs: _Pairs, distance: NDArray[np.float64] | None) -> Measured:
+    def _of_slice(self, one: Slice, pairs: _Pairs, distance: FloatArray | None) -> Measured:
         """Return the figures of a slice of the reconstruction, without its baselines."""
         both = self._both_sides(one, pairs, distance)
         unique = one.holds(pairs.truth, pairs.labels, self.data.columns) & self.unique
@@ -152,7 +150,7 @@ class Sliced:
             unique_rows=int(unique.sum()),
         )
 
-    def _both_sides(self, one: Slice, pairs: _Pairs, distance: NDArray[np.float64] | None) -> _BothSides:
+    def _both_sides(self, one: Slice, pairs: _Pairs, distance: FloatArray | None) -> _BothSides:
         """Return the figures of guesses in a slice that has a true row."""
         mine = one.holds(pairs.truth, pairs.labels, self.data.columns)
         theirs = mine

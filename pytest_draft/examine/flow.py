@@ -20,16 +20,16 @@ from pytest_draft.artifact.contents import NOTHING
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.published import published
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.counts.informed import exact_likelihood, rebuild_alone
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.numeric.enumerated import Enumerated, enumerate_states
 from pytest_draft.attack.numeric.problem import build_numeric, is_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
-from pytest_draft.attack.papers.rebuild import rebuild_row_by_row
-from pytest_draft.attack.problem import InfeasibleError, KnownRows, OutOfTimeError, Problem, build
-from pytest_draft.attack.reconstruct import Reconstruction, reconstruct, seen_rows
+from pytest_draft.attack.problem import KnownRows, Problem, build
+from pytest_draft.attack.reconstruct import reconstruct, seen_rows
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import evidence_by_refitting
+from pytest_draft.attack.search import Search
 from pytest_draft.attack.untested_values import Choices
 from pytest_draft.audit.all_trees import together
 from pytest_draft.audit.contents import inspect_contents
@@ -51,7 +51,15 @@ from pytest_draft.data import (
 )
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain, infer
-from pytest_draft.errors import ArtifactError, DataError, DraftError, NotCoveredError, one_line
+from pytest_draft.errors import (
+    ArtifactError,
+    DataError,
+    DraftError,
+    InfeasibleError,
+    NotCoveredError,
+    OutOfTimeError,
+    one_line,
+)
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.evaluate.identity import (
     OR_IN_ANOTHER_ORDER,
@@ -75,6 +83,7 @@ from pytest_draft.facts.files import ArtifactFacts, DataFacts, DomainFacts
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.slices import Slice, by_class
+from pytest_draft.facts.status import SolverStatus
 from pytest_draft.facts.structure import StructureFacts
 from pytest_draft.knowledge import Knowledge, exchangeable_groups, grant, known_occurrences, known_rows
 from pytest_draft.progress import StageClock, Tell
@@ -185,11 +194,11 @@ class _Steps:
         self.findings: Findings | None = None
         self.entropy: Entropy | None = None
         self.not_audited: str | None = None
-        self.status = "no data"
+        self.status: SolverStatus = "no data"
         self.reasons: list[str] = []
         self.notes: list[str] = []
 
-    def stop(self, status: str, reason: str) -> None:
+    def stop(self, status: SolverStatus, reason: str) -> None:
         """Note why an examination ended early."""
         self.status = status
         self.reasons.append(reason)
@@ -380,11 +389,6 @@ class _Steps:
 
     def _run_private(self, forest: Forest, domain: Domain) -> None:
         """Attack a forest that a mechanism of differential privacy has released."""
-        if self.case.engine != "cells":
-            raise NotCoveredError(
-                f"the engine {self.case.engine!r} takes counts as exact, and this forest released noisy ones or "
-                "labels: use --draft-engine cells"
-            )
         search = Search(self.attack_box, self.case.seed, self.case.workers, self.clock)
         with self.clock("build"):
             n_rows = None if self.data is None else self.data.n_rows
@@ -484,8 +488,6 @@ class _Steps:
     def _run_numeric(self, forest: Forest, domain: Domain) -> None:
         """Attack a forest with columns whose values are not enumerated."""
         case = self.case
-        if case.engine != "cells":
-            raise NotCoveredError("the papers' models are only run on domains that can be enumerated")
         if self.knowledge is not None and self.knowledge.informed:
             raise NotCoveredError(
                 "an informed adversary needs a domain that can be enumerated; numeric columns: not yet"
@@ -615,13 +617,6 @@ class _Steps:
         return None
 
     def _attack(self, forest: Forest, problem: Problem, search: Search) -> Reconstruction:
-        if self.case.engine != "cells" and not problem.complete:
-            raise NotCoveredError("the papers' models are only run on domains that can be enumerated")
-        if self.case.engine != "cells":
-            self.reasons.append(
-                f"the attack is the papers' model {self.case.engine!r}, which is for study: no check passes by it"
-            )
-            return rebuild_row_by_row(forest, problem, self.case.engine, search)
         if self.knowledge is None or not self.knowledge.informed:
             seeds_known = Adversary.parse(self.case.adversary).name == "artifact"
             evidence = evidence_by_refitting(forest, problem.groups) if seeds_known else None

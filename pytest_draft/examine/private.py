@@ -13,14 +13,14 @@ from scipy.stats import binom
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.compiled_trees import Walks
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.private.datasets import MOST_SLOTS, open_attributes, size_interval, values_of
 from pytest_draft.attack.private.informed import guess_alone, noisy_score
 from pytest_draft.attack.private.labels import labels_log_posterior, parts_of, rebuild_from_labels, reveals
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.private.rebuild import rebuild_from_noise
 from pytest_draft.attack.problem import KnownRows, group_by_occurrences, split_by_values
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError, NotCoveredError
@@ -205,8 +205,8 @@ class _Labels:
     def truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
         parts = parts_of(self._forest, data.n_rows)
         truth = labels_log_posterior(self._forest, self._domain, data.rows, data.labels, parts)
-        spread = reconstruction.statistics.get("disagreement of chains", np.inf)
-        if spread > _MOST_DISAGREEMENT or reconstruction.log_posterior is None:
+        spread = reconstruction.disagreement
+        if spread is None or spread > _MOST_DISAGREEMENT or reconstruction.log_posterior is None:
             return True
         return truth > reconstruction.log_posterior + _ROUNDING
 

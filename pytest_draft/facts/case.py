@@ -32,8 +32,6 @@ class Case:
     seed : int
     workers : int
         Solver threads.
-    engine : {"cells", "cp", "milp"}
-        The attack: this package's own or, for study, the papers' models. By theirs no check passes.
     effort : float or None
         The most units of work (`TimeBox`) that a search may spend, so that it is the same on every run; None where
         only the clock counts. Evaluation is not limited by it.
@@ -58,7 +56,6 @@ class Case:
     seed: int = 0
     workers: int = 1
     effort: float | None = None
-    engine: str = "cells"
     memory: int | None = None
     attack: bool = True
     slices: tuple[Slice, ...] = ()

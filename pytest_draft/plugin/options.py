@@ -20,9 +20,6 @@ REPORT_TYPES = {
 }
 """Types of reports, and the names of their files where none is given."""
 
-ENGINES = ("cells", "cp", "milp")
-"""Attacks: this package's own, and the papers' models for study."""
-
 _OPTIONS: tuple[tuple[str, str, str], ...] = (
     # name, type of the ini value, help
     ("target", "string", "name of the label column in the training data"),
@@ -37,7 +34,6 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
         "most work for each search, in units of about a second of one core: the same result on every run, while the "
         "time box only guards (default: none)",
     ),
-    ("engine", "string", "attack: cells (this package's own, the default); for study, cp or milp (the papers')"),
     ("compare", "paths", "earlier JSON report: fail where a metric got worse by more than the policy allows"),
     ("memory", "int", "most memory, in MB, for the process that examines (default: four fifths of the machine's)"),
 )
@@ -64,7 +60,6 @@ class Settings:
         Of the command line, else of the ini file.
     seconds : float
     seed, workers : int
-    engine : str
     effort : float or None
     memory : int or None
         In MB.
@@ -94,7 +89,6 @@ class Settings:
     seed: int
     workers: int
     effort: float | None
-    engine: str
     memory: int | None
     reports: tuple[tuple[str, Path], ...]
     report_rows: bool
@@ -226,9 +220,6 @@ def resolve(config: pytest.Config) -> Settings:
     effort = _first(config, "effort", None)
     if effort is not None and not 0 < effort < float("inf"):
         raise pytest.UsageError(f"--draft-effort: more than 0 units of work, not {effort:g}")
-    engine = _first(config, "engine", "cells")
-    if engine not in ENGINES:
-        raise pytest.UsageError(f"--draft-engine: {one_line(engine)!r} is none of {', '.join(ENGINES)}")
     memory = _first(config, "memory", None)
     if memory is not None and memory < 1:
         raise pytest.UsageError(f"--draft-memory: at least 1 MB, not {memory}")
@@ -253,7 +244,6 @@ def resolve(config: pytest.Config) -> Settings:
         seed=seed,
         workers=workers,
         effort=effort,
-        engine=engine,
         memory=memory,
         reports=reports,
         report_rows=_reports_rows(config),

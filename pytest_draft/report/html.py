@@ -120,7 +120,6 @@ def _provenance(result: wording.Result) -> list[tuple[str, str]]:
         ("Granted to the attacker", "; ".join(result["domain"]["granted_to_adversary"])),
         ("Policy", policy["name"]),
         ("Policy from", policy["source"]),
-        ("Attack", result["engine"]),
         ("Solver status", result["solver_status"]),
         ("Seeds", ", ".join(f"{name} {seed}" for name, seed in result["seeds"].items())),
         ("Time", f"{result['seconds']:.1f} s of {result['time_box']:g} s" + ", in an earlier run" * result["cached"]),

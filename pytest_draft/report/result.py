@@ -162,7 +162,6 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
         "seconds": round(examination.seconds, 3),
         "time_box": case.seconds,
         "effort": case.effort,
-        "engine": case.engine,
         "memory_cap": case.memory,
         "seeds": {"draft_seed": case.seed},
         "workers": case.workers,
@@ -353,7 +352,7 @@ def _row_errors(examination: Examination) -> dict[str, Any] | None:
     findings = examination.findings
     if findings is None or findings.row_errors is None:
         return None
-    return {"quantiles": list(findings.row_errors), "split_half_quantiles": None}
+    return {"quantiles": list(findings.row_errors)}
 
 
 def _slices(examination: Examination) -> list[dict[str, Any]]:

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from profiles import examples
 from pytest_draft.artifact import Forest, Tree
-from pytest_draft.attack.counts.exact import MOST_ALTERNATIVES, Search, solve_exactly
-from pytest_draft.attack.problem import InfeasibleError, build, group_by_occurrences
+from pytest_draft.attack.counts.exact import MOST_ALTERNATIVES, solve_exactly
+from pytest_draft.attack.problem import build, group_by_occurrences
 from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared
+from pytest_draft.errors import InfeasibleError
 from pytest_draft.timebox import TimeBox
 
 N_CLASSES = 2

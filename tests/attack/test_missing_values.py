@@ -13,7 +13,6 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
 
 from pytest_draft.artifact import read
 from pytest_draft.attack.compiled_trees import Walks
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.large_domains.regions import Regions
 from pytest_draft.attack.papers.published import Published
@@ -22,6 +21,7 @@ from pytest_draft.attack.private.informed import Population, noisy_score
 from pytest_draft.attack.private.labels import rebuild_from_labels
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.problem import KnownRows, build, group_by_occurrences, leaf_positions, split_by_values
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.facts.privacy import Privacy

@@ -12,10 +12,12 @@ from scipy import sparse
 
 from profiles import examples
 from pytest_draft.attack.counts.bounds_propagation import propagate
-from pytest_draft.attack.counts.exact import Search, solve_exactly
+from pytest_draft.attack.counts.exact import solve_exactly
 from pytest_draft.attack.counts.integer import Model, descend, rounded
 from pytest_draft.attack.counts.relax import relax
-from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError, System, group_by_occurrences
+from pytest_draft.attack.problem import System, group_by_occurrences
+from pytest_draft.attack.search import Search
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
 PROPERTY = settings(max_examples=examples(150), deadline=None, derandomize=True)

@@ -14,10 +14,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from profiles import examples
 from pytest_draft.attack.counts.bounds_propagation import propagate
-from pytest_draft.attack.counts.exact import Search, solve_exactly
-from pytest_draft.attack.problem import OutOfTimeError, build
+from pytest_draft.attack.counts.exact import solve_exactly
+from pytest_draft.attack.problem import build
 from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared, infer
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
 pytestmark = pytest.mark.filterwarnings("ignore:Using the fractional value max_samples")

@@ -14,13 +14,15 @@ from sklearn.ensemble import RandomForestClassifier
 
 from profiles import examples
 from pytest_draft.artifact import Forest, read
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.counts.informed import exact_likelihood, rebuild_alone
-from pytest_draft.attack.problem import InfeasibleError, Problem, build
-from pytest_draft.attack.reconstruct import Reconstruction, reconstruct
+from pytest_draft.attack.problem import Problem, build
+from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import evidence_by_refitting
+from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import declared
+from pytest_draft.errors import InfeasibleError
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.knowledge import Knowledge, exchangeable_groups, grant, known_rows

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from ortools.sat.python import cp_model
 
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.papers import cp_without_bagging, milp
-from pytest_draft.attack.problem import InfeasibleError, build, group_by_occurrences
+from pytest_draft.attack.problem import build, group_by_occurrences
 from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared
+from pytest_draft.errors import InfeasibleError
 from pytest_draft.timebox import TimeBox
 
 PAPERS_FORMULA = [(1, -2, -3), (1, 2, 4), (-2, -3, -4)]

@@ -8,13 +8,13 @@ import math
 import numpy as np
 import pytest
 
-from pytest_draft.artifact.rule_list import RuleList, between
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.problem import leaf_positions
 from pytest_draft.audit.leaf_counting import NUMERIC_VALUES
 from pytest_draft.audit.parts import parts_of_rules, parts_of_tree
 from pytest_draft.audit.rule_counting import captures
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import Literal, Rule, between
 from pytest_draft.timebox import TimeBox
 from small_models import RULE_LIST_1, booleans, domain_of, random_domain, random_rules, random_tree, sizes_of, tree_of
 

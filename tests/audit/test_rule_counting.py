@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from pytest_draft.artifact.rule_list import RuleList, between
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.audit.rule_counting import captures
 from pytest_draft.domain import Attribute
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import Literal, Rule, between
 from pytest_draft.timebox import TimeBox
 from small_models import booleans, domain_of, random_domain, random_rules
 

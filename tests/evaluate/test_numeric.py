@@ -7,7 +7,7 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Attribute, Domain
@@ -304,7 +304,7 @@ def test_an_attack_that_guesses_between_few_values_is_noticed(guesses, named):
     truth, rebuilt = np.zeros((2, 40, 3), dtype=np.float32)
     truth[:, 0], rebuilt[:, 0] = np.resize([-0.7, 1.3], 40), np.resize(guesses, 40)
     truth[:, 1], rebuilt[:, 1] = np.linspace(0, 10, 40), 3.3  # as many values as rows
-    assert few_valued(truth, rebuilt, DOMAIN) == told
+    assert few_valued(truth, rebuilt, DOMAIN) == named
     assert few_valued(truth, rebuilt, DOMAIN, [0]) == ()
     truth[:, 0] = -0.7  # of one value nothing is to be told
     assert few_valued(truth, rebuilt, DOMAIN) == ()

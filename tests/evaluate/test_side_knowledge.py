@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from profiles import examples
 from pytest_draft import matching
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.baselines import expected_perfect_rows, random_baseline, split_half_baseline

@@ -37,7 +37,7 @@ def test_every_field_is_there_whatever_the_outcome(project, forest):
     (project.path / "half.joblib").write_bytes((project.path / "bagged.joblib").read_bytes()[:999])
     project.judge(forest)
     report = _strict((project.path / "report.json").read_text(encoding="utf-8"))
-    assert report["schema_version"] == 1
+    assert report["schema_version"] == 2
     assert report["verdict"] in ("passed", "failed", "inconclusive")
     (judged,) = report["results"]
     assert {

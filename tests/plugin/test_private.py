@@ -159,16 +159,6 @@ def test_more_rows_than_are_looked_for_are_said(noisy, project):
     assert "number of training rows" not in judged["domain"]["granted_to_adversary"]
 
 
-@pytest.mark.parametrize("engine", ["cp", "milp"])
-def test_the_papers_models_for_exact_counts_are_not_run_on_noisy_ones(noisy, project, engine):
-    noisy(f"--draft-engine={engine}").assert_outcomes(failed=2, passed=4)
-    judged = project.result()
-    assert (judged["verdict"], judged["solver_status"]) == ("inconclusive", "not covered")
-    (reason,) = judged["reasons"]
-    assert reason.startswith(f"the engine {engine!r} takes counts as exact")
-    assert "\n" not in reason
-
-
 def test_no_rows_to_compare_with_is_inconclusive(noisy, project, rows):
     release(rows, project.path / "noisy.joblib", epsilon=200.0)
     columns = "".join(f'[attributes.{index}]\nkind = "binary"\n' for index in range(N_COLUMNS))

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from pytest_draft.artifact.forest import Tree
-from pytest_draft.artifact.rule_list import RuleList, between
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.audit.leaf_counting import leaf_sizes
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import Literal, Rule, between
 
 
 def tree_of(nodes: list[tuple[int, float, int, int] | None]) -> Tree:

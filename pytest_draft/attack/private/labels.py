@@ -23,22 +23,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.filling import INDICATOR_ODDS
-from pytest_draft.attack.problem import BoolArray, IntArray, leaf_positions
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.problem import leaf_positions
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.timebox import TimeBox
-
-FloatArray = NDArray[np.float64]
-Rows = NDArray[np.float32]
 
 _PRIOR_ROWS = 10.0
 _CHAINS = 4
@@ -235,15 +232,13 @@ class _Labels:
 
 def _boxes(tree: Tree, domain: Domain) -> list[dict[int, BoolArray]]:
     """Return, for each leaf, the values that each tested attribute can have there."""
-    owner = {column: a for a, attribute in enumerate(domain.attributes) for column in attribute.columns}
     encoded = [attribute.encoded(np.arange(attribute.n_values)) for attribute in domain.attributes]
     box: dict[int, dict[int, BoolArray]] = {0: {}}
     for node in range(tree.n_nodes):  # a child's index is above its parent's
         if tree.left[node] < 0:
             continue
         here, column = box.pop(node), int(tree.feature[node])
-        a = owner[column]
-        place = domain.attributes[a].columns.index(column)
+        a, place = int(domain.attribute_of_column[column]), int(domain.place_of_column[column])
         below = encoded[a][:, place] <= tree.threshold[node]
         held = here.get(a, np.ones(len(below), dtype=np.bool_))
         box[int(tree.left[node])] = {**here, a: held & below}
@@ -650,6 +645,7 @@ def rebuild_from_labels(forest: Forest, domain: Domain, n_rows: int, search: Sea
         residual=None,
         cut_short=search.timebox.over,
         log_posterior=best.best_log_posterior,
+        disagreement=spread,
         statistics=figures,
     )
 

@@ -16,14 +16,15 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 
 from profiles import examples
 from pytest_draft.artifact import Forest, read
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.counts.likeliest import Likely, find_likeliest
 from pytest_draft.attack.counts.occupancy import Draws
 from pytest_draft.attack.gaps import gaps_of
-from pytest_draft.attack.problem import Cells, Groups, OutOfTimeError, Problem, build
+from pytest_draft.attack.problem import Cells, Groups, Problem, build
 from pytest_draft.attack.reconstruct import draws_of, reconstruct
+from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import declared
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.knowledge import exchangeable_groups, grant

@@ -13,24 +13,16 @@ from sklearn.ensemble import RandomForestClassifier
 
 from profiles import examples
 from pytest_draft.artifact import read
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.large_domains import candidates as generate
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.large_domains.domain_reduction import Reach
 from pytest_draft.attack.large_domains.regions import Regions
-from pytest_draft.attack.problem import (
-    MAX_VECTORS,
-    InfeasibleError,
-    OutOfTimeError,
-    build,
-    group_by_occurrences,
-    leaf_positions,
-    observations,
-)
+from pytest_draft.attack.problem import MAX_VECTORS, build, group_by_occurrences, leaf_positions, observations
 from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain, declared
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.knowledge import exchangeable_groups, grant
 from pytest_draft.timebox import TimeBox

@@ -10,9 +10,9 @@ import pytest
 
 from pytest_draft.attack.private.informed import Population, guess_alone, noisy_score
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.problem import Groups, InfeasibleError, KnownRows, KnownValues, OutOfTimeError
+from pytest_draft.attack.problem import Groups, KnownRows, KnownValues
 from pytest_draft.domain import declared
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.timebox import TimeBox
 

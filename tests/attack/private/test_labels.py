@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from pytest_draft.artifact import Forest, Tree
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.private import labels as engine
 from pytest_draft.attack.private.labels import (
     label_log_probability,
@@ -20,6 +19,7 @@ from pytest_draft.attack.private.labels import (
     rebuild_from_labels,
     reveals,
 )
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.facts.privacy import Privacy
