@@ -30,7 +30,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact import occurrences
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
@@ -43,11 +43,14 @@ from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError, NotCoveredError, OutOfTimeError, one_line
 from pytest_draft.facts.entropy import MOST_EXPOSED, Between, Entropy, RowGroup
-from pytest_draft.matching import row_identities
+from pytest_draft.matching import different_rows
 from pytest_draft.timebox import TimeBox
 
-_UNITS_PER_LEAF_VALUE = 2e-7  # measured: one leaf's bounds in one column
-_FAR_APART = 0.1  # of a range: a column whose values are all further apart is not one of any values
+_UNITS_PER_LEAF_VALUE = 2e-7
+"""Measured: one leaf's bounds in one column."""
+
+_FAR_APART = 0.1
+"""Of a range: a column whose values are all further apart is not one of any values."""
 
 
 def audit_rules(
@@ -110,7 +113,7 @@ def audit_rules(
     entropy = replace(entropy, telling=telling)
     if row_ratios is None or captured is None or data is None or not telling or domain.outside(data.rows.astype(float)):
         return entropy
-    first, _, times = _different(data.rows)
+    first, _, times = different_rows(data.rows)
     try:
         left = remaining_under_rules(rules, domain, data.rows[first], captured[first], timebox)
     except (OutOfTimeError, RecursionError):
@@ -291,13 +294,6 @@ def _few_values(domain: Domain, data: TrainingData) -> tuple[str, ...]:
     )
 
 
-def _different(rows: Rows) -> tuple[IntArray, IntArray, IntArray]:
-    """Return a position of each different row, which of them each row is, and how often each is there."""
-    (identity,) = row_identities(rows)
-    _, first, of_row, times = np.unique(identity, return_index=True, return_inverse=True, return_counts=True)
-    return first, of_row, times
-
-
 def _remaining(
     forest: Forest, domain: Domain, data: TrainingData, drawn: IntArray, timebox: TimeBox
 ) -> tuple[Remaining, IntArray] | None:
@@ -305,7 +301,7 @@ def _remaining(
 
     None where the time is out.
     """
-    first, of_row, times = _different(data.rows)
+    first, of_row, times = different_rows(data.rows)
     seen = np.zeros((forest.n_trees, len(first)), dtype=bool)
     for there, often in zip(seen, drawn, strict=True):
         there[of_row[often > 0]] = True

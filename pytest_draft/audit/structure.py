@@ -20,7 +20,8 @@ from pytest_draft.facts.entropy import Between
 from pytest_draft.facts.structure import AT_LEAST, StructureFacts
 from pytest_draft.timebox import TimeBox
 
-_SECONDS_PER_VISIT = 2e-7  # of a row in a tree; measured: 0.05 to 0.2 us
+_SECONDS_PER_VISIT = 2e-7
+"""Of a row in a tree. Measured: 0.05 to 0.2 us."""
 
 
 def structure_of(model: Forest | RuleList, data: TrainingData | None, timebox: TimeBox) -> StructureFacts | None:

@@ -37,7 +37,7 @@ from pytest_draft.evaluate.draws import (
     with_known,
 )
 from pytest_draft.facts.figures import Baseline
-from pytest_draft.matching import Weights, paired_distance, row_identities
+from pytest_draft.matching import Weights, different_rows, paired_distance, row_identities
 from pytest_draft.timebox import TimeBox
 
 
@@ -162,9 +162,8 @@ def expected_perfect_rows(truth: Rows, domain: Domain, weights: Weights, compari
     chance = 1 / math.prod(attribute.n_states for attribute in unknown)
     if comparison.alone:
         return len(truth) * chance
-    (identity,) = row_identities(truth)
+    first, identity, times = different_rows(truth)
     (known,) = row_identities(truth[:, ~weights.counted]) if not weights.counted.all() else (np.zeros_like(identity),)
-    _, first, times = np.unique(identity, return_index=True, return_counts=True)
     tries = np.bincount(known)[known[first]]
     return float(sum(stats.binom.sf(n, tries[times > n], chance).sum() for n in range(int(times.max()))))
 

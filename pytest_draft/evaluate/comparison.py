@@ -21,7 +21,8 @@ from pytest_draft.matching import (
 )
 from pytest_draft.timebox import TimeBox
 
-_SECONDS_PER_TRIPLE = 2e-10  # of guess, guess and true row; as measured for square matchings
+_SECONDS_PER_TRIPLE = 2e-10
+"""Of guess, guess and true row, as measured for square matchings."""
 
 
 @dataclass(frozen=True)
