@@ -17,6 +17,7 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Tree
+from pytest_draft.attack.descent import Passing, descend
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.facts.figures import TOLERANCE
 
@@ -117,21 +118,16 @@ class LeafBounds:
 
         Where the bounds of a column are, `place` says; -1 where they are not wanted.
         """
-        node = np.zeros(len(rows), dtype=np.int64)
-        active = np.flatnonzero(tree.left[node] >= 0)
-        while active.size:
-            here = node[active]
-            column, threshold = tree.feature[here], tree.threshold[here]
-            value = rows[active, column]
-            left = (value <= threshold) | (np.isnan(value) & tree.missing_left[here])
-            for side, bound, nearer in ((left, self.high, np.minimum), (~left, self.low, np.maximum)):
+
+        def narrow(level: Passing) -> None:
+            column, threshold = tree.feature[level.node], tree.threshold[level.node]
+            for side, bound, nearer in ((level.left, self.high, np.minimum), (~level.left, self.low, np.maximum)):
                 wanted = side & (place[column] >= 0)
-                at = active[wanted], place[column[wanted]]
+                at = level.vector[wanted], place[column[wanted]]
                 bound[at] = nearer(bound[at], threshold[wanted])
-                self.missing[at] &= tree.missing_left[here[wanted]] == left[wanted]
-            node[active] = np.where(left, tree.left[here], tree.right[here])
-            active = active[tree.left[node[active]] >= 0]
-        position: IntArray = (np.cumsum(tree.left < 0) - 1)[node]
+                self.missing[at] &= tree.missing_left[level.node[wanted]] == level.left[wanted]
+
+        position: IntArray = (np.cumsum(tree.left < 0) - 1)[descend(tree, rows.T, narrow)]
         return position
 
     def children(self, tree: Tree, nodes: IntArray) -> tuple[IntArray, LeafBounds]:
