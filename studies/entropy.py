@@ -51,11 +51,13 @@ DRAWN = {"adult": 0.1}
 """Shares of the tables' rows that are drawn before they are split; the paper's."""
 
 TEST_SHARE = 0.2
+"""Share of the drawn rows that are held back for the test accuracy; the paper's."""
 
 SHARES = np.linspace(0.0, 1.0, 101)
 """Where the distribution of the rows' ratios is told."""
 
 _COUNTING_SECONDS = 60.0
+"""Limit of counting the worlds of one rule list; that it is met is an error, as a bound is no figure."""
 
 
 @dataclass(frozen=True)
