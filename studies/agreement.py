@@ -17,13 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact import Forest
-from pytest_draft.attack.counts.bounds_propagation import propagate
+from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
 from pytest_draft.attack.counts.exact import Alternatives
-from pytest_draft.attack.counts.prove import certify
+from pytest_draft.attack.counts.prove import prove
+from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp
 from pytest_draft.attack.papers.likelihood import best_objective, log_chances, log_likelihood
-from pytest_draft.attack.papers.published import Dataset, Outcome
-from pytest_draft.attack.problem import Problem, build, group_by_occurrences
+from pytest_draft.attack.papers.published import ModelDataset, ModelOutcome
+from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import InfeasibleError
@@ -60,7 +62,7 @@ class Verdict:
             self.disagreements.append(fact)
 
 
-def compared(instance: Instance, rebuilt: Callable[[Instance], Dataset | None] | None = None) -> Verdict:
+def compared(instance: Instance, rebuilt: Callable[[Instance], ModelDataset | None] | None = None) -> Verdict:
     """Let engine, models and enumeration answer, and compare.
 
     Parameters
@@ -108,7 +110,7 @@ def _compared_exactly(instance: Instance) -> Verdict:
     return verdict
 
 
-def _models(instance: Instance) -> dict[str, Callable[[Sequence[Dataset]], Outcome]]:
+def _models(instance: Instance) -> dict[str, Callable[[Sequence[ModelDataset]], ModelOutcome]]:
     """Return the papers' models of an instance by name, as functions of the datasets that are forbidden.
 
     They know no one-hot group whose first level was dropped.
@@ -118,14 +120,14 @@ def _models(instance: Instance) -> dict[str, Callable[[Sequence[Dataset]], Outco
     forest, domain, n_rows = instance.forest, instance.domain, instance.n_rows
     if instance.setting == "no bagging":
         return {
-            "CP": lambda forbidden: cp_without_bagging.reconstruct(
+            "CP": lambda forbidden: cp_without_bagging.solve(
                 forest, domain, n_rows, TimeBox(_SECONDS), forbidden=forbidden
             ),
-            "MILP": lambda forbidden: milp.reconstruct(forest, domain, n_rows, TimeBox(_SECONDS), forbidden=forbidden),
+            "MILP": lambda forbidden: milp.solve(forest, domain, n_rows, TimeBox(_SECONDS), forbidden=forbidden),
         }
     known = instance.occurrences if instance.setting == "occurrences known" else None
     return {
-        "CP": lambda forbidden: cp_with_bagging.reconstruct(
+        "CP": lambda forbidden: cp_with_bagging.solve(
             forest, domain, n_rows, TimeBox(_SECONDS), occurrences=known, forbidden=forbidden
         )
     }
@@ -142,13 +144,13 @@ def _problem(instance: Instance) -> Problem | None:
 def _expect_model(
     verdict: Verdict,
     name: str,
-    solve: Callable[[Sequence[Dataset]], Outcome],
+    solve: Callable[[Sequence[ModelDataset]], ModelOutcome],
     enumeration: Enumeration,
     datasets: IntArray,
     values: NDArray[np.float64],
 ) -> None:
     """Expect a model to find the likeliest dataset where there is one, and the next where there is more than one."""
-    known: list[Dataset] = []
+    known: list[ModelDataset] = []
     for number, fact in enumerate(["feasible", "several"]):
         outcome = solve(known)
         if outcome.status in ("no solution", "feasible"):
@@ -165,7 +167,7 @@ def _expect_model(
         known.append(outcome.dataset)
 
 
-def _compared_jointly(instance: Instance, rebuilt: Callable[[Instance], Dataset | None] | None) -> Verdict:
+def _compared_jointly(instance: Instance, rebuilt: Callable[[Instance], ModelDataset | None] | None) -> Verdict:
     """Compare where the occurrences are unknown: feasibility, and the papers' optimal value."""
     enumeration = Enumeration.of(replace(instance, occurrences=np.ones_like(instance.occurrences)), distinct=False)
     everything = combinations_with_replacement(range(enumeration.adds.shape[1]), instance.n_rows)
@@ -229,7 +231,7 @@ def _expect_engine(
     if found.residual:
         (verdict.undecided if not len(datasets) else verdict.disagreements).append(f"{name}: residual")
         return
-    position = enumeration.position(Dataset(found.consistent, found.labels))
+    position = enumeration.position(ModelDataset(found.consistent, found.labels))
     verdict.expect(bool((datasets == position).all(axis=1).any()), f"{name}: its dataset is enumerated")
     if found.status == "unique" or len(datasets) > 1:
         verdict.expect((found.status == "unique") == (len(datasets) == 1), f"{name}: unique")
@@ -253,10 +255,10 @@ def _expect_certificate(
     triple = (problem.group * problem.cells.n_cells + problem.cell) * problem.n_classes + problem.label
     mine = (problem.groups.of_row * problem.cells.n_cells + cells) * problem.n_classes + labels
     rows = np.array([np.count_nonzero(mine == one) for one in triple], dtype=np.int64)
-    lower, upper = propagate(problem.system, problem.groups.size[problem.group], search.timebox)
+    lower, upper = propagate_bounds(problem.system, problem.groups.size[problem.group], search.timebox)
     still_open = np.flatnonzero(lower < upper)
     parts = [Alternatives(still_open, (rows[still_open],), complete=False)] if still_open.size else []
-    certificate = certify(problem, rows, lower, upper, parts, search)
+    certificate = prove(problem, rows, lower, upper, parts, search).certificate
     # Vectors of one cell touch the same equations, in each class, and are excluded by the same trees.
     leaves = np.hstack([enumeration.adds.any(axis=0), enumeration.excluded.T])
     _, kind = np.unique(leaves, axis=0, return_inverse=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Tree
-from pytest_draft.attack.papers.published import Dataset, reached
+from pytest_draft.attack.papers.published import ModelDataset, reached
 from pytest_draft.domain import Domain
 from studies.agreement_instances import Instance, IntArray
 
@@ -109,7 +109,7 @@ class Enumeration:
         place(self.observed)
         return np.array(found, dtype=np.int64).reshape(len(found), len(self.group))
 
-    def position(self, dataset: Dataset) -> IntArray:
+    def position(self, dataset: ModelDataset) -> IntArray:
         """Return a dataset in the form of `datasets`, shape (n_rows,)."""
         rows, labels = dataset.rows[self.order], dataset.labels[self.order]
         same = (rows[:, None] == self.vectors).all(axis=2)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pytest_draft.artifact import Forest, occurrences
-from pytest_draft.attack.papers.published import Dataset
+from pytest_draft.attack.papers.published import ModelDataset
 from pytest_draft.domain import Attribute, Domain, Kind
 from studies.files import through_file
 
@@ -53,7 +53,7 @@ class Instance:
     setting : {"no bagging", "occurrences known", "occurrences unknown"}
     forest : Forest
     domain : Domain
-    truth : Dataset or None
+    truth : ModelDataset or None
         None where the forest's counts were changed afterwards, so that these rows no longer explain them.
     occurrences : ndarray of int64, shape (n_trees, n_rows)
         As the seeds tell; no model gets them where they are unknown.
@@ -62,7 +62,7 @@ class Instance:
     setting: Setting
     forest: Forest
     domain: Domain
-    truth: Dataset | None
+    truth: ModelDataset | None
     occurrences: IntArray
 
     def __repr__(self) -> str:
@@ -107,7 +107,7 @@ def generated(setting: Setting, seed: Sequence[int], *, coded: bool = False) -> 
         random_state=int(rng.integers(2**31)),
     )
     forest = through_file(model.fit(rows, classes[labels]))
-    truth = Dataset(rows, labels.reshape(-1).astype(np.int64))
+    truth = ModelDataset(rows, labels.reshape(-1).astype(np.int64))
     times = occurrences(forest)
     if rng.random() >= _CHANGED:
         return Instance(setting, forest, domain, truth, times)

@@ -30,6 +30,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 from pytest_draft.artifact import Forest, occurrences
+from pytest_draft.attack.groups import Groups, group_by_occurrences
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.numeric.anneal import Dataset, fill, missed
 from pytest_draft.attack.numeric.enumerated import enumerate_states
@@ -37,7 +38,6 @@ from pytest_draft.attack.numeric.midpoints import Bounds
 from pytest_draft.attack.numeric.problem import NumericProblem, build_numeric, is_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
 from pytest_draft.attack.numeric.states import attributes_of
-from pytest_draft.attack.problem import Groups, group_by_occurrences
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.problem import KnownRows, leaf_positions
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.groups import KnownRows
 from studies.optional import optional
 
 Rows = NDArray[np.float32]

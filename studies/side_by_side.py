@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.artifact import read
-from pytest_draft.attack.problem import build
+from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.attack.search import Search

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.attack.descent import Passing, descend
 from pytest_draft.attack.numeric.states import thresholds_are_midpoints
 from pytest_draft.domain import Domain
 
@@ -46,15 +47,11 @@ class Gap:
         ndarray of bool, shape (n_vectors,)
         """
         found = np.zeros(columns.shape[1], dtype=np.bool_)
-        node = np.zeros(columns.shape[1], dtype=np.int64)
-        active = np.arange(columns.shape[1])
-        while active.size:
-            here = node[active]
-            inner = tree.left[here] >= 0
-            active, here = active[inner], here[inner]
-            value = columns[tree.feature[here], active]
-            found[active] |= (value > self.low[here]) & (value < self.high[here])
-            node[active] = np.where(value <= tree.threshold[here], tree.left[here], tree.right[here])
+
+        def watch(level: Passing) -> None:
+            found[level.vector] |= (level.value > self.low[level.node]) & (level.value < self.high[level.node])
+
+        descend(tree, columns, watch)
         return found
 
 

@@ -34,7 +34,8 @@ from numpy.typing import NDArray
 from pytest_draft.artifact import occurrences
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.problem import KnownRows, leaf_positions
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.groups import KnownRows
 from pytest_draft.audit.leaf_counting import FloatArray, attribute_sizes
 from pytest_draft.audit.parts import Parts, parts_of_rules, parts_of_tree
 from pytest_draft.audit.remaining_entropy import Remaining, remaining_under_rules, remaining_under_trees, telling_tests

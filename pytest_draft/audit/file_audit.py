@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.numeric.problem import is_numeric
-from pytest_draft.attack.problem import Problem, build
+from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.audit.all_trees import together
 from pytest_draft.audit.contents import inspect_contents

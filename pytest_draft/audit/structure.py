@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pytest_draft.artifact import occurrences
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.problem import leaf_positions
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.facts.entropy import Between

@@ -21,11 +21,13 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.published import published
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.counts.informed import exact_likelihood, rebuild_alone
+from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.numeric.enumerated import Enumerated, enumerate_states
 from pytest_draft.attack.numeric.problem import build_numeric, is_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
-from pytest_draft.attack.problem import KnownRows, Problem, build
+from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import reconstruct, seen_rows
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import evidence_by_refitting

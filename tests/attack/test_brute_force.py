@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from profiles import examples
 from pytest_draft.artifact import Forest, Tree
 from pytest_draft.attack.counts.exact import MOST_ALTERNATIVES, solve_exactly
-from pytest_draft.attack.problem import build, group_by_occurrences
+from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared

@@ -36,7 +36,7 @@ from pytest_draft.artifact.weights import (
     repeated_rows,
     subsample_weights,
 )
-from pytest_draft.attack.problem import leaf_positions
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.domain import infer
 from pytest_draft.errors import ArtifactError, NotCoveredError

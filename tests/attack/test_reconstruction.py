@@ -13,9 +13,9 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from profiles import examples
-from pytest_draft.attack.counts.bounds_propagation import propagate
+from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
 from pytest_draft.attack.counts.exact import solve_exactly
-from pytest_draft.attack.problem import build
+from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared, infer
@@ -122,7 +122,7 @@ def test_the_truth_is_feasible_in_every_step(publish, leaves, case):
     problem = published.problem
     truth = np.bincount(candidates, minlength=problem.n_candidates)
     assert problem.system.missed(truth) == 0
-    lower, upper = propagate(problem.system, problem.groups.size[problem.group], TimeBox(60))
+    lower, upper = propagate_bounds(problem.system, problem.groups.size[problem.group], TimeBox(60))
     assert (lower <= truth).all()
     assert (truth <= upper).all()
 

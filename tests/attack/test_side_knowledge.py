@@ -15,7 +15,8 @@ from sklearn.ensemble import RandomForestClassifier
 from profiles import examples
 from pytest_draft.artifact import Forest, read
 from pytest_draft.attack.counts.informed import exact_likelihood, rebuild_alone
-from pytest_draft.attack.problem import Problem, build
+from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import evidence_by_refitting

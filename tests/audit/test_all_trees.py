@@ -12,7 +12,9 @@ from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.artifact import occurrences, read
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.problem import build, group_by_occurrences, leaf_positions
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.audit.all_trees import most_left, together

@@ -11,7 +11,7 @@ import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
 from pytest_draft.artifact import RuleList, read
-from pytest_draft.attack.problem import build
+from pytest_draft.attack.enumeration import build
 from pytest_draft.audit.all_trees import together
 from pytest_draft.audit.contents import inspect_contents
 from pytest_draft.audit.entropy import audit_forest, audit_rules

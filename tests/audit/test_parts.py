@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.problem import leaf_positions
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.audit.leaf_counting import NUMERIC_VALUES
 from pytest_draft.audit.parts import parts_of_rules, parts_of_tree
 from pytest_draft.audit.rule_counting import captures

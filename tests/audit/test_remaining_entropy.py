@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.problem import leaf_positions
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.audit.entropy import audit_forest, audit_rules
 from pytest_draft.data import training_data
 from pytest_draft.domain import Attribute

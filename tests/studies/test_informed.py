@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from pytest_draft.artifact import Forest, Tree
-from pytest_draft.attack.problem import KnownRows, leaf_positions
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.groups import KnownRows
 from pytest_draft.domain import declared
 from pytest_draft.facts.privacy import Privacy
 from studies import informed, reconn

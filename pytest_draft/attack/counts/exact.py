@@ -13,11 +13,11 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from pytest_draft.arrays import FloatArray, IntArray
-from pytest_draft.attack.counts.bounds_propagation import propagate
-from pytest_draft.attack.counts.integer import Answer, Model, anneal, descend, program, rounded
+from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
+from pytest_draft.attack.counts.integer import Answer, Model, anneal, local_search, program, rounded
 from pytest_draft.attack.counts.relax import relax
-from pytest_draft.attack.problem import System
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.system import System
 from pytest_draft.errors import InfeasibleError
 from pytest_draft.timebox import TimeBox
 
@@ -131,7 +131,7 @@ def solve_exactly(
         The time was out before there was a dataset.
     """
     with search.clock("propagate"):
-        lower, upper = propagate(system, size[group], search.timebox)
+        lower, upper = propagate_bounds(system, size[group], search.timebox)
     rows, expected = lower.copy(), lower.astype(np.float64)
     free = np.flatnonzero(lower < upper)
     search.clock.figures["candidates left by propagation"] = len(free)
@@ -221,7 +221,7 @@ class _Piece:
     ) -> tuple[IntArray, FloatArray]:
         """Return a dataset with a smaller residual, and the expected rows."""
         if len(self.size) <= _MOST_GROUPS_DRAWN:  # integer programming does the rest
-            lower = descend(self.system, rows, self.group, rng, timebox.next(_DESCENT_EFFORT))
+            lower = local_search(self.system, rows, self.group, rng, timebox.next(_DESCENT_EFFORT))
             return min(rows, lower, key=self.system.missed), mass
         columns = np.flatnonzero((mass > 0) | (rows > 0))
         lower, mean = anneal(self.system, rows, columns, self.group, _heat(self.system), rng, timebox)

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.problem import KnownRows, Problem, leaf_positions
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain

@@ -15,7 +15,7 @@ from ortools.sat.python import cp_model
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
-from pytest_draft.attack.problem import System
+from pytest_draft.attack.system import System
 from pytest_draft.timebox import TimeBox
 
 _SECONDS_PER_STEP = 2e-9  # measured: one coefficient of one candidate
@@ -160,7 +160,9 @@ def _sweep(
     return moved
 
 
-def descend(system: System, rows: IntArray, group: IntArray, rng: np.random.Generator, timebox: TimeBox) -> IntArray:
+def local_search(
+    system: System, rows: IntArray, group: IntArray, rng: np.random.Generator, timebox: TimeBox
+) -> IntArray:
     """Move single rows within their group while that lowers the squared residual.
 
     Parameters

@@ -15,7 +15,7 @@ import numpy as np
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.attack.counts.integer import rounded
-from pytest_draft.attack.counts.occupancy import Draws, pull, push, sweep
+from pytest_draft.attack.counts.occupancy import Draws, pull, push, sweep_rows
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import OutOfTimeError
@@ -233,7 +233,7 @@ class _Chain:
     def sweep(self, temperature: float) -> None:
         """Draw each row anew."""
         draws, n_rows = self._draws, len(self.chosen)
-        value = sweep(
+        value = sweep_rows(
             self._candidates.leaves,
             self._candidates.log_prior,
             self._first,

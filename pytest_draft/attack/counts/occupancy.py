@@ -298,7 +298,7 @@ def _refresh(
 
 
 @njit(cache=True, nogil=True)
-def sweep(  # noqa: PLR0912
+def sweep_rows(  # noqa: PLR0912
     leaves: Int32Array,
     bias: FloatArray,
     first: IntArray,

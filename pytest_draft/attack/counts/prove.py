@@ -62,18 +62,6 @@ class Proof:
     most: IntArray
 
 
-def certify(
-    problem: Problem,
-    rows: IntArray,
-    lower: IntArray,
-    upper: IntArray,
-    parts: Sequence[Alternatives],
-    search: Search,
-) -> Certificate:
-    """Return the certificate of `prove`, which says what goes in."""
-    return prove(problem, rows, lower, upper, parts, search).certificate
-
-
 def prove(
     problem: Problem,
     rows: IntArray,

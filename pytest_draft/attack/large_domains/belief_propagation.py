@@ -17,8 +17,8 @@ import numpy as np
 from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.attack.enumeration import MAX_BYTES
 from pytest_draft.attack.large_domains.regions import Regions
-from pytest_draft.attack.problem import MAX_BYTES
 from pytest_draft.timebox import TimeBox
 
 _DAMPING = 0.5

@@ -14,10 +14,13 @@ import numpy as np
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.enumeration import build, too_large
+from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.large_domains.domain_reduction import Reach
 from pytest_draft.attack.large_domains.gradient_descent import Descent, SoftTrees, descend_softly
 from pytest_draft.attack.large_domains.regions import Regions, Words
-from pytest_draft.attack.problem import Groups, Observations, Problem, build, observations, too_large
+from pytest_draft.attack.observations import Observations, observations
+from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.problem import Cells, KnownValues
+from pytest_draft.attack.cells import Cells
+from pytest_draft.attack.groups import KnownValues
 from pytest_draft.domain import Attribute, Domain
 
 Words = NDArray[np.uint64]

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.numeric.states import States, states_of, thresholds_are_midpoints
-from pytest_draft.attack.problem import Groups
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.facts.status import SolverStatus

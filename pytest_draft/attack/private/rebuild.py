@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_draft.attack.private.datasets import NoisyProblem, sample_posterior
+from pytest_draft.attack.private.datasets import sample_posterior
+from pytest_draft.attack.private.noisy_problem import NoisyProblem
 from pytest_draft.attack.private.optimum import find_optimum
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search

@@ -298,7 +298,7 @@ def _resize(walks, evidence, counts, rows, mixture, least, most, temperature, we
 
 
 @njit(cache=True, nogil=True)
-def sweep(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, cold, rng):  # type: ignore[no-untyped-def]
+def sweep_dataset(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, cold, rng):  # type: ignore[no-untyped-def]
     """Sweep a dataset several times, cooling evenly on a log scale; all but `walks` and `evidence` changes in place.
 
     Parameters

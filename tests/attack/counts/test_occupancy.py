@@ -15,7 +15,7 @@ from scipy.special import gammaln
 
 from profiles import examples
 from pytest_draft.attack.counts import occupancy
-from pytest_draft.attack.counts.occupancy import MISSING, MOST_DRAWS, Draws, log_stirling, pull, push, sweep
+from pytest_draft.attack.counts.occupancy import MISSING, MOST_DRAWS, Draws, log_stirling, pull, push, sweep_rows
 
 
 @cache
@@ -329,7 +329,7 @@ class Toy:
         return np.bincount(entries, weights, minlength=math.prod(self.shape)).astype(np.int64).reshape(self.shape)
 
     def posterior(self, chosen):
-        """Return what `sweep` should return for a dataset, from exact whole numbers."""
+        """Return what `sweep_rows` should return for a dataset, from exact whole numbers."""
         rows = (self.recount(chosen) + self.known).tolist()
         total = float(self.bias[chosen].sum())
         for s, n, d in zip(rows, self.draws.counts.tolist(), self.draws.distinct.tolist(), strict=True):
@@ -346,7 +346,7 @@ class Toy:
         draws, n_rows = self.draws, len(chosen)
         tables = draws.counts, draws.distinct, draws.log_factorial, draws.log_stirling
         order, level = self.rng.permutation(n_rows), self.rng.random(n_rows)
-        return sweep(
+        return sweep_rows(
             self.leaves, self.bias, self.first, self.last, chosen, rows, *tables, order, level, float(temperature)
         )
 
@@ -438,7 +438,7 @@ def test_a_sweep_stays_inside_its_buffers_at_the_largest_leaves(monkeypatch):
     order, level = np.arange(n_rows), np.full(n_rows, 0.5)
     tables = draws.counts, draws.distinct, draws.log_factorial, draws.log_stirling
     for temperature in (0.0, 4.0, 0.0):
-        value = sweep(leaves, np.zeros(3), first, last, chosen, rows, *tables, order, level, temperature)
+        value = sweep_rows(leaves, np.zeros(3), first, last, chosen, rows, *tables, order, level, temperature)
     assert draws.missing(rows) == 0
     exact = 2 * math.log(ways(tuple(rows[0].tolist()), (4, 5, 40), n_rows))
     assert value == pytest.approx(exact, rel=1e-11)

@@ -13,11 +13,14 @@ from sklearn.ensemble import RandomForestClassifier
 
 from profiles import examples
 from pytest_draft.artifact import read
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.enumeration import MAX_VECTORS, build
+from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.large_domains import candidates as generate
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.large_domains.domain_reduction import Reach
 from pytest_draft.attack.large_domains.regions import Regions
-from pytest_draft.attack.problem import MAX_VECTORS, build, group_by_occurrences, leaf_positions, observations
+from pytest_draft.attack.observations import observations
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
