@@ -279,7 +279,7 @@ def decoded_extremes(
         least, most = np.full((2, tree.n_nodes), np.nan)
         np.fmin.at(least, node, values)
         np.fmax.at(most, node, values)
-        wrong += np.count_nonzero(~np.isnan(low) & ((low != least) | (high != most)))
+        wrong += int(np.count_nonzero(~np.isnan(low) & ((low != least) | (high != most))))
     share = extremes.decoded / extremes.decodable if extremes.decodable else np.nan
     return share, float(wrong)
 

@@ -10,6 +10,7 @@ from itertools import product
 import pytest
 from jsonschema import Draft202012Validator
 
+from pytest_draft.documents import rules_folder
 from pytest_draft.errors import PolicyError
 from pytest_draft.facts.adversary import ADVERSARIES
 from pytest_draft.facts.case import Case
@@ -19,7 +20,7 @@ from pytest_draft.facts.files import ArtifactFacts, DataFacts
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.privacy import Privacy
-from pytest_draft.policy.policy import Policy, budgets_of_marker, default_policy, read_policy, rules_folder
+from pytest_draft.policy.policy import Policy, budgets_of_marker, default_policy, read_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import Check, check_rule, judge, overall
 

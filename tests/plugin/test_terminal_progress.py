@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_draft.plugin import live
+from pytest_draft.plugin import terminal_progress
 from pytest_draft.progress import Progress, StageClock
 from pytest_draft.timebox import TimeBox
 
@@ -46,7 +46,7 @@ def test_a_clock_that_nobody_listens_to_adds_up_seconds():
 
 def test_a_log_gets_a_line_of_its_own_for_each_stage_when_time_has_passed(project, at_stage, monkeypatch):
     at_stage("reconstruct", SLOW)
-    monkeypatch.setattr(live, "PLAIN_SECONDS", 0.0)
+    monkeypatch.setattr(terminal_progress, "PLAIN_SECONDS", 0.0)
     result = project.judge("shallow.joblib")
     shown = [
         line for line in result.outlines if re.fullmatch(r"shallow\.joblib: \w+(, residual \d+)?, \d+ of 60 s", line)
@@ -66,7 +66,7 @@ def test_a_log_gets_nothing_when_all_is_done_in_less_than_ten_seconds(project, a
 @pytest.mark.parametrize("arguments", [("-q",), ("-qq",), ("-p", "no:terminal")], ids=" ".join)
 def test_nothing_is_shown_when_the_run_is_quiet(project, at_stage, monkeypatch, arguments):
     at_stage("reconstruct", SLOW)
-    monkeypatch.setattr(live, "PLAIN_SECONDS", 0.0)
+    monkeypatch.setattr(terminal_progress, "PLAIN_SECONDS", 0.0)
     project.judge("shallow.joblib", *arguments).stdout.no_fnmatch_line("* of 60 s*")
 
 
