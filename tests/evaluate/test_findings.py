@@ -105,11 +105,11 @@ def test_of_more_rebuilt_rows_a_random_part_is_compared(seed):
 
 def test_each_rebuilt_row_is_taken_at_most_once_where_there_are_more():
     others = [[0, 0, 1, 0], *TRUTH]
-    assert {found(TRUTH, others, seed=seed).perfect_rows for seed in range(20)} == {4, 5}
+    assert {found(TRUTH, others, seed=seed).perfect_rows for seed in range(8)} == {4, 5}
 
 
 def test_which_part_is_compared_depends_on_the_seed():
-    counts = [found([[0, 0, 0, 0]] * 5, TRUTH * 3, seed=seed).perfect_rows for seed in range(40)]
+    counts = [found([[0, 0, 0, 0]] * 5, TRUTH * 3, seed=seed).perfect_rows for seed in range(15)]
     assert np.mean(counts) == pytest.approx(2, abs=0.5)  # 0000 is two fifths of all
     assert len(set(counts)) > 2
 
