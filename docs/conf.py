@@ -26,6 +26,7 @@ extensions = [
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 language = "en"
+smartquotes = False  # it makes one dash of the two of an option
 
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 4

@@ -2,23 +2,25 @@
 
 ``python docs/imports.py`` draws it. The rooms are the modules and packages right below ``pytest_draft``; the floors are
 the layers of the contract in ``pyproject.toml`` (import-linter). An arrow is an import; where a room reaches another
-through a third one as well, the direct arrow is left out, so that the picture can be read on a phone. Each room's tooltip
-has all its imports. The same code gives the same bytes.
+through a third one as well, the direct arrow is left out, so that the picture can be read on a phone. Each room's
+tooltip has all its imports. The same code gives the same bytes.
 """
 
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import pairwise
 from pathlib import Path
+
+import tomllib
 
 ROOT = Path(__file__).parents[1]
 PICTURE = Path(__file__).parent / "_static" / "imports.svg"
 PACKAGE = "pytest_draft"
 
-WIDTH = 480
+WIDTH = 360
 MARGIN = 14
 HEIGHT, GAP, LANE = 26, 30, 14  # of a room, between floors, of an arrow that passes a floor
 LETTER, PADDING, BETWEEN = 7.6, 18, 10  # of a room's name, around it, and between rooms
@@ -29,7 +31,9 @@ Arrows = dict[str, set[str]]
 
 def floors() -> Floors:
     """Return the rooms, from the top floor down, as the contract on layers has them."""
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
     (layers,) = [contract["layers"] for contract in contracts if contract.get("containers") == [PACKAGE]]
     return [[room.strip(" ()") for room in layer.replace(":", "|").split("|")] for layer in layers]
 
@@ -111,7 +115,7 @@ def placed(rows: Floors, ways: Sequence[Sequence[str]]) -> dict[str, float]:
     """Return each node's middle, so that arrows are short and cross little (barycentres, a fixed number of sweeps)."""
     neighbours: dict[str, set[str]] = {node: set() for row in rows for node in row}
     for way in ways:
-        for one, next_one in zip(way, way[1:], strict=False):
+        for one, next_one in pairwise(way):
             neighbours[one].add(next_one)
             neighbours[next_one].add(one)
     at = {node: x for row in rows for node, x in spread(row, {}).items()}
@@ -126,7 +130,9 @@ def placed(rows: Floors, ways: Sequence[Sequence[str]]) -> dict[str, float]:
                 wish[node] = sum(sorted(near)) / len(near) if near else at[node]
             row = sorted(rows[number], key=lambda node: (wish[node], node))
             at.update(spread(row, wish))
-    return at
+    left = min(x - width(node) / 2 for node, x in at.items())
+    right = max(x + width(node) / 2 for node, x in at.items())
+    return {node: x + (WIDTH - left - right) / 2 for node, x in at.items()}
 
 
 def spread(row: Sequence[str], wish: dict[str, float]) -> dict[str, float]:

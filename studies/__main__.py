@@ -85,8 +85,14 @@ def _add_gate(studies: _Subparsers) -> None:
     command.add_argument("--trees", type=int, default=100)
     command.add_argument("--depth", type=int, default=None)
     command.add_argument("--max-error", type=float, default=None, help="judge by this budget, not the default policy")
-    command = _study(studies, "startup", "what the unused plugin costs a pytest run", lambda a: startup.run(a.pairs))
-    command.add_argument("--pairs", type=int, default=20)
+    command = _study(
+        studies,
+        "startup",
+        "what the plugin costs a pytest run, unused and where it judges",
+        lambda a: startup.run(a.pairs, a.runs),
+    )
+    command.add_argument("--pairs", type=int, default=20, help="runs of the unused plugin; 0 for none")
+    command.add_argument("--runs", type=int, default=5, help="runs that judge a forest; 0 for none")
     command = _study(
         studies,
         "same-reports",

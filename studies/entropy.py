@@ -33,7 +33,7 @@ from sklearn.utils.random import sample_without_replacement
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.problem import leaf_positions
-from pytest_draft.audit.entropy import Parts, parts_of_rules, parts_of_tree
+from pytest_draft.audit.parts import Parts, parts_of_rules, parts_of_tree
 from pytest_draft.domain import Domain, declared, infer
 from pytest_draft.errors import DataError, one_line
 from pytest_draft.timebox import TimeBox

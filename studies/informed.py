@@ -18,10 +18,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.private.informed import guess_alone, noisy_score
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.problem import Groups, IntArray, KnownRows, leaf_positions
+from pytest_draft.attack.problem import Groups, KnownRows, leaf_positions
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain, infer
 from pytest_draft.timebox import TimeBox

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.problem import IntArray, KnownRows, leaf_positions
+from pytest_draft.attack.problem import KnownRows, leaf_positions
 from studies.optional import optional
 
 Rows = NDArray[np.float32]

@@ -13,10 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
-
-from numpydoc.docscrape import NumpyDocString
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING, Any
 
 # All that is taken from the package, in one place.
 from pytest_draft import errors
@@ -25,6 +22,9 @@ from pytest_draft.plugin import fixtures, hookspecs, marks, options
 from pytest_draft.policy import rules
 from pytest_draft.policy.policy import Policy, read_policy
 from pytest_draft.report.schema import schema as report_schema
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 MARK = re.compile(r"^<!-- generated: (.+?) -->$", re.MULTILINE)
 
@@ -86,16 +86,17 @@ def registered() -> _Recorder:
     return recorder
 
 
-def option_table() -> str:
-    """Return a table of the command line's options, each with its ini value."""
+def option_list() -> str:
+    """Return a list of the command line's options, each with its ini value: a table would be too wide for a phone."""
     found = registered()
-    rows = []
+    parts = []
     for name, how in found.options:
         ini = name.removeprefix("--").replace("-", "_")
         shown = f"`{name} {how['metavar']}`" if "metavar" in how else f"`{name}`"
-        twin = f"`{ini}` ({found.ini[ini][0]})" if ini in found.ini else ""
-        rows.append((shown, twin, how["help"].replace("%%", "%")))
-    return table(("option", "ini value", "meaning"), rows)
+        twin = f"In an ini file: `{ini}` ({found.ini[ini][0]})." if ini in found.ini else "Not in an ini file."
+        told = re.sub(r"--draft[\w-]*", r"`\g<0>`", how["help"].replace("%%", "%"))
+        parts.append(f"{shown}\n: {told[0].upper()}{told[1:]}. {twin}\n")
+    return "\n".join(parts)
 
 
 def marker() -> str:
@@ -126,7 +127,7 @@ def fixture_list() -> str:
 
 def result_fields() -> str:
     """Return a table of what the fixture ``draft_result`` gives."""
-    return parameters(NumpyDocString(inspect.getdoc(fixtures.DraftResult) or "")["Attributes"], "attribute")
+    return parameters(sections(fixtures.DraftResult)["Attributes"], "attribute")
 
 
 def hook_list() -> str:
@@ -135,7 +136,7 @@ def hook_list() -> str:
     for name, hook in inspect.getmembers(hookspecs, inspect.isfunction):
         if not name.startswith("pytest_draft"):
             continue
-        told = NumpyDocString(inspect.getdoc(hook) or "")
+        told = sections(hook)
         arguments = ", ".join(inspect.signature(hook).parameters)
         parts.append(f"## {name}\n\n```text\ndef {name}({arguments})\n```\n\n" + paragraphs(told))
         parts.append(parameters(told["Parameters"], "parameter"))
@@ -163,14 +164,16 @@ def shipped() -> dict[str, Policy]:
     return {"default": found.pop("default"), **found}
 
 
-def rule_table() -> str:
+def rule_overview() -> str:
     """Return one line for each rule."""
     every = [*rules.RULES.values(), rules.COMPARED]
-    rows = []
-    for rule in every:
-        keys = ", ".join(f"`{name}`" for name in rule.keys) or "none: an empty table"
-        rows.append((f"[`{rule.id}`](#{rule.id})", purpose(rule), keys, rule.severity))
-    return table(("rule", "about", "thresholds", "severity of its own"), rows)
+    lines = [f"- [`{rule.id}`](#{rule.id}): {purpose(rule)}{mild(rule)}" for rule in every]
+    return "\n".join(lines) + "\n"
+
+
+def mild(rule: Any) -> str:
+    """Return what a line says of a rule that stops nothing by itself."""
+    return " (a warning, unless a policy says otherwise)" if rule.severity == "warning" else ""
 
 
 def rule_list() -> str:
@@ -180,7 +183,14 @@ def rule_list() -> str:
 
 def one_rule(rule: Any) -> str:
     """Return all about one rule."""
-    lines = [f"## {rule.id}", "", f"{purpose(rule)[0].upper()}{purpose(rule)[1:]}.", "", f"**Why.** {rule.rationale}", ""]
+    lines = [
+        f"## {rule.id}",
+        "",
+        f"{purpose(rule)[0].upper()}{purpose(rule)[1:]}.",
+        "",
+        f"**Why.** {rule.rationale}",
+        "",
+    ]
     if rule.keys:
         rows = [
             (f"`{name}`", key.help, unit(name, key), "none" if key.default is None else f"{key.default:g}")
@@ -312,10 +322,17 @@ def kind(value: Mapping[str, Any]) -> str:
 
 
 def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """Return a Markdown table; bars inside cells are escaped."""
+    """Return a Markdown table in a container of its own; bars inside cells are escaped."""
     lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
     lines += ["| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in row) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
+    return "\n".join(["```{container} generated", "", *lines, "```\n"])
+
+
+def sections(documented: object) -> Any:
+    """Return the sections of a docstring, which numpydoc takes apart."""
+    from numpydoc.docscrape import NumpyDocString
+
+    return NumpyDocString(inspect.getdoc(documented) or "")
 
 
 def parameters(entries: list[Any], head: str) -> str:
@@ -324,7 +341,7 @@ def parameters(entries: list[Any], head: str) -> str:
     return table((head, "type", "meaning"), rows) if rows else ""
 
 
-def paragraphs(told: NumpyDocString) -> str:
+def paragraphs(told: Any) -> str:
     """Return a docstring's summary and extended summary."""
     return "\n\n".join(text(" ".join(part)) for part in (told["Summary"], told["Extended Summary"]) if part) + "\n"
 
@@ -335,13 +352,13 @@ def text(docstring: str) -> str:
 
 
 PARTS: dict[str, Callable[..., str]] = {
-    "options": option_table,
+    "options": option_list,
     "marker": marker,
     "fixtures": fixture_list,
     "result": result_fields,
     "hooks": hook_list,
     "errors": error_list,
-    "rule-table": rule_table,
+    "rule-overview": rule_overview,
     "rules": rule_list,
     "schema": schema_tables,
 }

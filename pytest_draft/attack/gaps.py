@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.numeric.states import thresholds_are_midpoints
 from pytest_draft.domain import Domain
-
-FloatArray = NDArray[np.float64]
 
 _SLACK = 1e-6
 """Relative difference up to which a midpoint is one: a wide margin for rounding, which can only exclude less."""
@@ -34,7 +33,7 @@ class Gap:
     low: FloatArray
     high: FloatArray
 
-    def crossed(self, tree: Tree, columns: NDArray[np.float32]) -> NDArray[np.bool_]:
+    def crossed(self, tree: Tree, columns: NDArray[np.float32]) -> BoolArray:
         """Return which vectors some node on their way excludes.
 
         Parameters

@@ -16,15 +16,13 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse, stats
 
+from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.gaps import Gap, gaps_of
 from pytest_draft.domain import Domain
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.matching import row_identities
 from pytest_draft.timebox import TimeBox
-
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 MAX_VECTORS = 4_000_000
 """Largest domain that is enumerated."""
@@ -226,7 +224,7 @@ class Cells:
     offsets : ndarray of int64, shape (n_attributes + 1,)
     """
 
-    signature: NDArray[np.int32]
+    signature: Int32Array
     n_vectors: IntArray
     allowed: BoolArray
     offsets: IntArray
@@ -391,7 +389,7 @@ class Problem:
         return System(matrix, np.concatenate([*(table.ravel() for table in tables), self.pool_size]))
 
 
-def leaf_positions(tree: Tree, columns: NDArray[np.float32]) -> NDArray[np.int32]:
+def leaf_positions(tree: Tree, columns: NDArray[np.float32]) -> Int32Array:
     """Return the leaf that each vector reaches, as a position among the tree's leaves.
 
     Parameters
@@ -608,7 +606,7 @@ class _Survivors:
     def __init__(self, domain: Domain, groups: Groups, n_classes: int) -> None:
         vectors, self.combination, of_group = _vectors(domain, groups.values, groups.n_groups)
         self.columns = np.ascontiguousarray(vectors.T)
-        self.leaves: list[NDArray[np.int32]] = []
+        self.leaves: list[Int32Array] = []
         self.crossed: list[BoolArray] = []
         self.unseen = np.zeros((n_classes, len(vectors)), dtype=np.uint16)
         agree = np.stack([np.packbits(self.combination == known) for known in range(int(of_group.max()) + 1)])
@@ -646,7 +644,7 @@ class _Survivors:
             self.crossed.append(crossed)
         return crossed
 
-    def _leaf(self, tree: Tree) -> NDArray[np.int32]:
+    def _leaf(self, tree: Tree) -> Int32Array:
         """Return the leaf of each vector, and keep it."""
         leaf = leaf_positions(tree, self.columns)
         self.leaves.append(leaf)
@@ -712,7 +710,7 @@ def _only_bits(table: NDArray[np.uint8], kept: IntArray) -> NDArray[np.uint8]:
 
 
 def _merge(
-    domain: Domain, vectors: NDArray[np.float32], leaves: list[NDArray[np.int32]], told_apart: IntArray
+    domain: Domain, vectors: NDArray[np.float32], leaves: list[Int32Array], told_apart: IntArray
 ) -> tuple[Cells, IntArray]:
     """Return the cells, and the cell of each vector; vectors with other numbers are never in one cell."""
     signature = np.stack([*leaves, told_apart.astype(np.int32)])
@@ -735,7 +733,7 @@ def _merge(
     return cells, of_vector
 
 
-def equal_columns(matrix: NDArray[np.int32]) -> tuple[IntArray, IntArray]:
+def equal_columns(matrix: Int32Array) -> tuple[IntArray, IntArray]:
     """Return the first column of each set of equal columns, and the set of each column."""
     keys = np.random.default_rng(0).integers(1, 2**63, size=len(matrix), dtype=np.uint64)
     digest = np.zeros(matrix.shape[1], dtype=np.uint64)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
 from pytest_draft.attack.counts.exact import Alternatives, Solution, solve_exactly
 from pytest_draft.attack.counts.integer import rounded
@@ -17,7 +18,7 @@ from pytest_draft.attack.counts.likeliest import find_likeliest, posterior_of
 from pytest_draft.attack.counts.occupancy import Draws
 from pytest_draft.attack.counts.prove import prove
 from pytest_draft.attack.filling import INDICATOR_ODDS, Filling
-from pytest_draft.attack.problem import BoolArray, IntArray, Problem
+from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import Evidence
 from pytest_draft.attack.search import Search
@@ -151,7 +152,7 @@ def _solution(problem: Problem, search: Search, *, alternatives: bool) -> Soluti
     return replace(solution, unique=solution.unique and problem.complete)
 
 
-def _summed(draft: _Draft, expected: NDArray[np.float64]) -> _Draft:
+def _summed(draft: _Draft, expected: FloatArray) -> _Draft:
     """Return the dataset whose rows, summed over groups, are nearest to the expected ones.
 
     Where the relaxed dataset does not tell rows apart, each row's own likeliest candidate is often wrong; the sums over
@@ -240,7 +241,7 @@ def _agreed(
     return closest_to_all([rows, agreed], samples, problem.domain, search.timebox)
 
 
-def _filling(problem: Problem, expected: NDArray[np.float64]) -> Filling:
+def _filling(problem: Problem, expected: FloatArray) -> Filling:
     """Return what expected rows of each candidate tell of open attributes."""
     of_cell = np.zeros(problem.cells.n_cells)
     np.add.at(of_cell, problem.cell, expected)
@@ -378,7 +379,7 @@ def _best_supported(
     return draft, score
 
 
-def _prior(problem: Problem) -> NDArray[np.float64]:
+def _prior(problem: Problem) -> FloatArray:
     """Return the prior mass of each candidate: its cell's share of a domain with sparse indicators."""
     cells, mass = problem.cells, np.ones(problem.cells.n_cells)
     for a, attribute in enumerate(problem.domain.attributes):

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.facts.certificate import Certificate
 from pytest_draft.facts.status import RECONSTRUCTION_STATUSES, SolverStatus
-
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,7 +85,7 @@ class Reconstruction:
     provable: NDArray[np.float32] | None = None
     seen: BoolArray | None = None
     certain: BoolArray | None = None
-    proved_values: Mapping[int, NDArray[np.float64]] | None = None
+    proved_values: Mapping[int, FloatArray] | None = None
     statistics: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

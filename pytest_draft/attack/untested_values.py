@@ -21,16 +21,15 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.occurrences import drawn_columns
 from pytest_draft.attack.numeric.draws import ALL_CONSTANT, SPLIT, TRIED
 from pytest_draft.attack.numeric.replay import columns_drawn, least_in_leaf, outcomes
-from pytest_draft.attack.problem import BoolArray, IntArray, Problem, leaf_positions
+from pytest_draft.attack.problem import Problem, leaf_positions
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
-
-FloatArray = NDArray[np.float64]
 
 MOST_COUNTS = 20_000_000
 """Most numbers that are kept of what nodes hold; of a larger forest only the first trees are asked."""

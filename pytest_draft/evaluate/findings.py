@@ -51,7 +51,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from pytest_draft.attack.problem import BoolArray
+from pytest_draft.arrays import BoolArray
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import RawColumns, TrainingData
 from pytest_draft.data.individuals import hundredths, inliers

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.counts.exact import solve_exactly
 from pytest_draft.attack.counts.occupancy import Draws
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.problem import IntArray, KnownRows, Noise, Problem, leaf_positions
+from pytest_draft.attack.problem import KnownRows, Noise, Problem, leaf_positions
 from pytest_draft.attack.reconstruct import log_posterior
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 
 from profiles import examples
 from pytest_draft.artifact import Limits, read
-from pytest_draft.artifact.rule_list import RuleList, between
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.documents import rules_folder
 from pytest_draft.errors import (
     ArtifactError,
@@ -29,7 +29,7 @@ from pytest_draft.errors import (
     NotCoveredError,
     UnsupportedArtifactError,
 )
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import Literal, Rule, between
 
 LISTS = Path(__file__).parent / "files" / "rule_lists"
 DUMPS = sorted(LISTS.glob("*.joblib"))

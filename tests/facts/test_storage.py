@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from made_up_facts import filled, optional_fields, parts
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.slices import Slice
 from pytest_draft.facts.storage import as_text, from_text, write_atomically
-from tests.facts.examples import filled, optional_fields, parts
 
 FULL = filled(Examination)
 

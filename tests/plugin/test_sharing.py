@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from made_up_facts import filled
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.plugin.sharing import Shared, stamps
-from tests.facts.examples import filled
 
 
 def test_an_examination_is_the_same_to_the_process_that_finds_it_out_and_to_the_next(tmp_path):

@@ -7,14 +7,12 @@ solution, and `InfeasibleError` means that there is none.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from pytest_draft.arrays import IntArray
 from pytest_draft.attack.problem import System
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
-
-IntArray = NDArray[np.int64]
 
 _COMPACT_ABOVE = 0.1
 

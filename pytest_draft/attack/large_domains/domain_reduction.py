@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from pytest_draft.arrays import BoolArray, IntArray
 from pytest_draft.attack.large_domains.regions import Regions, Words
-from pytest_draft.attack.problem import MAX_BYTES, BoolArray, Groups, IntArray
+from pytest_draft.attack.problem import MAX_BYTES, Groups
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 

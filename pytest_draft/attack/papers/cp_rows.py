@@ -1,6 +1,6 @@
 """The parts of a CP model that rows have with and without bagging: in go row variables, out come datasets.
 
-The model is that of DRAFT (ICML 2024), section 6 with appendices C and D; `Rows` holds its variables x_ki.
+The model is that of DRAFT (ICML 2024), section 6 with appendices C and D; `RowVariables` holds its variables x_ki.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
-from pytest_draft.attack.papers.published import Dataset, IntArray, Published, Status
+from pytest_draft.arrays import IntArray
+from pytest_draft.attack.papers.published import Dataset, Published, Status
 from pytest_draft.timebox import TimeBox
 
 _STATUS: dict[cp_model.CpSolverStatus, Status] = {
@@ -23,7 +24,7 @@ _STATUS: dict[cp_model.CpSolverStatus, Status] = {
 }
 
 
-class Rows:
+class RowVariables:
     """The variables x_ki of a CP model: the position of each column's value in each row.
 
     Columns of two values are Booleans, as in section 6; others whole numbers, as in appendix D.

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
+from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.papers.cp_rows import Rows, solved
+from pytest_draft.attack.papers.cp_rows import RowVariables, solved
 from pytest_draft.attack.papers.likelihood import log_chances, log_likelihood
-from pytest_draft.attack.papers.published import Dataset, IntArray, Outcome, Published, residual_of
+from pytest_draft.attack.papers.published import Dataset, Outcome, Published, residual_of
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
@@ -106,7 +107,7 @@ class _Model:
     def __init__(self, published: Published, n_rows: int) -> None:
         self.published = published
         self.model = cp_model.CpModel()
-        self.rows = Rows(self.model, published, n_rows)
+        self.rows = RowVariables(self.model, published, n_rows)
         shape = (n_rows, published.n_classes)
         self.z = np.array([self.model.new_bool_var("") for _ in range(n_rows * shape[1])], dtype=object).reshape(shape)
         most = [[int(part.counts[0].sum())] * n_rows for part in published.trees]

@@ -12,7 +12,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.papers.cp_rows import Rows, solved
+from pytest_draft.attack.papers.cp_rows import RowVariables, solved
 from pytest_draft.attack.papers.published import Dataset, Outcome, Published, residual_of
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
@@ -61,7 +61,7 @@ def reconstruct(
     if len(labels) != n_rows:
         return Outcome("infeasible")
     model = cp_model.CpModel()
-    rows = Rows(model, published, n_rows)
+    rows = RowVariables(model, published, n_rows)
     for part in published.trees:
         taken: list[list[cp_model.IntVar]] = [[] for _ in range(n_rows)]
         for v in part.tree.leaves:

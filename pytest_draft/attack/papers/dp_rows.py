@@ -11,13 +11,13 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 from scipy import stats
 
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.papers.cp_rows import Rows, solved
-from pytest_draft.attack.papers.published import Dataset, IntArray, Outcome, Published, recounted
+from pytest_draft.attack.papers.cp_rows import RowVariables, solved
+from pytest_draft.attack.papers.published import Dataset, Outcome, Published, recounted
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError
 from pytest_draft.facts.privacy import Privacy
@@ -73,7 +73,7 @@ def reconstruct(
     privacy, structure = _privacy(forest), _structure(forest, domain)
     structure.require_size(most, per_node=forest.n_classes)
     model = cp_model.CpModel()
-    rows = Rows(model, structure, most)
+    rows = RowVariables(model, structure, most)
     used = [model.new_constant(1) if k < least else model.new_bool_var("") for k in range(most)]
     for k in range(least, most - 1):
         model.add_implication(used[k + 1], used[k])
@@ -138,7 +138,7 @@ def log_likelihood(forest: Forest, dataset: Dataset) -> float:
     return total
 
 
-def log_chance(privacy: Privacy, released: int, counts: IntArray) -> NDArray[np.float64]:
+def log_chance(privacy: Privacy, released: int, counts: IntArray) -> FloatArray:
     """Return the log-probability of a released count given each of some true ones (section III).
 
     The noise fell between two whole numbers: what is cut to 0 was between -1 and 1, to another number between it and
@@ -162,13 +162,13 @@ def log_chance(privacy: Privacy, released: int, counts: IntArray) -> NDArray[np.
     low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
     log_cdf = _log_laplace if privacy.mechanism == "laplace" else stats.norm.logcdf
     above = log_cdf(high)
-    share: NDArray[np.float64] = -np.expm1(np.minimum(log_cdf(low) - above, -1e-300))
+    share: FloatArray = -np.expm1(np.minimum(log_cdf(low) - above, -1e-300))
     return np.maximum(above + np.log(share), _IMPOSSIBLE)
 
 
-def _log_laplace(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_laplace(x: FloatArray) -> FloatArray:
     """Return the logarithm of Laplace's distribution function with scale 1."""
-    below: NDArray[np.float64] = np.minimum(x, 0.0) - np.log(2.0)
+    below: FloatArray = np.minimum(x, 0.0) - np.log(2.0)
     return np.where(x <= 0, below, np.log1p(-0.5 * np.exp(-np.abs(x))))
 
 

@@ -7,14 +7,14 @@ b times. It is a likelihood of the occurrences, which the papers maximise jointl
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binom
 
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.papers.published import Dataset, IntArray, reached, residual_of
+from pytest_draft.attack.papers.published import Dataset, reached, residual_of
 
 
-def log_chances(n_rows: int, n_draws: int) -> NDArray[np.float64]:
+def log_chances(n_rows: int, n_draws: int) -> FloatArray:
     """Return log p_b for b = 0 to `n_draws`, shape (n_draws + 1,).
 
     A row is drawn b times of n with the chance of the binomial distribution; -inf where that is 0.

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.attack.papers.published import Conditions, Dataset, IntArray, Outcome, Published, residual_of
+from pytest_draft.attack.papers.published import Conditions, Dataset, Outcome, Published, residual_of
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 
@@ -190,8 +190,8 @@ class _Constraints:
     """Constraints ``low <= matrix @ variables <= high``."""
 
     matrix: sparse.csr_array
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    low: FloatArray
+    high: FloatArray
 
 
 class _Collector:

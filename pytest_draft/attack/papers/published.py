@@ -14,13 +14,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import DataError, NotCoveredError
-
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
-Rows = NDArray[np.float32]
 
 Status = Literal["optimal", "feasible", "infeasible", "no solution"]
 
@@ -286,7 +283,7 @@ def _values_of(attribute: Attribute, column: int, forest: Forest) -> NDArray[np.
     return _middles(np.concatenate([[attribute.low], inside, [attribute.high]]))
 
 
-def _middles(edges: NDArray[np.float64]) -> NDArray[np.float32]:
+def _middles(edges: FloatArray) -> NDArray[np.float32]:
     """Return a float32 value of each interval of (edge, next edge], the first one closed, that holds any."""
     above, most = edges[:-1].copy(), edges[1:]
     above[0] = np.nextafter(above[0], -np.inf)

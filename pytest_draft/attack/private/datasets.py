@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.compiled_trees import Int32, Walks, leaves_of, tested_anywhere, tests_of
+from pytest_draft.attack.compiled_trees import Walks, leaves_of, tested_anywhere, tests_of
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
 from pytest_draft.attack.filling import INDICATOR_ODDS
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.private.sweeps import Counts, Evidence, Mixture, Rows, all_gains, sweep
-from pytest_draft.attack.problem import BoolArray, IntArray
+from pytest_draft.attack.private.sweeps import Counts, Evidence, Mixture, SampledRows, all_gains, sweep
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
@@ -78,7 +78,7 @@ class NoisyProblem:
     walks: Walks
     noise: CountNoise
     released: IntArray
-    value: Int32
+    value: Int32Array
     label: IntArray
     n_rows: tuple[int, int]
 
@@ -97,7 +97,7 @@ class NoisyProblem:
         whole: BoolArray = (self.value >= 0).all(axis=1) & (self.label >= 0)
         return whole
 
-    def log_likelihood(self, value: Int32, label: IntArray) -> float:
+    def log_likelihood(self, value: Int32Array, label: IntArray) -> float:
         """Return the log-probability of all released counts, given a whole dataset.
 
         Parameters
@@ -107,7 +107,7 @@ class NoisyProblem:
         """
         return float(self.noise.log_probability(self.released.ravel(), self.counts(value, label)).sum())
 
-    def counts(self, value: Int32, label: IntArray) -> IntArray:
+    def counts(self, value: Int32Array, label: IntArray) -> IntArray:
         """Return how many rows of a dataset lie at each leaf by class, shape (n_leaves * n_classes,)."""
         entry = leaves_of(self.walks, value).astype(np.int64) * self.n_classes + label[:, None]
         return np.bincount(entry.ravel(), minlength=self.released.size)
@@ -136,7 +136,7 @@ class Posterior:
     """
 
     guess: NDArray[np.float32]
-    value: Int32
+    value: Int32Array
     label: IntArray
     log_likelihood: float
     level: float
@@ -149,7 +149,7 @@ class Posterior:
         return f"<Posterior: {len(self.guess)} rows, log-likelihood {self.log_likelihood:.1f}>"
 
 
-def values_of(domain: Domain, rows: NDArray[np.float32], attributes: Sequence[int] | None = None) -> Int32:
+def values_of(domain: Domain, rows: NDArray[np.float32], attributes: Sequence[int] | None = None) -> Int32Array:
     """Return the index of each value of encoded rows; -1 for attributes that are not asked for.
 
     Parameters
@@ -170,7 +170,7 @@ def values_of(domain: Domain, rows: NDArray[np.float32], attributes: Sequence[in
 def build_noisy(
     forest: Forest,
     domain: Domain,
-    value: Int32,
+    value: Int32Array,
     label: IntArray,
     *,
     size_known: bool = True,
@@ -229,7 +229,9 @@ def size_interval(forest: Forest, noise: CountNoise) -> tuple[int, int]:
     return int(np.floor(totals.mean() - half)), int(np.ceil(totals.mean() + half + cut))
 
 
-def sample_posterior(problem: NoisyProblem, search: Search, start: tuple[Int32, IntArray] | None = None) -> Posterior:
+def sample_posterior(
+    problem: NoisyProblem, search: Search, start: tuple[Int32Array, IntArray] | None = None
+) -> Posterior:
     """Draw datasets from the posterior and return their consensus, anytime.
 
     Cooling is repeated from new starts, twice as slowly each time, until the datasets that it ends in explain the
@@ -309,7 +311,9 @@ def _cooled(problem: NoisyProblem, search: Search) -> tuple[list[_Chain], bool, 
     return best, settled, n_sweeps
 
 
-def _warmed(problem: NoisyProblem, start: tuple[Int32, IntArray], search: Search) -> tuple[list[_Chain], bool, int]:
+def _warmed(
+    problem: NoisyProblem, start: tuple[Int32Array, IntArray], search: Search
+) -> tuple[list[_Chain], bool, int]:
     """Return chains that have left a given dataset for others that are about as likely."""
     evidence = _evidence(problem)
     with search.clock("warm"), ThreadPoolExecutor(search.workers) as pool:
@@ -357,14 +361,14 @@ class _Chain:
         problem: NoisyProblem,
         evidence: Evidence,
         seed: list[int],
-        start: tuple[Int32, IntArray] | None = None,
+        start: tuple[Int32Array, IntArray] | None = None,
     ) -> None:
         self._problem, self._evidence = problem, evidence
         self._rng = np.random.default_rng(seed)
         self._rows = self._started(start)
         self._counts = self._counted()
         self._mixture = self._mixed()
-        self.kept: list[tuple[Int32, IntArray]] = []
+        self.kept: list[tuple[Int32Array, IntArray]] = []
         self.reached: list[float] = []
         self.highest = -np.inf
         self.top = self._dataset()
@@ -403,11 +407,11 @@ class _Chain:
             cold, self._rng,
         )  # fmt: skip
 
-    def _dataset(self) -> tuple[Int32, IntArray]:
+    def _dataset(self) -> tuple[Int32Array, IntArray]:
         present = self._rows.present
         return self._rows.value[present].copy(), self._rows.label[present].copy()
 
-    def _started(self, start: tuple[Int32, IntArray] | None) -> Rows:
+    def _started(self, start: tuple[Int32Array, IntArray] | None) -> SampledRows:
         """Return a dataset whose unknown rows are given, or its unknown values drawn evenly."""
         problem, rng = self._problem, self._rng
         n_slots = len(problem.value)
@@ -423,7 +427,7 @@ class _Chain:
             value[slots], label[slots] = start
             present = problem.known.copy()
             present[slots] = True
-        return Rows(
+        return SampledRows(
             value,
             label,
             rng.integers(0, _COMPONENTS, n_slots),
@@ -496,6 +500,6 @@ def _together(problem: NoisyProblem, n_rows: int) -> IntArray:
     return identity
 
 
-def open_attributes(walks: Walks, value: Int32) -> BoolArray:
+def open_attributes(walks: Walks, value: Int32Array) -> BoolArray:
     """Return which attributes no tree tests on the way of each row, shape (n_rows, n_attributes)."""
     return ~tested_anywhere(walks, value)

@@ -13,17 +13,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.problem import MAX_BYTES, BoolArray, Groups, IntArray, KnownRows, leaf_positions
+from pytest_draft.attack.problem import MAX_BYTES, Groups, KnownRows, leaf_positions
 from pytest_draft.domain import Domain
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
-
-FloatArray = NDArray[np.float64]
-Rows = NDArray[np.float32]
 
 VectorScore = Callable[[int], FloatArray]
 """Log-likelihood of what was released, up to a constant, when one unknown row is each vector of each class.

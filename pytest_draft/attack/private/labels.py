@@ -23,22 +23,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
 from pytest_draft.attack.filling import INDICATOR_ODDS
-from pytest_draft.attack.problem import BoolArray, IntArray, leaf_positions
+from pytest_draft.attack.problem import leaf_positions
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.timebox import TimeBox
-
-FloatArray = NDArray[np.float64]
-Rows = NDArray[np.float32]
 
 _PRIOR_ROWS = 10.0
 _CHAINS = 4

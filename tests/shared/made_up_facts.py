@@ -7,15 +7,20 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pytest_draft.facts.case import Case
+from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.privacy import Privacy
-from pytest_draft.facts.structure import StructureFacts
+from pytest_draft.facts.structure import AT_LEAST, StructureFacts
 
 PLAIN = {int: 1, float: 1.0, str: "text", bool: True, NoneType: None}
 
 APART = {
     (Privacy, "delta"): 0.25,  # less than 1
-    (StructureFacts, "leaves"): 2,  # as many as its sizes sum up to
+    (StructureFacts, "sizes"): (1,) * len(AT_LEAST),
+    (StructureFacts, "leaves"): len(AT_LEAST),  # as many as its sizes sum up to
+    (Entropy, "quantiles"): tuple(i / 100 for i in range(101)),
+    (Findings, "row_errors"): tuple(i / 100 for i in range(101)),
 }
 """Fields that the value of their type does not fit."""
 
