@@ -17,8 +17,9 @@ from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.problem import Problem, build
 from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.audit.all_trees import together
 from pytest_draft.audit.contents import inspect_contents
-from pytest_draft.audit.entropy import audit_forest, audit_rules, together
+from pytest_draft.audit.entropy import audit_forest, audit_rules
 from pytest_draft.audit.structure import structure_of
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain

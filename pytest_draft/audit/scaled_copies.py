@@ -1,7 +1,7 @@
 """Scaled copies of columns: in go a table's columns, then those of an array, out come how surprising each match is.
 
 A column times a number plus another is the column: so are standardised values, values between 0 and 1, and both in half
-or single precision, where values that are close to each other become one. What counts is how far a column is told by
+or single precision, where values that are close to each other become one. What counts is how far a column is known by
 another: only what a match tells beyond its own error, and beyond what columns of a common form have in common.
 """
 

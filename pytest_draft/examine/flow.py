@@ -31,8 +31,9 @@ from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.untested_values import Choices
+from pytest_draft.audit.all_trees import together
 from pytest_draft.audit.contents import inspect_contents
-from pytest_draft.audit.entropy import audit_forest, audit_rules, together
+from pytest_draft.audit.entropy import audit_forest, audit_rules
 from pytest_draft.audit.structure import structure_of
 from pytest_draft.data import (
     Holdout,

@@ -12,8 +12,9 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from pytest_draft.artifact import RuleList, read
 from pytest_draft.attack.problem import build
+from pytest_draft.audit.all_trees import together
 from pytest_draft.audit.contents import inspect_contents
-from pytest_draft.audit.entropy import audit_forest, audit_rules, together
+from pytest_draft.audit.entropy import audit_forest, audit_rules
 from pytest_draft.audit.file_audit import FileAudit, audit_entropy, audit_file, narrowed, narrowed_without_attack
 from pytest_draft.audit.structure import structure_of
 from pytest_draft.data import training_data

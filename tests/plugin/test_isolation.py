@@ -23,7 +23,7 @@ from pytest_draft.isolation import children
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX"),
-    pytest.mark.usefixtures("examined_anew"),
+    pytest.mark.usefixtures("examined_anew", "memory_as_shipped"),
 ]
 
 HANG = "time.sleep(600)"

@@ -55,7 +55,7 @@ class Remembered:
                     _renamed(examination, {f"<{n}>": p for n, p in _paths(case).items()}), case=case
                 ), rebuilt
             examination, rebuilt = run(children, case, data, tell)
-            if not examination.reasons and _key(case, data) == key:  # a reason may be the clock's
+            if not _depends_on_the_machine(examination) and _key(case, data) == key:
                 names = {path: f"<{name}>" for name, path in _paths(case).items()}
                 temporary = path.with_suffix(f".{os.getpid()}")
                 temporary.write_bytes(pickle.dumps((_renamed(replace(examination, case=None), names), rebuilt)))
@@ -72,6 +72,11 @@ class Remembered:
             yield
         finally:
             self.off = before
+
+
+def _depends_on_the_machine(examination: Examination) -> bool:
+    """Return whether its clock, its memory or a crash may have had a say."""
+    return any(word in why for why in examination.reasons for word in ("time box", "clock", "memory", "process"))
 
 
 def _key(case: Case, data: object) -> str | None:

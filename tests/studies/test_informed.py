@@ -152,7 +152,7 @@ def test_shadow_forests_need_the_authors_noise(people):
 
 def test_without_pytorch_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    needed = r"^the reconstruction network needs PyTorch: pip install .*reconn.*$"
+    needed = r"^the reconstruction network needs PyTorch \(.*\): pip install 'pytest-draft\[reconn\]'$"
     with pytest.raises(ImportError, match=needed):
         reconn.train(np.zeros((4, 2), np.float32), np.zeros((4, 1), np.float32), 0)
     with pytest.raises(ImportError, match=needed):

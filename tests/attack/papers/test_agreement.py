@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from profiles import examples
 from pytest_draft.attack.papers.published import Dataset
 from studies import agreement
-from studies.agreement import SETTINGS, TooManyError, changed, compared, generated
+from studies.agreement import compared
+from studies.agreement_enumeration import TooManyError
+from studies.agreement_instances import SETTINGS, changed, generated
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

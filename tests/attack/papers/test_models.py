@@ -17,7 +17,8 @@ from pytest_draft.attack.papers.published import Dataset, enumerate_datasets, re
 from pytest_draft.domain import Attribute, Domain, declared
 from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.timebox import TimeBox
-from studies.agreement import Enumeration, TooManyError, generated
+from studies.agreement_enumeration import Enumeration, TooManyError
+from studies.agreement_instances import generated
 
 WITHOUT_BAGGING = [cp_without_bagging, milp]
 MODELS = [*WITHOUT_BAGGING, cp_with_bagging]
