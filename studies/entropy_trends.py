@@ -124,9 +124,10 @@ def _certified(optimal: pd.DataFrame) -> str:
     missed = optimal[~optimal["certified"]]
     text = f"{optimal['certified'].sum()} of {len(optimal)} optimal models certified"
     if len(missed):
-        settings = missed.groupby(["support", "depth"])
+        settings = missed.groupby(["support", "depth"]).size()
         text += "; not: " + ", ".join(
-            f"{len(some)} of support {support:g}, depth {depth}" for (support, depth), some in settings
+            f"{n} of support {support:g}, depth {depth}"
+            for (support, depth), n in zip(settings.index.to_list(), settings, strict=True)
         )
     return text
 

@@ -45,7 +45,7 @@ def identities(values: AnyArray) -> Identities | None:
     """
     if values.dtype.kind == "O":
         missing = np.asarray(pd.isna(values), dtype=np.bool_)
-        if all(map(_is_number, values[~missing])):
+        if all(_is_number(value) for value in values[~missing]):
             numbers = np.full(len(values), np.nan)
             numbers[~missing] = values[~missing].astype(np.float64)
             return identities(numbers)
@@ -59,6 +59,14 @@ def identities(values: AnyArray) -> Identities | None:
     hashed: Identities = pd.util.hash_array(single)
     hashed[np.isnan(single)] = _MISSING
     return hashed
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a number that can be hashed as one."""
+    if not isinstance(value, _NUMBERS):
+        return False
+    number: Any = value  # the stubs know no size of NumPy's numbers in general
+    return bool(abs(number) < _MOST)
 
 
 def each_alone(values: AnyArray) -> Identities | None:
@@ -155,9 +163,3 @@ def digest(codes: NDArray[Any], name: str = "") -> bytes:
 def spread_of(columns: Sequence[Identities]) -> bytes:
     """Return a digest of how often each value occurs in each column."""
     return digest(np.sort(np.array(columns), axis=1))
-
-
-def _is_number(value: Any) -> bool:
-    """Return whether an object is a number that single precision holds."""
-    size: Any = abs(value) if isinstance(value, _NUMBERS) else _MOST
-    return bool(size < _MOST)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.ensemble import IsolationForest
 
 from pytest_draft.arrays import BoolArray, FloatArray, Rows
-from pytest_draft.matching import row_identities
+from pytest_draft.matching import different_rows
 from pytest_draft.timebox import TimeBox
 
 _SECONDS = 0.2
@@ -39,8 +39,7 @@ def inliers(rows: Rows, timebox: TimeBox) -> BoolArray | None:
         return None
     timebox.spend(cost)
     seen = _without_missing(rows)
-    (identity,) = row_identities(seen)
-    _, first, of_row = np.unique(identity, return_index=True, return_inverse=True)
+    first, of_row, _ = different_rows(seen)
     score: FloatArray = IsolationForest(random_state=0).fit(seen).decision_function(seen[first])
     return (score > 0)[of_row]
 

@@ -336,11 +336,11 @@ def _by_known(threshold, raw, least, most, known):  # type: ignore[no-untyped-de
                 b = np.float64(guess if side == 0 else np.nextafter(guess, np.float32(side * np.inf)))
                 if a < b <= most[n] and drawn_threshold(a, b, raw[n]) == threshold[n]:
                     at = np.searchsorted(known, b)
-                    is_known = at < len(known) and known[at] == b
+                    is_known = bool(at < len(known) and known[at] == b)
                     node.append(n)
                     low.append(a)
                     high.append(b)
-                    both.append(is_known)  # type: ignore[arg-type]
+                    both.append(is_known)
                     chance.append(two if is_known else one)
         for place in range(middle, end):
             b = known[place]
