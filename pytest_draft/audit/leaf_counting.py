@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Tree
+from pytest_draft.attack.descent import Passing, descend
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.facts.figures import TOLERANCE
 
@@ -119,21 +120,17 @@ class LeafBounds:
 
         Where the bounds of a column are, `place` says; -1 where they are not wanted.
         """
-        node = np.zeros(len(rows), dtype=np.int64)
-        active = np.flatnonzero(tree.left[node] >= 0)
-        while active.size:
-            here = node[active]
+
+        def watch(level: Passing) -> None:
+            here, left = level.node, level.left
             column, threshold = tree.feature[here], tree.threshold[here]
-            value = rows[active, column]
-            left = (value <= threshold) | (np.isnan(value) & tree.missing_left[here])
             for side, bound, nearer in ((left, self.high, np.minimum), (~left, self.low, np.maximum)):
                 wanted = side & (place[column] >= 0)
-                at = active[wanted], place[column[wanted]]
+                at = level.vector[wanted], place[column[wanted]]
                 bound[at] = nearer(bound[at], threshold[wanted])
                 self.missing[at] &= tree.missing_left[here[wanted]] == left[wanted]
-            node[active] = np.where(left, tree.left[here], tree.right[here])
-            active = active[tree.left[node[active]] >= 0]
-        position: NDArray[np.int64] = (np.cumsum(tree.left < 0) - 1)[node]
+
+        position: NDArray[np.int64] = (np.cumsum(tree.left < 0) - 1)[descend(tree, rows.T, watch)]
         return position
 
     def children(self, tree: Tree, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], LeafBounds]:
