@@ -9,12 +9,11 @@ tooltip has all its imports. The same code gives the same bytes.
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import pairwise
 from pathlib import Path
-
-import tomllib
 
 ROOT = Path(__file__).parents[1]
 PICTURE = Path(__file__).parent / "_static" / "imports.svg"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-import sys
+import tomllib
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -17,12 +17,6 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from pytest_draft.errors import one_line
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 
 Problem = tuple[str, Sequence[str | int]]
 

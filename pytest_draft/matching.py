@@ -177,6 +177,27 @@ def row_identities(*tables: Rows) -> list[IntArray]:
     return np.split(identity.reshape(-1).astype(np.int64), np.cumsum([len(table) for table in tables])[:-1])
 
 
+def different_rows(rows: Rows) -> tuple[IntArray, IntArray, IntArray]:
+    """Return which rows are different.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n_rows, n_columns)
+
+    Returns
+    -------
+    first : ndarray of int64, shape (n_different,)
+        A position of each different row.
+    of_row : ndarray of int64, shape (n_rows,)
+        Which of them each row is.
+    times : ndarray of int64, shape (n_different,)
+        How often each is there.
+    """
+    (identity,) = row_identities(rows)
+    _, first, of_row, times = np.unique(identity, return_index=True, return_inverse=True, return_counts=True)
+    return first, of_row, times
+
+
 def unmatched(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray]:
     """Return the positions that stay when equal identities are paired off, as often as both sides have them."""
     size = int(max(first.max(initial=-1), second.max(initial=-1))) + 1

@@ -125,7 +125,10 @@ def _certified(optimal: pd.DataFrame) -> str:
     text = f"{optimal['certified'].sum()} of {len(optimal)} optimal models certified"
     if len(missed):
         settings = missed.groupby(["support", "depth"]).size()
-        text += "; not: " + ", ".join(f"{n} of support {key[0]:g}, depth {key[1]}" for key, n in settings.items())
+        text += "; not: " + ", ".join(
+            f"{n} of support {support:g}, depth {depth}"
+            for (support, depth), n in zip(settings.index.to_list(), settings, strict=True)
+        )
     return text
 
 

@@ -138,7 +138,7 @@ def _table(rng: np.random.Generator, n_mine: int) -> tuple[Table, list[str]]:
         odd.oddities.append("duplicates")
     labels = _labels(odd, frame)
     if rng.random() < 0.1:
-        column = str(rng.choice([name for name in frame if drawing.roles[name] != "one-hot"] or [""]))
+        column = str(rng.choice([name for name in drawing.columns if drawing.roles[name] != "one-hot"] or [""]))
         if column:
             frame[column] = frame[column].astype(np.float64).mask(rng.random(n_rows) < 0.15)
             odd.oddities.append("missing values")

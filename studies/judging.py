@@ -21,12 +21,12 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.slices import Slice
 from pytest_draft.policy.policy import Policy, default_policy
-from pytest_draft.policy.rule import Result, Severity
+from pytest_draft.policy.rule import Severity, Verdict
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.verdict import judge, verdict_of
 from studies.specimens import LABEL, Specimen
 
-GRAVITY: dict[Result, int] = {result: rank for rank, result in enumerate(("passed", "inconclusive", "failed"))}  # type: ignore[misc]
+GRAVITY: dict[Verdict, int] = {result: rank for rank, result in enumerate(("passed", "inconclusive", "failed"))}  # type: ignore[misc]
 """How grave a result is."""
 
 ROOM = 0.1
@@ -79,10 +79,10 @@ class Judgement:
     seconds : float
     """
 
-    verdict: Result
-    clear: Result
-    rules: dict[str, Result]
-    clear_rules: dict[str, Result]
+    verdict: Verdict
+    clear: Verdict
+    rules: dict[str, Verdict]
+    clear_rules: dict[str, Verdict]
     status: str
     lacked_time: bool
     n_rows: int

@@ -30,7 +30,7 @@ from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging
 from pytest_draft.data import TrainingData, domain_from, training_data
 from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import DataError, NotCoveredError, one_line
-from pytest_draft.evaluate.findings import contradiction
+from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
@@ -279,7 +279,7 @@ def decoded_extremes(
         least, most = np.full((2, tree.n_nodes), np.nan)
         np.fmin.at(least, node, values)
         np.fmax.at(most, node, values)
-        wrong += np.count_nonzero(~np.isnan(low) & ((low != least) | (high != most)))
+        wrong += int(np.count_nonzero(~np.isnan(low) & ((low != least) | (high != most))))
     share = extremes.decoded / extremes.decodable if extremes.decodable else np.nan
     return share, float(wrong)
 

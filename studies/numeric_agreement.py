@@ -32,9 +32,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from pytest_draft.artifact import Forest, occurrences
 from pytest_draft.attack.groups import Groups, group_by_occurrences
 from pytest_draft.attack.large_domains.candidates import build_any
-from pytest_draft.attack.numeric.anneal import Dataset, fill, missed
+from pytest_draft.attack.numeric.dataset import Dataset, fill
+from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.enumerated import enumerate_states
-from pytest_draft.attack.numeric.midpoints import Bounds
+from pytest_draft.attack.numeric.midpoints import ValueBounds
 from pytest_draft.attack.numeric.problem import NumericProblem, build_numeric, is_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
 from pytest_draft.attack.numeric.states import attributes_of
@@ -317,7 +318,7 @@ def _expect_residual(verdict: Verdict, found: Reconstruction, problem: NumericPr
     verdict.expect(missing == found.residual, "the rows returned miss as much as is said")
 
 
-def _expect_bounds(verdict: Verdict, bounds: Bounds, instance: Instance, times: IntArray) -> None:
+def _expect_bounds(verdict: Verdict, bounds: ValueBounds, instance: Instance, times: IntArray) -> None:
     """Expect each true row within the bounds of one of the rows that it cannot be told from."""
     verdict.bounded_cells += int((bounds.upper - bounds.lower < instance.domain.ranges).sum())
     inside = np.ones((len(instance.rows), len(instance.rows)), dtype=np.bool_)

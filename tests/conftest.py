@@ -9,7 +9,7 @@ from hypothesis import settings
 import profiles  # noqa: F401 - registers those of hypothesis
 from pytest_draft.artifact import Forest, Tree
 
-pytest_plugins = ["pytester"]
+pytest_plugins = ["pytester", "one_child"]
 
 settings.load_profile("quick")  # --hypothesis-profile=nightly comes later, and wins
 

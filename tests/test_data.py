@@ -8,6 +8,7 @@ import io
 import os
 import pickle
 import pprint
+import sys
 import traceback
 import warnings
 from dataclasses import replace
@@ -129,6 +130,29 @@ def test_a_parquet_file_is_read_hashed_and_encoded(write, name):
     found = training_data(read_table(write(file.getvalue(), name)), forest())
     check(found)
     assert found.sha256 == hashlib.sha256(file.getvalue()).hexdigest()
+
+
+@pytest.mark.parametrize("name", ["train.parquet", "train.pq", "TRAIN.PARQUET"])
+def test_without_pyarrow_a_parquet_file_is_refused_in_one_line_that_names_the_extra(write, monkeypatch, name):
+    path = write(b"PAR1", name)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(DataError) as caught:
+        read_table(path)
+    assert str(caught.value) == f"{path}: reading Parquet needs pyarrow: pip install 'pytest-draft[parquet]'"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_without_pyarrow_other_tables_are_read_as_with_it(write, monkeypatch, packed):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = write(gzip.compress(CSV.encode()), "train.csv.gz") if packed else write(CSV)
+    check(training_data(read_table(path), forest()))
+
+
+def test_a_broken_parquet_file_is_not_taken_for_a_missing_pyarrow(write):
+    with pytest.raises(DataError) as caught:
+        read_table(write(b"PAR1", "train.parquet"))
+    assert "cannot be parsed as Parquet" in str(caught.value)
+    assert "pip install" not in str(caught.value)
 
 
 @pytest.mark.parametrize("names", [{}, {"columns": ["female", "age"]}, {"feature_names": [b"female", b"age"]}])

@@ -35,7 +35,7 @@ from pytest_draft.attack.node_choices import (
     OpenValues,
 )
 from pytest_draft.attack.numeric.draws import ALL_CONSTANT, SPLIT, TRIED
-from pytest_draft.attack.numeric.replay import columns_drawn, least_in_leaf, outcomes
+from pytest_draft.attack.numeric.growth import columns_drawn, least_in_leaf, outcomes
 from pytest_draft.attack.problem import Problem
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox

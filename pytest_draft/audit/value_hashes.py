@@ -45,7 +45,7 @@ def identities(values: AnyArray) -> Identities | None:
     """
     if values.dtype.kind == "O":
         missing = np.asarray(pd.isna(values), dtype=np.bool_)
-        if all(isinstance(value, _NUMBERS) and abs(value) < _MOST for value in values[~missing]):
+        if all(_is_number(value) for value in values[~missing]):
             numbers = np.full(len(values), np.nan)
             numbers[~missing] = values[~missing].astype(np.float64)
             return identities(numbers)
@@ -61,11 +61,19 @@ def identities(values: AnyArray) -> Identities | None:
     return hashed
 
 
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a number that can be hashed as one."""
+    if not isinstance(value, _NUMBERS):
+        return False
+    number: Any = value  # the stubs know no size of NumPy's numbers in general
+    return bool(abs(number) < _MOST)
+
+
 def each_alone(values: AnyArray) -> Identities | None:
     """Return the identities of values of which each is a number or not, whatever the others are."""
     if values.dtype.kind != "O":
         return identities(values)
-    numbers = np.array([isinstance(value, _NUMBERS) and abs(value) < _MOST for value in values], dtype=np.bool_)
+    numbers = np.array([_is_number(value) for value in values], dtype=np.bool_)
     result = np.empty(len(values), dtype=np.uint64)
     for which in (numbers, ~numbers):
         if which.any() and (hashed := identities(values[which])) is not None:

@@ -5,19 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_draft.data.files import content, parsed
 from pytest_draft.domain import Domain, declared
 from pytest_draft.errors import DataError, one_line
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-from pytest_draft.data.files import content, parsed
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 

@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import IsolationForest
 
-from pytest_draft.matching import Rows, row_identities
+from pytest_draft.matching import Rows, different_rows
 from pytest_draft.timebox import TimeBox
 
-_SECONDS = 0.2  # measured: to fit
-_SECONDS_PER_ROW = 1e-5  # and to score
+_SECONDS = 0.2
+"""Measured: to fit the isolation forest."""
+
+_SECONDS_PER_ROW = 1e-5
+"""Measured: to score a row."""
 
 
 def inliers(rows: Rows, timebox: TimeBox) -> NDArray[np.bool_] | None:
@@ -36,8 +39,7 @@ def inliers(rows: Rows, timebox: TimeBox) -> NDArray[np.bool_] | None:
         return None
     timebox.spend(cost)
     seen = _without_missing(rows)
-    (identity,) = row_identities(seen)
-    _, first, of_row = np.unique(identity, return_index=True, return_inverse=True)
+    first, of_row, _ = different_rows(seen)
     score: NDArray[np.float64] = IsolationForest(random_state=0).fit(seen).decision_function(seen[first])
     return (score > 0)[of_row]
 

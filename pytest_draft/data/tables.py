@@ -155,7 +155,7 @@ def _csv_problem(error: Exception) -> str:
 def _read_parquet(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
     def problem(error: Exception) -> str:
         if isinstance(error, ImportError):
-            return "reading Parquet needs pyarrow: pip install pyarrow"
+            return "reading Parquet needs pyarrow: pip install 'pytest-draft[parquet]'"
         return f"cannot be parsed as Parquet ({type(error).__name__})"
 
     return parsed(lambda: pd.read_parquet(io.BytesIO(content), engine="pyarrow"), where, problem), None

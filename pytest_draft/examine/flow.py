@@ -62,7 +62,7 @@ from pytest_draft.errors import (
     OutOfTimeError,
     one_line,
 )
-from pytest_draft.evaluate.findings import contradiction, evaluate
+from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.evaluate.identity import (
     OR_IN_ANOTHER_ORDER,
     confirmed,
@@ -73,6 +73,7 @@ from pytest_draft.evaluate.identity import (
     truth_is_likelier,
 )
 from pytest_draft.evaluate.numeric import few_valued
+from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.evaluate.significance import caveats, rows_drawn
 from pytest_draft.examine.private import released
 from pytest_draft.facts.adversary import Adversary

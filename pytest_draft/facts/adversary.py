@@ -54,6 +54,10 @@ class Adversary:
     informed: bool = False
     size_unknown: bool = False
 
+    def __post_init__(self) -> None:
+        if self.name not in ADVERSARIES or not (self.rows >= 0 and 0 <= self.percent < 100):
+            raise ValueError(f"no adversary: {self!r}")
+
     @property
     def has_side_knowledge(self) -> bool:
         """Whether some training data are known."""

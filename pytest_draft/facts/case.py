@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_draft.facts.checks import require_not_negative
 from pytest_draft.facts.slices import Slice
 
 
@@ -61,3 +62,10 @@ class Case:
     slices: tuple[Slice, ...] = ()
     by_class: bool = False
     domain_sha256: str | None = None
+
+    def __post_init__(self) -> None:
+        require_not_negative(seed=self.seed)
+        if not (self.seconds > 0 and self.workers >= 1):
+            raise ValueError(f"a time box of {self.seconds} s and {self.workers} threads")
+        if (self.effort is not None and not self.effort > 0) or (self.memory is not None and self.memory < 1):
+            raise ValueError(f"an effort of {self.effort} and {self.memory} MB of memory")

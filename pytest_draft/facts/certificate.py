@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_draft.facts.checks import require_rising
+
 
 @dataclass(frozen=True)
 class Bounds:
@@ -64,6 +66,17 @@ class Certificate:
     guaranteed_overlap: Bounds
     certain_vectors: Bounds
     guaranteed_vectors: Bounds
+
+    def __post_init__(self) -> None:
+        # Whether proofs contradict each other, or the training data, is for an evaluation to say, which tells it.
+        for bounds in (
+            self.certain_cells,
+            self.certain_rows,
+            self.guaranteed_overlap,
+            self.certain_vectors,
+            self.guaranteed_vectors,
+        ):
+            require_rising(proved=bounds.lower, attested=bounds.upper, rows=self.n_rows)
 
     @property
     def unique(self) -> bool | None:

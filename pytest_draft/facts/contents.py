@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_draft.facts.checks import require_not_negative
+
 
 @dataclass(frozen=True)
 class Vector:
@@ -85,3 +87,8 @@ class StoredFacts:
     copies: tuple[Copy, ...] = ()
     rarest: tuple[Rarest, ...] = ()
     doubts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        require_not_negative(arrays=self.arrays)
+        if any(number < 1 for number in self.n_rows):
+            raise ValueError(f"numbers of training rows: {self.n_rows}")

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
+
+MOST_EXPOSED = 10
+"""How many of the most exposed rows are named, by index."""
+
 
 @dataclass(frozen=True)
 class Between:
@@ -33,10 +38,6 @@ class Between:
         return Between(1 - self.upper, 1 - self.lower)
 
 
-MOST_EXPOSED = 10
-"""How many of the most exposed rows are named, by index."""
-
-
 @dataclass(frozen=True)
 class RowGroup:
     """The entropy ratios of some training rows.
@@ -55,6 +56,12 @@ class RowGroup:
     rows: int
     mean: float
     lowest: float
+
+    def __post_init__(self) -> None:
+        if self.rows < 1:
+            raise ValueError("a group without a row")
+        require_rising(lowest=self.lowest, mean=self.mean)
+        require_shares(lowest=self.lowest, mean=self.mean)
 
 
 @dataclass(frozen=True)
@@ -101,3 +108,14 @@ class Entropy:
     most_exposed: tuple[int, ...] = ()
     reasons: tuple[str, ...] = ()
     telling: bool = False
+
+    def __post_init__(self) -> None:
+        require_not_negative(bits=self.bits, examined=self.examined)
+        require_shares(dist=self.dist)
+        if len(self.quantiles) != 101:
+            raise ValueError(f"{len(self.quantiles)} quantiles, not 101")
+        if self.trees is not None:
+            lowest, mean, highest = self.trees
+            require_rising(lowest=lowest, mean=mean, highest=highest)
+        if len(self.most_exposed) > MOST_EXPOSED:
+            raise ValueError(f"more than {MOST_EXPOSED} rows are named")

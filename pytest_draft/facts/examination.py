@@ -8,10 +8,11 @@ from importlib.metadata import PackageNotFoundError, version
 
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.certificate import Certificate
+from pytest_draft.facts.checks import require_not_negative
 from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.files import ArtifactFacts, DataFacts, DomainFacts
 from pytest_draft.facts.findings import Findings
-from pytest_draft.facts.status import SolverStatus
+from pytest_draft.facts.status import SOLVER_STATUSES, SolverStatus
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,11 @@ class Examination:
     entropy: Entropy | None = None
     not_audited: str | None = None
     cached: bool = False
+
+    def __post_init__(self) -> None:
+        if self.solver_status not in SOLVER_STATUSES:
+            raise ValueError(f"unknown status {self.solver_status!r}")
+        require_not_negative(residual=self.residual, reproduced_trees=self.reproduced_trees, seconds=self.seconds)
 
 
 def unexamined(case: Case) -> Examination:

@@ -4,6 +4,41 @@ from __future__ import annotations
 
 from dataclasses import astuple, dataclass, replace
 
+from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
+
+TOLERANCE = 0.01
+"""Two values of a numeric column are close when their difference is at most this share of its range.
+
+With true rows at hand, of the range without far-out values (`pytest_draft.evaluate.robust.near`).
+"""
+
+
+@dataclass(frozen=True)
+class Distance:
+    """The mean distance of two sets of rows after minimum-cost matching.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Bounds; equal where the matching is exact.
+    worst : float or None
+        Largest distance of a matched pair; None where the matching is not exact.
+    """
+
+    lower: float
+    upper: float
+    worst: float | None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lower <= self.upper:
+            raise ValueError(f"bounds out of order: {self.lower} and {self.upper}")
+        require_not_negative(worst=self.worst)
+
+    @property
+    def exact(self) -> float | None:
+        """The distance, where it is known exactly."""
+        return self.lower if self.worst is not None else None
+
 
 @dataclass(frozen=True)
 class Baseline:
@@ -25,6 +60,9 @@ class Baseline:
     draws: int
     rows: int
 
+    def __post_init__(self) -> None:
+        require_not_negative(error=self.error, perfect_rows=self.perfect_rows, draws=self.draws, rows=self.rows)
+
 
 @dataclass(frozen=True)
 class Individuals:
@@ -42,6 +80,10 @@ class Individuals:
     number: int
     error: float | None
     perfect_rows: int
+
+    def __post_init__(self) -> None:
+        require_not_negative(error=self.error)
+        require_rising(perfect_rows=self.perfect_rows, rows=self.number)
 
 
 @dataclass(frozen=True)
@@ -110,6 +152,9 @@ class Numeric:
     median: Closeness
     median_guess: Baseline
 
+    def __post_init__(self) -> None:
+        require_rising(columns_without_spread=self.without_spread, columns=self.columns)
+
     def with_random(self, baseline: Baseline) -> Numeric:
         """Return the figures with the random error and perfect rows, which are of more draws.
 
@@ -143,6 +188,10 @@ class Exact:
     values: int
     share: float
     split_half: float
+
+    def __post_init__(self) -> None:
+        require_not_negative(values=self.values)
+        require_shares(share=self.share, split_half=self.split_half)
 
     @property
     def beyond(self) -> float:
@@ -194,40 +243,14 @@ class Significance:
     shared_by_chance: float
     overlaps: bool
 
+    def __post_init__(self) -> None:
+        require_rising(as_close=self.as_close, draws=self.draws)
+        require_rising(shared_rows=self.shared_rows, holdout_rows=self.holdout_rows)
+        require_not_negative(rows=self.rows, rebuilt_rows=self.rebuilt_rows, shared_by_chance=self.shared_by_chance)
+        require_not_negative(error=self.error, mean=self.mean, deviation=self.deviation)
+        require_shares(p_value=self.p_value)
+
     @property
     def rank(self) -> float:
         """The empirical p-value: the share of draws at most as far, the training data counted as one of them."""
         return (1 + self.as_close) / (1 + self.draws)
-
-
-TOLERANCE = 0.01
-"""Two values of a numeric column are close when their difference is at most this share of its range.
-
-With true rows at hand, of the range without far-out values (`pytest_draft.evaluate.robust.near`).
-"""
-
-
-@dataclass(frozen=True)
-class Distance:
-    """The mean distance of two sets of rows after minimum-cost matching.
-
-    Attributes
-    ----------
-    lower, upper : float
-        Bounds; equal where the matching is exact.
-    worst : float or None
-        Largest distance of a matched pair; None where the matching is not exact.
-    """
-
-    lower: float
-    upper: float
-    worst: float | None
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.lower <= self.upper:
-            raise ValueError(f"bounds out of order: {self.lower} and {self.upper}")
-
-    @property
-    def exact(self) -> float | None:
-        """The distance, where it is known exactly."""
-        return self.lower if self.worst is not None else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_draft.facts.checks import require_not_negative
 from pytest_draft.facts.contents import StoredFacts
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.published import Published
@@ -33,6 +34,9 @@ class ArtifactFacts:
     contents: StoredFacts | None = None
     structure: StructureFacts | None = None
     unjudged: str | None = None
+
+    def __post_init__(self) -> None:
+        require_not_negative(size=self.size, trees=self.n_trees)
 
     @property
     def was_read(self) -> bool:
@@ -69,6 +73,9 @@ class DataFacts:
     rows: int | None = None
     columns: int | None = None
     unused_columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        require_not_negative(rows=self.rows, columns=self.columns)
 
 
 @dataclass(frozen=True)

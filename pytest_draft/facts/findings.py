@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
 from pytest_draft.facts.figures import Baseline, Distance, Exact, Individuals, Numeric, Significance
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.slices import SliceFigures
@@ -63,6 +64,10 @@ class Part:
     scale: ScaleName = "range"
     exact: Exact | None = None
 
+    def __post_init__(self) -> None:
+        require_not_negative(columns=self.columns, random_error=self.random_error)
+        require_rising(perfect_rows=self.perfect_rows, most_perfect_rows=self.most_perfect_rows, rows=self.n_rows)
+
 
 @dataclass(frozen=True)
 class Labelled:
@@ -98,6 +103,10 @@ class Labelled:
     commonest: int
     numeric: bool = False
 
+    def __post_init__(self) -> None:
+        require_rising(perfect_rows=self.perfect_rows, most_perfect_rows=self.most_perfect_rows, rows=self.n_rows)
+        require_rising(rows_with_commonest_label=self.commonest, rows_without=self.rows_without, rows=self.n_rows)
+
     @property
     def part(self) -> Part:
         """The figures as thresholds are held against them."""
@@ -130,6 +139,9 @@ class Values:
     number: int
     error: float | None
 
+    def __post_init__(self) -> None:
+        require_not_negative(number=self.number, error=self.error)
+
 
 @dataclass(frozen=True)
 class ProvedValues:
@@ -149,6 +161,10 @@ class ProvedValues:
     columns: int
     share: float
 
+    def __post_init__(self) -> None:
+        require_rising(columns=self.columns, number=self.number)
+        require_shares(share=self.share)
+
 
 @dataclass(frozen=True)
 class Raw:
@@ -163,6 +179,9 @@ class Raw:
 
     columns: int
     error: Distance
+
+    def __post_init__(self) -> None:
+        require_not_negative(columns=self.columns)
 
 
 @dataclass(frozen=True)
@@ -282,6 +301,18 @@ class Findings:
     certain_unique_rows: int | None = None
     most_certain_unique_rows: int | None = None
     labelled: Labelled | None = None
+
+    def __post_init__(self) -> None:
+        require_rising(perfect_rows=self.perfect_rows, most_perfect_rows=self.most_perfect_rows, rows=self.n_rows)
+        require_rising(singled_out_rows=self.singled_out_rows, unique_rows=self.unique_rows)
+        require_rising(certain_unique_rows=self.certain_unique_rows, most=self.most_certain_unique_rows)
+        require_rising(rows_in_order=self.rows_in_order, rows=self.n_rows)
+        require_rising(certain_rows=self.certain_rows, rows=self.n_rows)
+        require_not_negative(columns=self.n_columns, rebuilt_rows=self.rebuilt_rows)
+        require_not_negative(known_rows=self.known_rows, known_attributes=self.known_attributes)
+        require_shares(free_share=self.free_share)
+        if self.row_errors is not None and len(self.row_errors) != 101:
+            raise ValueError(f"{len(self.row_errors)} quantiles, not 101")
 
     @property
     def certain_values(self) -> int | None:

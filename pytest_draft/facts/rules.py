@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     BoolArray = NDArray[np.bool_]
 
-Bounds = tuple[float, float]
+Interval = tuple[float, float]
 """What a value is between, as ``low < value <= high``."""
 
 _EITHER = (("above", "at_least"), ("below", "at_most"))
@@ -82,7 +82,7 @@ class Rule:
         return result
 
 
-def between(low: float, high: float) -> Bounds:
+def between(low: float, high: float) -> Interval:
     """Return bounds of a test for values from `low` to `high`, both included."""
     return math.nextafter(low, -math.inf), high
 
@@ -111,7 +111,7 @@ def literals(position: int, test: Any) -> tuple[Literal, ...]:
     return (*bounds, *(Literal(position, low, high, negated=True) for low, high in outside))
 
 
-def _bounds(test: Any) -> Bounds:
+def _bounds(test: Any) -> Interval:
     """Return what a test's value or bounds hold, as ``low < value <= high``."""
     if not isinstance(test, Mapping):
         value = _single(test)
@@ -142,7 +142,7 @@ def _single(value: float) -> float:
     return float(single)
 
 
-def _require_possible(inside: Bounds, outside: Sequence[Bounds]) -> None:
+def _require_possible(inside: Interval, outside: Sequence[Interval]) -> None:
     """Refuse bounds of which nothing is left."""
     reached, end = inside
     for low, high in sorted(outside):

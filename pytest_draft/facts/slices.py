@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_draft.errors import PolicyError, one_line
+from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.rules import Literal, Rule
 
@@ -46,6 +47,10 @@ class Slice:
     literals: tuple[Literal, ...] = ()
     places: tuple[str, ...] = field(default=(), repr=False, compare=False)
     label: int | None = None
+
+    def __post_init__(self) -> None:
+        if any(literal.column >= len(self.columns) for literal in self.literals):
+            raise ValueError("a test of a column that the slice does not name")
 
     def require_columns(self, columns: Sequence[str]) -> None:
         """Refuse a test of a column that there is not.
@@ -118,6 +123,10 @@ class SliceBaseline:
     perfect_share: float | None
     draws: int
 
+    def __post_init__(self) -> None:
+        require_not_negative(error=self.error, draws=self.draws)
+        require_shares(perfect_share=self.perfect_share)
+
 
 _NOT_DRAWN = SliceBaseline(None, None, 0)
 
@@ -155,6 +164,12 @@ class Measured:
     random: SliceBaseline = _NOT_DRAWN
     split_half: SliceBaseline = _NOT_DRAWN
 
+    def __post_init__(self) -> None:
+        require_not_negative(rebuilt_rows=self.rebuilt_rows, perfect_rows=self.perfect_rows)
+        require_shares(perfect_share=self.perfect_share, most_perfect_share=self.most_perfect_share)
+        require_rising(perfect_share=self.perfect_share, most_perfect_share=self.most_perfect_share)
+        require_rising(singled_out_rows=self.singled_out_rows, unique_rows=self.unique_rows)
+
 
 @dataclass(frozen=True)
 class SliceFigures:
@@ -172,3 +187,6 @@ class SliceFigures:
     name: str
     rows: int
     measured: Measured | None
+
+    def __post_init__(self) -> None:
+        require_not_negative(rows=self.rows)

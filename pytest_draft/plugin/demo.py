@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 N_ROWS = 150
+"""Patients: enough for a forest that leaks and one that does not, few enough for an attack of seconds."""
+
 N_MEASUREMENTS = 5
+"""Numeric columns that are binned; with quartiles, 4 ** 5 vectors, which the attack enumerates."""
 
 FOLDER = "draft_demo_folder"
 """Under this name, xdist's controller tells its workers where the demo's files are."""

@@ -17,13 +17,13 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.isolation import children
 from pytest_draft.plugin.cache import Cache
-from pytest_draft.plugin.live import shown
 from pytest_draft.plugin.options import Settings, resolve
 from pytest_draft.plugin.sharing import Shared, Stamps, stamps
-from pytest_draft.policy.earlier import Compared
+from pytest_draft.plugin.terminal_progress import shown
+from pytest_draft.policy.comparison import Compared
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
 from pytest_draft.policy.verdict import Check, judge
-from pytest_draft.report.earlier import Earlier, read_earlier
+from pytest_draft.report.earlier_report import Earlier, read_earlier
 from pytest_draft.report.result import Result, result_of
 
 if TYPE_CHECKING:

@@ -173,6 +173,11 @@ def _row(result: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
+def _name(result: dict[str, Any]) -> str:
+    """Return what a line about a result begins with."""
+    return f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
+
+
 def _verdict(result: dict[str, Any]) -> str:
     """Return a verdict in one or two words; nothing has passed where a policy only warns, and of each of its checks."""
     if result["verdict"] != "passed":
@@ -204,9 +209,8 @@ def _of_values(result: dict[str, Any]) -> list[str]:
     metrics = result["metrics"]
     if not metrics["free_values"]:
         return []
-    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
     if not metrics["determined_values"]:
-        return [f"{name}: the forest determines no value: the error of {_error(result)} is that of guesses"]
+        return [f"{_name(result)}: the forest determines no value: the error of {_error(result)} is that of guesses"]
     parts = []
     for which, kind in (
         ("determined", "that the forest determines"),
@@ -214,7 +218,7 @@ def _of_values(result: dict[str, Any]) -> list[str]:
     ):
         share = metrics[f"{which}_values"] / (metrics["determined_values"] + metrics["free_values"])
         parts.append(f"{_number(metrics[f'{which}_error'])} on the {_part(share)} of values {kind}")
-    return [f"{name}: the error is {' and '.join(parts)}"]
+    return [f"{_name(result)}: the error is {' and '.join(parts)}"]
 
 
 def _part(share: float) -> str:
@@ -227,8 +231,7 @@ def _part(share: float) -> str:
 def _of_whole_rows(result: dict[str, Any]) -> list[str]:
     """Return one line of rows that are known to be rebuilt, and of rows with their labels."""
     parts = wording.of_whole_rows(result["metrics"])
-    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
-    return [f"{name}: {'; '.join(parts)}"] if parts else []
+    return [f"{_name(result)}: {'; '.join(parts)}"] if parts else []
 
 
 def _of_raw_columns(result: dict[str, Any]) -> list[str]:
@@ -236,8 +239,7 @@ def _of_raw_columns(result: dict[str, Any]) -> list[str]:
     columns = result["metrics"]["raw_columns"]
     if columns is None:
         return []
-    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
-    return [f"{name}: error {_error(result, 'raw_error')} on the {columns:,} raw columns, each counted once"]
+    return [f"{_name(result)}: error {_error(result, 'raw_error')} on the {columns:,} raw columns, each counted once"]
 
 
 def _of_numbers(result: dict[str, Any]) -> list[str]:
@@ -260,8 +262,7 @@ def _of_numbers(result: dict[str, Any]) -> list[str]:
         by_rank, others = _error(result, "rank_error"), _number(metrics["rank_split_half_error"])
         error += f", by rank {by_rank} (other people's rows {others})"
     order = ", row by row in the order that the attack knows" if found["in_order"] else ""
-    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
-    return [f"{name}: {error}; {close}, {_share(found['attack']['exact_values'])} exactly{order}"]
+    return [f"{_name(result)}: {error}; {close}, {_share(found['attack']['exact_values'])} exactly{order}"]
 
 
 def _of_proofs(result: dict[str, Any]) -> list[str]:
@@ -279,8 +280,7 @@ def _of_proofs(result: dict[str, Any]) -> list[str]:
             f"{told['number']:,} different values are proved to be in the data, though not where: "
             f"they are {told['share']:.0%} of all values"
         )
-    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
-    return [f"{name}: {'; '.join(parts)}"] if parts else []
+    return [f"{_name(result)}: {'; '.join(parts)}"] if parts else []
 
 
 def _share(value: float | None) -> str:
@@ -293,8 +293,7 @@ def _of_sizes(result: dict[str, Any]) -> list[str]:
     if rebuilt is None:
         return []
     so = f"a random {n_rows:,} of them" if rebuilt > n_rows else "these, and random ones of them again,"
-    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
-    return [f"{name}: the attack rebuilds {rebuilt:,} rows; {so} are compared with the {n_rows:,} true ones"]
+    return [f"{_name(result)}: the attack rebuilds {rebuilt:,} rows; {so} are compared with the {n_rows:,} true ones"]
 
 
 def _of_holdout(result: dict[str, Any]) -> list[str]:
@@ -304,10 +303,9 @@ def _of_holdout(result: dict[str, Any]) -> list[str]:
         return []
     p_value, rank = found["p_value"], result["metrics"]["leak_rank"]
     normal = "unknown" if p_value is None else "below 1e-300" if not p_value else f"{p_value:.2g}"
-    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
     return [
-        f"{name}: leak p-value {normal}; {found['as_close']:,} of {found['draws']:,} datasets drawn from the holdout "
-        f"are as close to the reconstruction as the training data (rank {rank:.2g})"
+        f"{_name(result)}: leak p-value {normal}; {found['as_close']:,} of {found['draws']:,} datasets drawn from the "
+        f"holdout are as close to the reconstruction as the training data (rank {rank:.2g})"
     ]
 
 
@@ -318,9 +316,8 @@ def _of_entropy(result: dict[str, Any]) -> list[str]:
         return []
     quantiles = found["row_ratio_quantiles"]
     left = f"{quantiles[0]:.1%} for the most exposed row, {quantiles[50]:.1%} for the median one, {quantiles[100]:.1%}"
-    name = f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
     return [
-        f"{name}: of {found['bits']:.1f} bits of uncertainty about each row, "
+        f"{_name(result)}: of {found['bits']:.1f} bits of uncertainty about each row, "
         f"{one_line(found['rows_measured_on'])} leaves {left} for the least exposed one"
     ]
 

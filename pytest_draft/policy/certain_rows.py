@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pytest_draft.facts.examination import Examination
+from pytest_draft.policy.remedies import smaller
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
-from pytest_draft.policy.smaller import smaller
 
 
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:

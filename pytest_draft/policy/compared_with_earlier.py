@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pytest_draft.policy.earlier import Compared
+from pytest_draft.policy.comparison import Compared
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
 _ROUNDING = 1e-9  # errors are sums of fractions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_draft.facts.entropy import Between, Entropy
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # a ratio is a quotient of logarithms: an equal one passes, whatever its last digit
 
 
 def check(entropy: Entropy, thresholds: Thresholds) -> Outcome:

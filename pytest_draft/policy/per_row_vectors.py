@@ -8,7 +8,7 @@ from pytest_draft.facts.contents import Vector
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.rule import Outcome, Rule, Thresholds
 
-_MOST_SHOWN = 3
+_MOST_SHOWN = 3  # arrays that a sentence names; of the others it tells how many there are
 
 
 def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:

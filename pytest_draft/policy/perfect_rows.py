@@ -5,9 +5,9 @@ from __future__ import annotations
 from pytest_draft.facts.figures import TOLERANCE
 from pytest_draft.facts.findings import Findings, Part, ScaleName
 from pytest_draft.facts.slices import Measured, SliceFigures
-from pytest_draft.policy.labels import of_labelled
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
-from pytest_draft.policy.slices import named, of_slices
+from pytest_draft.policy.thresholds_on_labels import of_labelled
+from pytest_draft.policy.thresholds_on_slices import named, of_slices
 
 _WITH_LABELS = {
     "max_perfect_rows_with_labels": "max_perfect_rows",

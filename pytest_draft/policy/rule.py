@@ -11,10 +11,10 @@ from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.findings import Findings
-from pytest_draft.policy.earlier import Compared
+from pytest_draft.policy.comparison import Compared
 
 Evidence = TypeVar("Evidence", Findings, ArtifactFacts, Entropy, Compared, Examination)
-Result = Literal["passed", "failed", "inconclusive"]
+Verdict = Literal["passed", "failed", "inconclusive"]
 Severity = Literal["error", "warning"]
 Thresholds = Mapping[str, Any]
 
@@ -32,7 +32,7 @@ class Outcome:
         What to do about just what was found, where the rule's own remedy is not all about this file.
     """
 
-    result: Result
+    result: Verdict
     sentence: str
     remedy: str | None = None
 
@@ -96,7 +96,7 @@ class Rule(Generic[Evidence]):
         Why the rule exists.
     remedy : str or None
         What to do where it fails, whatever the file is; None where that depends on the forest
-        (`pytest_draft.policy.verdict.remedy_for`). An outcome's own goes before it.
+        (`pytest_draft.policy.remedies.remedy_for`). An outcome's own goes before it.
     severity : {"error", "warning"}
         What a failure means where the policy does not say; a warning is told, and stops nothing.
     attack : bool

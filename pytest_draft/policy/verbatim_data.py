@@ -6,7 +6,7 @@ from pytest_draft.facts.contents import Copy, Rarest, StoredFacts
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
-_MOST_SHOWN = 3
+_MOST_SHOWN = 3  # copies or doubts that a sentence names; of other copies it tells how many there are
 
 
 def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_draft.facts.findings import Findings
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # one distance, not a sum of many: an equal one fails, whatever its last digit
 
 
 def check(findings: Findings, thresholds: Thresholds) -> Outcome:

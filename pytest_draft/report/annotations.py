@@ -16,7 +16,7 @@ from typing import Any
 from pytest_draft.errors import one_line
 
 MOST = 10
-"""As many annotations of a kind as GitHub shows for a step."""
+"""As many annotations of a kind as GitHub shows for a step; more are cut off without a word."""
 
 _VERDICTS = ("passed", "failed", "inconclusive")
 

@@ -13,6 +13,8 @@ import json
 import re
 from typing import Any
 
+from pytest_draft.report.result import Report
+
 HASH = "canonical_sha256"
 """Where a report tells the hash of its own canonical form."""
 
@@ -20,7 +22,7 @@ _LEFT_OUT = frozenset({"seconds", "statistics", "workers", "cached", HASH})
 _NAMED_FILES = (("artifact", "path"), ("data", "path"), ("holdout", "path"), ("policy", "source"), ("domain", "source"))
 
 
-def canonical(report: dict[str, Any]) -> str:
+def canonical(report: Report) -> str:
     """Return the canonical form of a report: JSON without white space, keys and results sorted, no timings, no folders.
 
     Parameters
@@ -47,12 +49,12 @@ def canonical(report: dict[str, Any]) -> str:
     )
 
 
-def sha256(report: dict[str, Any]) -> str:
+def sha256(report: Report) -> str:
     """Return the SHA-256 of a report's canonical form, in hexadecimal digits."""
     return hashlib.sha256(canonical(report).encode("ascii")).hexdigest()
 
 
-def with_hash(report: dict[str, Any]) -> dict[str, Any]:
+def with_hash(report: Report) -> Report:
     """Return a report that tells the hash of its canonical form."""
     return {**report, HASH: sha256(report)}
 

@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_draft.report.wording import Result, bounded
+from pytest_draft.report.result import Result
+from pytest_draft.report.wording import bounded
 
 WIDTH = 340
 """Of every chart, in pixels of the page: the narrowest phones have 360."""
@@ -104,13 +105,7 @@ def _errors(result: Result) -> Chart | None:
         return None
     low, high = (error, error) if error is not None else bounds
     rows = [_Row("the attack", told, low, high, attack=True)]
-    for name, label in (
-        ("split_half_error", "one half of the data for the other"),
-        ("median_error", "the median of every column"),
-        ("random_error", "random guesses"),
-    ):
-        if (value := metrics[name]) is not None:
-            rows.append(_Row(label, f"{value:.4f}", value, value))
+    rows += _baselines(metrics, ("split_half_error", "median_error", "random_error"), "{:.4f}")
     bar = _error_bar(result)
     return _dots(
         "errors",
@@ -120,6 +115,22 @@ def _errors(result: Result) -> Chart | None:
         "Left is worse: the attack is closer to the training data.",
         math.nan,
     )
+
+
+_GUESSES = {
+    "split_half_error": "one half of the data for the other",
+    "split_half_perfect_rows": "one half of the data for the other",
+    "median_error": "the median of every column",
+    "random_error": "random guesses",
+    "expected_perfect_rows": "random guesses",
+}
+"""Metrics of what is got without an attack, and what guesses."""
+
+
+def _baselines(metrics: dict[str, Any], names: Sequence[str], form: str) -> list[_Row]:
+    """Return a line for each of some baselines that is known."""
+    found = [(name, metrics[name]) for name in names if metrics[name] is not None]
+    return [_Row(_GUESSES[name], form.format(value), value, value) for name, value in found]
 
 
 def _error_bar(result: Result) -> float | None:
@@ -140,12 +151,7 @@ def _perfect_rows(result: Result) -> Chart | None:
     high = result["baselines"].get("perfect_rows_bounds", [perfect, perfect])[1]
     told = f"{perfect:,} of {most:,}" if high == perfect else f"{perfect:,} to {high:,} of {most:,}"
     rows = [_Row("the attack", told, perfect, high, attack=True)]
-    for name, label in (
-        ("split_half_perfect_rows", "one half of the data for the other"),
-        ("expected_perfect_rows", "random guesses"),
-    ):
-        if (value := metrics[name]) is not None:
-            rows.append(_Row(label, f"{value:,.1f}", value, value))
+    rows += _baselines(metrics, ("split_half_perfect_rows", "expected_perfect_rows"), "{:,.1f}")
     bar = _perfect_bar(result)
     return _dots(
         "perfect-rows",
@@ -245,7 +251,7 @@ def _dots(
     """
     if math.isnan(end):
         end = 1.05 * max(*(row.high for row in rows), bar[0] if bar else 0.0) or 1.0
-    left, inner, step, top = 8, WIDTH - 16, 36, 6
+    left, inner, step, top = 8, WIDTH - 16, 36, 6  # each row is a line of text with its axis below
     base = top + step * len(rows)
 
     def at(value: float) -> float:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from pytest_draft.policy.verdict import overall, verdict_of
-from pytest_draft.report.result import SCHEMA_VERSION, Result
+from pytest_draft.report.result import SCHEMA_VERSION, Report, Result
 
 
 def merged(results: Iterable[Result]) -> list[Result]:
@@ -36,7 +35,7 @@ def merged(results: Iterable[Result]) -> list[Result]:
     return [joined[key] for key in sorted(joined, key=lambda key: (key[0], key[1], key[2] or "", key[3]))]
 
 
-def document(results: Sequence[Result], not_run: Sequence[str], version: str | None) -> dict[str, Any]:
+def document(results: Sequence[Result], not_run: Sequence[str], version: str | None) -> Report:
     """Return the report of a run.
 
     Parameters

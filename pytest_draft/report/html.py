@@ -13,20 +13,11 @@ from pytest_draft.policy.rules import known_rule
 from pytest_draft.report import wording
 from pytest_draft.report.canonical import HASH
 from pytest_draft.report.charts import WIDTH, charts
+from pytest_draft.report.result import Report, ReportedCheck, Result
 
 
-def render(report: dict[str, Any]) -> str:
-    """Return the page of a report.
-
-    Parameters
-    ----------
-    report : dict
-        As `document` returns it.
-
-    Returns
-    -------
-    str
-    """
+def render(report: Report) -> str:
+    """Return the page of a report."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # only where a page is asked for
     from markupsafe import Markup
 
@@ -53,7 +44,7 @@ def render(report: dict[str, Any]) -> str:
     )
 
 
-def _described(index: int, result: wording.Result) -> dict[str, Any]:
+def _described(index: int, result: Result) -> dict[str, Any]:
     """Return a result with all that the template shows of it, in words."""
     metrics, entropy = result["metrics"], result.get("entropy", {})
     return {
@@ -83,7 +74,7 @@ def _described(index: int, result: wording.Result) -> dict[str, Any]:
     }
 
 
-def _explained(result: wording.Result, check: wording.Check) -> dict[str, Any]:
+def _explained(result: Result, check: ReportedCheck) -> dict[str, Any]:
     """Return a check with its standing, its thresholds, and why its rule exists."""
     known = known_rule(check["rule"])
     helps = {} if known is None else {key: about.help for key, about in known.keys.items()}
@@ -100,7 +91,7 @@ def _gravity(check: Mapping[str, Any]) -> int:
     return wording.STANDINGS.index(check["standing"])
 
 
-def _provenance(result: wording.Result) -> list[tuple[str, str]]:
+def _provenance(result: Result) -> list[tuple[str, str]]:
     """Return where everything came from, as names and texts."""
     artifact, policy = result["artifact"], result["policy"]
     told: list[tuple[str, object]] = [

@@ -22,24 +22,16 @@ import hashlib
 import json
 from typing import Any
 
-from pytest_draft.report.wording import Report, standing, stops
+from pytest_draft.report.json_report import indented
+from pytest_draft.report.result import Report
+from pytest_draft.report.wording import standing, stops
 
 PREDICATE_TYPE = "https://in-toto.io/attestation/test-result/v0.1"
 
 
 def render(report: Report) -> str:
-    """Return the text of the predicate.
-
-    Parameters
-    ----------
-    report : dict
-        As `document` returns it.
-
-    Returns
-    -------
-    str
-    """
-    return json.dumps(predicate(report), indent=2, allow_nan=False) + "\n"
+    """Return the text of the predicate."""
+    return indented(predicate(report))
 
 
 def predicate(report: Report) -> dict[str, Any]:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+
+from pytest_draft.report.result import Report
 
 
-def render(report: dict[str, Any]) -> str:
-    """Return the text of a JSON report, keys in order, no NaN."""
-    return json.dumps(report, indent=2, allow_nan=False) + "\n"
+def render(report: Report) -> str:
+    """Return the text of a JSON report."""
+    return indented(report)
+
+
+def indented(value: object) -> str:
+    """Return plain values as JSON that people can read: keys in order, no NaN, a line end."""
+    return json.dumps(value, indent=2, allow_nan=False) + "\n"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from pytest_draft.report import wording
+from pytest_draft.report.result import Report
 
 MOST_CHECKS = 200
 """Rows of the table of checks; a summary that is too large (1 MiB) is not shown at all."""
@@ -20,18 +20,8 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
 _SPECIAL = re.compile(r"[\\`*_{}\[\]#~@$^!=+]|:(?=\S)|(?<=www)\.", re.IGNORECASE)
 
 
-def render(report: dict[str, Any]) -> str:
-    """Return the Markdown of a report.
-
-    Parameters
-    ----------
-    report : dict
-        As `document` returns it.
-
-    Returns
-    -------
-    str
-    """
+def render(report: Report) -> str:
+    """Return the Markdown of a report."""
     parts = [*_verdicts(report), *_checks(report), *_measured(report), *_slices(report)]
     parts += [*_waivers(report), *_not_run(report)]
     parts += [*_what_to_do(report), *_judged(report), *_details(report)]
@@ -44,7 +34,7 @@ def escaped(text: object) -> str:
     return line.strip() or "(empty)"
 
 
-def _verdicts(report: dict[str, Any]) -> Iterator[str]:
+def _verdicts(report: Report) -> Iterator[str]:
     (verdict, sentence), *others = wording.headlines(report)
     yield f"# {_SIGNS[verdict]} {escaped(sentence)}"
     yield ""
@@ -54,7 +44,7 @@ def _verdicts(report: dict[str, Any]) -> Iterator[str]:
         yield ""
 
 
-def _checks(report: dict[str, Any]) -> Iterator[str]:
+def _checks(report: Report) -> Iterator[str]:
     pairs = wording.worst_first(report)
     rows = []
     for result, check in pairs[:MOST_CHECKS]:
@@ -75,7 +65,7 @@ def _checks(report: dict[str, Any]) -> Iterator[str]:
         yield ""
 
 
-def _measured(report: dict[str, Any]) -> Iterator[str]:
+def _measured(report: Report) -> Iterator[str]:
     told = [(result, wording.about(result)) for result in report["results"]]
     if not any(sentences for _, sentences in told):
         return
@@ -90,7 +80,7 @@ def _measured(report: dict[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _slices(report: dict[str, Any]) -> Iterator[str]:
+def _slices(report: Report) -> Iterator[str]:
     rows = [
         tuple(map(escaped, (result["artifact"]["path"], result["adversary"], *(cell or "-" for cell in cells))))
         for result in report["results"]
@@ -102,7 +92,7 @@ def _slices(report: dict[str, Any]) -> Iterator[str]:
         yield ""
 
 
-def _waivers(report: dict[str, Any]) -> Iterator[str]:
+def _waivers(report: Report) -> Iterator[str]:
     rows = []
     for result, check in wording.worst_first(report):
         if wording.standing(check) == "waived":
@@ -112,7 +102,7 @@ def _waivers(report: dict[str, Any]) -> Iterator[str]:
     yield from _table("Waivers", ("Model", "Rule", "Reason", "Owner", "Expires"), rows)
 
 
-def _not_run(report: dict[str, Any]) -> Iterator[str]:
+def _not_run(report: Report) -> Iterator[str]:
     if report["not_run"]:
         yield "## Not run"
         yield ""
@@ -122,7 +112,7 @@ def _not_run(report: dict[str, Any]) -> Iterator[str]:
         yield ""
 
 
-def _what_to_do(report: dict[str, Any]) -> Iterator[str]:
+def _what_to_do(report: Report) -> Iterator[str]:
     if remedies := wording.remedies(report):
         yield "## What to do"
         yield ""
@@ -131,7 +121,7 @@ def _what_to_do(report: dict[str, Any]) -> Iterator[str]:
         yield ""
 
 
-def _judged(report: dict[str, Any]) -> Iterator[str]:
+def _judged(report: Report) -> Iterator[str]:
     rows = {
         (
             escaped(result["artifact"]["path"]),
@@ -149,7 +139,7 @@ def _judged(report: dict[str, Any]) -> Iterator[str]:
         yield from (*told, "")
 
 
-def _details(report: dict[str, Any]) -> Iterator[str]:
+def _details(report: Report) -> Iterator[str]:
     tool = report["tool"]
     yield f"{wording.NO_PROOF} The JSON report holds all figures, seeds and versions, and the HTML report shows them."
     yield ""

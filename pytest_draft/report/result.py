@@ -17,6 +17,7 @@ from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check, verdict_of
 
 SCHEMA_VERSION = 2
+"""Of ``report.schema.json``; a report of another version is not compared with."""
 
 METRICS = (
     "reconstruction_error",
@@ -102,7 +103,14 @@ METRICS = (
 )
 """Names in ``metrics``, always all of them."""
 
+Report = dict[str, Any]
+"""The whole report of a run, plain."""
+
 Result = dict[str, Any]
+"""One entry of a report's ``results``."""
+
+ReportedCheck = dict[str, Any]
+"""One entry of a result's ``checks``."""
 
 _SECTIONS = frozenset(("published", "contents", "structure", "unjudged"))
 """What the facts on an artifact hold and a report tells in sections of their own, or as one of the reasons."""

@@ -22,24 +22,16 @@ from urllib.parse import quote
 
 from pytest_draft.policy.rule import Rule
 from pytest_draft.policy.rules import RULES, known_rule
-from pytest_draft.report.wording import Check, Report, Result, shown, standing
+from pytest_draft.report.json_report import indented
+from pytest_draft.report.result import Report, ReportedCheck, Result
+from pytest_draft.report.wording import shown, standing
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
 def render(report: Report) -> str:
-    """Return the text of a SARIF log with one run.
-
-    Parameters
-    ----------
-    report : dict
-        As `document` returns it.
-
-    Returns
-    -------
-    str
-    """
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(report)]}, indent=2, allow_nan=False) + "\n"
+    """Return the text of a SARIF log with one run."""
+    return indented({"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(report)]})
 
 
 def _run(report: Report) -> dict[str, Any]:
@@ -67,7 +59,7 @@ def _run(report: Report) -> dict[str, Any]:
     }
 
 
-def _level(rule: str, checks: Sequence[Check]) -> str:
+def _level(rule: str, checks: Sequence[ReportedCheck]) -> str:
     """Return the gravest severity of a rule's checks; where there are none, the rule's own."""
     severities = {check["severity"] for check in checks if check["rule"] == rule}
     if not severities:
@@ -119,7 +111,7 @@ def _invocation(report: Report) -> dict[str, Any]:
     return told
 
 
-def _result(result: Result, check: Check, rule: int, artifact: int) -> dict[str, Any]:
+def _result(result: Result, check: ReportedCheck, rule: int, artifact: int) -> dict[str, Any]:
     facts = result["artifact"]
     identity = json.dumps([check["rule"], result["adversary"], check["item"], facts["sha256"]])
     told: dict[str, Any] = {
@@ -147,7 +139,7 @@ def _result(result: Result, check: Check, rule: int, artifact: int) -> dict[str,
     return told
 
 
-def _message(result: Result, check: Check) -> str:
+def _message(result: Result, check: ReportedCheck) -> str:
     parts = [f"{check['result']}, adversary {result['adversary']}: {check['sentence']}."]
     parts += [f"Cause: {check['cause']}."] * bool(check["cause"])
     parts += [f"What to do: {check['remedy']}."] * bool(check["remedy"])

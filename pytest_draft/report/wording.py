@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-Report = dict[str, Any]
-Result = dict[str, Any]
-Check = dict[str, Any]
+from pytest_draft.report.result import Report, ReportedCheck, Result
 
 STANDINGS = ("failed", "inconclusive", "warning", "waived", "passed")
 """How checks can stand, worst first."""
@@ -20,8 +18,8 @@ HOW_TO_READ = (
 
 NO_PROOF = "A passed check says that this attack stayed within the policy's limits, not that no attack can do better."
 
-_MOST_CHARACTERS = 2_000
-_MOST_PATHS = 6
+_MOST_CHARACTERS = 2_000  # of a name or sentence that is shown: what a file holds could be of any length
+_MOST_PATHS = 6  # attributes that are named of those that were not read; of the others it is told how many there are
 
 _HARMLESS = frozenset(
     (
@@ -55,7 +53,7 @@ def shown(text: object) -> str:
     return line if len(line) <= _MOST_CHARACTERS else line[: _MOST_CHARACTERS - 3] + "..."
 
 
-def standing(check: Check) -> str:
+def standing(check: ReportedCheck) -> str:
     """Return how a check stands, one of `STANDINGS`: one that did not pass can be waived, or be a warning only."""
     result: str = check["result"]
     if result == "passed":
@@ -65,13 +63,13 @@ def standing(check: Check) -> str:
     return "warning" if check["severity"] == "warning" else result
 
 
-def stops(result: Result, check: Check) -> bool:
+def stops(result: Result, check: ReportedCheck) -> bool:
     """Return whether a check keeps its model from being released: an inconclusive one unless the policy allows it."""
     stands = standing(check)
     return stands == "failed" or (stands == "inconclusive" and not result["policy"].get("allow_inconclusive", False))
 
 
-def worst_first(report: Report) -> list[tuple[Result, Check]]:
+def worst_first(report: Report) -> list[tuple[Result, ReportedCheck]]:
     """Return all checks of a report, each with the result that it belongs to, the worst first."""
     pairs = [(result, check) for result in report["results"] for check in result["checks"]]
     return sorted(pairs, key=lambda pair: STANDINGS.index(standing(pair[1])))

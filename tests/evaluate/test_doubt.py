@@ -14,7 +14,7 @@ import pytest
 import sklearn
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft.evaluate import findings
+from pytest_draft.evaluate import parts
 from pytest_draft.examine import flow as gate
 from pytest_draft.facts.certificate import Bounds, Certificate
 from pytest_draft.policy.policy import Policy, default_policy
@@ -106,7 +106,7 @@ def test_one_column_that_is_given_away_is_a_frequency_and_nobodys_row(examined, 
     found = examined(rows, untested=13, n_estimators=50)
     assert found.findings.mostly_determined is None
     assert verdict(found) == "passed"
-    monkeypatch.setattr(findings, "MOST_MET", 1.0)
+    monkeypatch.setattr(parts, "LIMITS", replace(parts.LIMITS, most_met=1.0))
     assert examined(rows, untested=13, n_estimators=50).findings.mostly_determined.error.exact == 0
 
 

@@ -17,18 +17,11 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-# Imported before any pytest runs inside this one: pytester forgets what its runs import, and extension
-# modules cannot be imported twice.
 import pytest_draft
-import pytest_draft.plugin.summary
-import pytest_draft.plugin.workers
-from pytest_draft import isolation
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.isolation import Children, _Child, children
-from remembered import Remembered
 
-AFTERMATH = isolation._AFTERMATH
 N_ROWS = 40
 N_COLUMNS = 8
 
@@ -55,48 +48,6 @@ def people(seed: int) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=[f"c{index}" for index in range(N_COLUMNS)])
     frame["label"] = np.where(rows.sum(axis=1) + rng.integers(0, 3, N_ROWS) > 5, "yes", "no")
     return frame
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_child():
-    """Let all runs in this process share the child that waits for a case: starting one takes seconds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(children, "close", lambda: None)
-        patch.setattr(isolation, "_AFTERMATH", 512 << 20)  # else most attacks would end it
-        yield
-    children.close()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def remembered(tmp_path_factory) -> Iterator[Remembered]:
-    """Let what a child has answered once in this run of the tests stand for the same case in another test."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "remembered"
-    folder.mkdir(exist_ok=True)
-    with pytest.MonkeyPatch.context() as patch:
-        made = Remembered(folder)
-        patch.setattr(Children, "run", made.instead_of(Children.run))
-        yield made
-
-
-@pytest.fixture
-def memory_as_shipped(monkeypatch) -> None:
-    """Have a child end after an attack that has left as much memory as is too much outside of tests."""
-    monkeypatch.setattr(isolation, "_AFTERMATH", AFTERMATH)
-
-
-@pytest.fixture
-def examined_anew(remembered) -> Iterator[None]:
-    """Have each examination run: for tests of the children themselves, and of what they do to a run."""
-    with remembered.forgotten():
-        yield
-
-
-@pytest.fixture
-def asked(remembered) -> list[Case]:
-    """Return the cases that the runs of this process ask children to examine; a test may clear the list."""
-    remembered.asked.clear()
-    return remembered.asked
 
 
 @pytest.fixture(scope="session")

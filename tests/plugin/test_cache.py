@@ -210,7 +210,8 @@ def test_no_value_of_a_row_is_kept(project, judge, rows):
     values = np.random.default_rng(0).choice(planted, len(rows) - 2)
     rows.insert(0, "age", np.concatenate([bounds, values]))
     project.train(RandomForestClassifier(20, bootstrap=False, random_state=0), rows)
-    assert judge(forest="other.joblib", data="other.csv", most=len(rows)) == 1
+    # With time enough for a slow machine, on which kernels are compiled meanwhile.
+    assert judge("--draft-budget=1200", forest="other.joblib", data="other.csv", most=len(rows)) == 1
     assert project.result()["metrics"]["perfect_rows"] == len(rows)
     assert len(entries(project)) == 1
     kept = "".join(path.read_text() for path in project.path.glob(".pytest_cache/**/*") if path.is_file())

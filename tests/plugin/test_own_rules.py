@@ -12,7 +12,7 @@ from pytest_draft.policy.rules import RULES, known_rule
 HEAD = 'schema_version = 1\nname = "ours"\n'
 
 MODULE = """
-from pytest_draft.evaluate.findings import Findings
+from pytest_draft.facts.findings import (Findings)
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.rule import Key, Outcome, Rule

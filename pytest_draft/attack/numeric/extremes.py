@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.forest import FloatArray, Forest, IntArray
 from pytest_draft.attack.numeric.equation import (
     RAND_R_MAX,
     drawn_threshold,
@@ -23,12 +22,10 @@ from pytest_draft.attack.numeric.equation import (
     on_grid,
     window,
 )
-from pytest_draft.attack.numeric.replay import Hints, Replay, has_random_splits, replay
+from pytest_draft.attack.numeric.growth import has_random_splits
+from pytest_draft.attack.numeric.replay import Hints, Replay, replay
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 COINCIDENCE = 1e-9
 """Most chance that a pair which explains a threshold does so by coincidence."""
@@ -98,25 +95,6 @@ class _Equations:
     def open(self) -> IntArray:
         """Nodes that are not decoded and could be."""
         return np.flatnonzero((self.raw > 0) & (self.raw < RAND_R_MAX) & np.isnan(self.low))
-
-
-def decode_extremes(forest: Forest, domain: Domain, found: Replay, timebox: TimeBox) -> Extremes:
-    """Return the minimum and maximum of the tested column at each node where they are certain.
-
-    Parameters
-    ----------
-    forest : Forest
-    domain : Domain
-    found : Replay
-        Of the same forest.
-    timebox : TimeBox
-        Where it ends early, fewer are decoded.
-
-    Returns
-    -------
-    Extremes
-    """
-    return _decoded(forest, domain, found, timebox)[0]
 
 
 def replay_and_decode(forest: Forest, domain: Domain, timebox: TimeBox) -> tuple[Replay, Extremes]:
@@ -354,7 +332,7 @@ def _by_known(threshold, raw, least, most, known):  # type: ignore[no-untyped-de
                 b = np.float64(guess if side == 0 else np.nextafter(guess, np.float32(side * np.inf)))
                 if a < b <= most[n] and drawn_threshold(a, b, raw[n]) == threshold[n]:
                     at = np.searchsorted(known, b)
-                    is_known = at < len(known) and known[at] == b
+                    is_known = bool(at < len(known) and known[at] == b)
                     node.append(n)
                     low.append(a)
                     high.append(b)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from pytest_draft.attack.numeric.anneal import Attributes, Copula, Dataset
+from pytest_draft.attack.numeric.dataset import Attributes, Copula, Dataset
 
 Float64 = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ from scipy.optimize import lsq_linear
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import Groups
-from pytest_draft.attack.numeric.anneal import Nodes
+from pytest_draft.attack.numeric.dataset import Nodes
 from pytest_draft.attack.numeric.extremes import Extremes, replay_and_decode
-from pytest_draft.attack.numeric.midpoints import Bounds, propagate
+from pytest_draft.attack.numeric.midpoints import ValueBounds, propagate_thresholds
 from pytest_draft.attack.numeric.replay import Replay
 from pytest_draft.attack.numeric.states import States, nodes_of, states_of, thresholds_are_midpoints
 from pytest_draft.attack.numeric.targets import identify_rows
@@ -63,7 +63,7 @@ class NumericProblem:
     replayed : Replay or None
         What was drawn at each node; None where it was not asked for.
     extremes : Extremes or None
-    bounds : Bounds or None
+    bounds : ValueBounds or None
         Of a regressor whose leaves tell rows apart by their targets: between which values each cell lies.
     leaves_known : float
         Share of the (tree, row) pairs whose leaf is known by that.
@@ -82,7 +82,7 @@ class NumericProblem:
     proved_values: Mapping[int, FloatArray]
     replayed: Replay | None
     extremes: Extremes | None
-    bounds: Bounds | None = None
+    bounds: ValueBounds | None = None
     leaves_known: float = 0.0
 
     def __repr__(self) -> str:
@@ -170,11 +170,11 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
 
 def _by_targets(
     forest: Forest, domain: Domain, times: IntArray, extremes: Extremes | None, timebox: TimeBox
-) -> tuple[Bounds, float]:
+) -> tuple[ValueBounds, float]:
     """Return the bounds that follow from the rows whose targets tell their leaves, and the share of these leaves."""
 
-    def narrowed(leaves: IntArray) -> Bounds:
-        return propagate(forest, domain, leaves, timebox, extremes=extremes)
+    def narrowed(leaves: IntArray) -> ValueBounds:
+        return propagate_thresholds(forest, domain, leaves, timebox, extremes=extremes)
 
     found = identify_rows(forest, times, timebox, narrowed)
     bounds = narrowed(found.leaf)

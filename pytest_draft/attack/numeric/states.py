@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.attack.numeric.anneal import Attributes, Nodes
+from pytest_draft.attack.numeric.dataset import Attributes, Nodes
 from pytest_draft.domain import Attribute, Domain, nearest
 
 FloatArray = NDArray[np.float64]

@@ -200,7 +200,7 @@ def test_the_likeliest_dataset_is_the_maximum_over_all_datasets(n_known, n_group
 
 def test_the_truth_is_never_likelier_than_what_is_found():
     likelier = 0
-    for seed in range(60):
+    for seed in range(examples(60)):
         toy = Toy.of(seed, 5 + seed % 15, 1 + seed % 20, 2 + seed % 4, n_known=seed % 3)
         found, truth = toy.find(seed).log_posterior, toy.posterior(toy.truth)
         assert truth > -math.inf
@@ -458,7 +458,7 @@ def test_three_classes_are_rebuilt_with_their_labels(release):
 @pytest.mark.parametrize("sizes", [{"n_trees": 40}, {"n_trees": 15, "depth": 4}], ids=["deep", "shallow"])
 def test_distinct_rows_bring_the_attack_closer(release, sizes):
     with_them, without = [], []
-    for seed in range(8):
+    for seed in range(examples(8)):
         released = release(seed, **sizes)
         problem = released.problem()
         assert problem.distinct is not None
@@ -469,7 +469,7 @@ def test_distinct_rows_bring_the_attack_closer(release, sizes):
 
 @pytest.mark.parametrize("side", SIDES[1:])
 def test_side_knowledge_is_kept_and_what_is_unknown_is_rebuilt(release, side):
-    for seed in range(3):
+    for seed in range(examples(3)):
         released = release(seed)
         knowledge = grant(Adversary.parse(f"published{side}"), released.data, WIDE, released.forest, 0)
         problem = released.problem(f"published{side}")

@@ -10,8 +10,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.artifact import occurrences
 from pytest_draft.attack.groups import group_by_occurrences
-from pytest_draft.attack.numeric.anneal import _cost_of, exchange, missed, put, sweep, take
-from pytest_draft.attack.numeric.anneal import tested as attributes_tested
+from pytest_draft.attack.numeric.anneal import exchange, sweep
+from pytest_draft.attack.numeric.dataset import put, take
+from pytest_draft.attack.numeric.dataset import tested as attributes_tested
+from pytest_draft.attack.numeric.energy import cost_of, missed
 from pytest_draft.attack.numeric.prior import Prior
 from pytest_draft.attack.numeric.problem import build_numeric
 from pytest_draft.attack.numeric.states import attributes_of
@@ -161,7 +163,7 @@ def test_what_a_row_costs_is_what_it_adds_to_the_energy(seed, penalty):
         without = energy(problem, data.state, data.label, times, penalty)
 
         take(problem.nodes, attributes, data, problem.times, k)
-        cost = _cost_of(problem.nodes, attributes, data, problem.times, k, penalty)
+        cost = cost_of(problem.nodes, attributes, data, problem.times, k, penalty)
         put(problem.nodes, attributes, data, problem.times, k)
 
         assert np.isclose(cost, with_it - without, rtol=0, atol=1e-9)

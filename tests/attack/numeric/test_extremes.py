@@ -10,8 +10,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier
 from sklearn.preprocessing import StandardScaler
 
-from pytest_draft.attack.numeric.extremes import decode_extremes, replay_and_decode
-from pytest_draft.attack.numeric.replay import replay
+from pytest_draft.attack.numeric.extremes import replay_and_decode
 from pytest_draft.domain import infer
 from pytest_draft.timebox import TimeBox
 
@@ -76,7 +75,7 @@ def test_best_splits_have_nothing_to_decode(published):
     rows, classes = load_iris(return_X_y=True)
     forest, _ = published(RandomForestClassifier(3, random_state=0).fit(rows, classes), rows)
 
-    extremes = decode_extremes(forest, domain_of(rows), replay(forest, TimeBox(60)), TimeBox(60))
+    _, extremes = replay_and_decode(forest, domain_of(rows), TimeBox(60))
 
     assert (extremes.decodable, extremes.decoded) == (0, 0)
 

@@ -10,14 +10,14 @@ import pytest
 from sklearn.ensemble import BaggingRegressor, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from pytest_draft.attack.numeric.midpoints import UNKNOWN, propagate
+from pytest_draft.attack.numeric.midpoints import UNKNOWN, propagate_thresholds
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.timebox import TimeBox
 
 
 @dataclass(frozen=True)
 class Known:
-    """Extremes of nodes, as `propagate` takes them."""
+    """Extremes of nodes, as `propagate_thresholds` takes them."""
 
     low: tuple
     high: tuple
@@ -88,7 +88,7 @@ def test_no_certain_value_is_wrong_and_the_truth_is_inside_all_bounds(fitted, pa
         extremes = true_extremes(forest, leaves, rows) if "Extra" in forest.kind else None
         some = np.where((leaves >= 0) & (random.random(leaves.shape) < 0.3), UNKNOWN, leaves)
         for known in (leaves, some):
-            bounds = propagate(forest, domain_of(rows), known, TimeBox(60), extremes=extremes)
+            bounds = propagate_thresholds(forest, domain_of(rows), known, TimeBox(60), extremes=extremes)
 
             assert mistakes(bounds, rows) == (0, 0)
             assert bounds.contradictory == ()
@@ -103,7 +103,7 @@ def test_bounds_hold_every_data_set_that_fits_and_certain_values_have_no_other(f
     forest, _, leaves = fitted(RandomForestRegressor(4, random_state=seed), rows, random.normal(size=5))
     domain = Domain(("c0",), (Attribute("c0", "ordinal", (0,), 0.0, 6.0),), "declared")
 
-    bounds = propagate(forest, domain, leaves, TimeBox(60))
+    bounds = propagate_thresholds(forest, domain, leaves, TimeBox(60))
 
     fitting = np.array([x for x in product(range(7), repeat=5) if explains(forest, leaves, np.array(x))])
     assert len(fitting)
@@ -132,7 +132,7 @@ def test_three_sums_in_a_cycle_give_the_values(fitted):
     forest, _, leaves = fitted(RandomForestRegressor(40, random_state=0), rows, np.array([0.0, 5.0, 11.0, 30.0]))
     domain = Domain(("c0",), (Attribute("c0", "numeric", (0,), -100.0, 100.0),), "declared")
 
-    bounds = propagate(forest, domain, leaves, TimeBox(60))
+    bounds = propagate_thresholds(forest, domain, leaves, TimeBox(60))
 
     assert bounds.certain.all()
     assert (bounds.lower == rows).all()
@@ -143,7 +143,7 @@ def test_leaves_of_other_rows_make_nothing_certain(fitted):
     rows = random.normal(size=(30, 3))
     forest, _, leaves = fitted(RandomForestRegressor(30, random_state=0), rows, random.normal(size=30))
 
-    bounds = propagate(forest, domain_of(rows), random.permuted(leaves, axis=1), TimeBox(60))
+    bounds = propagate_thresholds(forest, domain_of(rows), random.permuted(leaves, axis=1), TimeBox(60))
 
     assert bounds.contradictory
     assert not bounds.certain.any()
@@ -156,7 +156,7 @@ def test_bounds_hold_when_the_time_is_over_before_they_are_narrow(fitted):
     over = TimeBox(60, effort=1e-9)
     over.spend(1)
 
-    early, late = (propagate(forest, domain_of(rows), leaves, box) for box in (over, TimeBox(60)))
+    early, late = (propagate_thresholds(forest, domain_of(rows), leaves, box) for box in (over, TimeBox(60)))
 
     assert not early.complete
     assert late.complete
@@ -169,8 +169,10 @@ def test_known_extremes_of_random_splits_fix_values_that_thresholds_alone_leave_
     rows = random.normal(size=(30, 3))
     forest, _, leaves = fitted(ExtraTreesRegressor(30, random_state=0), rows, random.normal(size=30))
 
-    without = propagate(forest, domain_of(rows), leaves, TimeBox(60))
-    bounds = propagate(forest, domain_of(rows), leaves, TimeBox(60), extremes=true_extremes(forest, leaves, rows))
+    without = propagate_thresholds(forest, domain_of(rows), leaves, TimeBox(60))
+    bounds = propagate_thresholds(
+        forest, domain_of(rows), leaves, TimeBox(60), extremes=true_extremes(forest, leaves, rows)
+    )
 
     assert mistakes(bounds, rows) == (0, 0)
     assert not without.certain.any()
@@ -184,8 +186,8 @@ def test_what_is_known_of_cells_narrows_the_others(fitted):
     low = np.where(np.arange(20)[:, None] % 2, rows, -np.inf)
     high = np.where(np.arange(20)[:, None] % 2, rows, np.inf)
 
-    without = propagate(forest, domain_of(rows), leaves, TimeBox(60))
-    bounds = propagate(forest, domain_of(rows), leaves, TimeBox(60), low=low, high=high)
+    without = propagate_thresholds(forest, domain_of(rows), leaves, TimeBox(60))
+    bounds = propagate_thresholds(forest, domain_of(rows), leaves, TimeBox(60), low=low, high=high)
 
     assert mistakes(bounds, rows) == (0, 0)
     assert bounds.certain[1::2].all()
@@ -198,7 +200,7 @@ def test_one_column_of_a_one_hot_group_is_one(fitted):
     forest, _, leaves = fitted(DecisionTreeRegressor(), rows, rows @ (1.0, 2.0, 5.0))
     domain = Domain(("a", "b", "c"), (Attribute("x", "one-hot", (0, 1, 2)),), "declared")
 
-    bounds = propagate(forest, domain, leaves, TimeBox(60))
+    bounds = propagate_thresholds(forest, domain, leaves, TimeBox(60))
 
     assert mistakes(bounds, rows) == (0, 0)
     assert bounds.certain.all()
@@ -213,7 +215,7 @@ def test_values_of_a_column_that_may_miss_some_are_never_certain(fitted):
     attributes = tuple(Attribute(f"c{f}", "numeric", (f,), low[f], high[f], missing=f == 0) for f in range(2))
     domain = Domain(("c0", "c1"), attributes, "declared")
 
-    bounds = propagate(forest, domain, leaves, TimeBox(60))
+    bounds = propagate_thresholds(forest, domain, leaves, TimeBox(60))
 
     present = ~np.isnan(rows)
     truth = rows.astype(np.float32)
@@ -229,7 +231,7 @@ def test_the_leaves_of_a_classifier_serve_as_well(fitted):
     rows = random.normal(size=(40, 4))
     forest, _, leaves = fitted(RandomForestClassifier(100, random_state=0), rows, random.integers(2, size=40))
 
-    bounds = propagate(forest, domain_of(rows), leaves, TimeBox(60))
+    bounds = propagate_thresholds(forest, domain_of(rows), leaves, TimeBox(60))
 
     assert mistakes(bounds, rows) == (0, 0)
     assert bounds.certain.any()
@@ -239,4 +241,6 @@ def test_no_value_is_shown(fitted):
     rows = np.array([[0.25], [1.75], [7.5]])
     forest, _, leaves = fitted(DecisionTreeRegressor(), rows, np.arange(3.0))
 
-    assert repr(propagate(forest, domain_of(rows), leaves, TimeBox(60))) == "Bounds(3 rows, 1 columns, 3 certain cells)"
+    bounds = propagate_thresholds(forest, domain_of(rows), leaves, TimeBox(60))
+
+    assert repr(bounds) == "ValueBounds(3 rows, 1 columns, 3 certain cells)"

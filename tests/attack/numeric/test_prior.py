@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from pytest_draft.attack.numeric.anneal import Attributes, Dataset
+from pytest_draft.attack.numeric.dataset import Attributes, Dataset
 from pytest_draft.attack.numeric.prior import SHRINKAGE, Prior
 
 SIZES = (8, 5, 3)  # two ordered attributes and a one-hot group

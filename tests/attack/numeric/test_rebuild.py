@@ -11,7 +11,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, Rando
 
 from pytest_draft.artifact import occurrences
 from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by_values
-from pytest_draft.attack.numeric.anneal import missed
+from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.problem import build_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
 from pytest_draft.attack.numeric.states import attributes_of

@@ -13,7 +13,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeRegressor
 
-from pytest_draft.attack.numeric.midpoints import ABSENT, UNKNOWN, propagate
+from pytest_draft.attack.numeric.midpoints import ABSENT, UNKNOWN, propagate_thresholds
 from pytest_draft.attack.numeric.targets import identify_rows
 from pytest_draft.domain import infer
 from pytest_draft.timebox import TimeBox
@@ -22,7 +22,7 @@ from pytest_draft.timebox import TimeBox
 def narrowed_by(forest, rows):
     """Return a function from known leaves to bounds; of the rows it takes the domain only."""
     domain = infer([f"c{column}" for column in range(rows.shape[1])], rows)
-    return lambda leaves: propagate(forest, domain, leaves, TimeBox(60))
+    return lambda leaves: propagate_thresholds(forest, domain, leaves, TimeBox(60))
 
 
 def agrees(found, leaves):

@@ -20,7 +20,7 @@ PLAIN_SECONDS = 10.0
 """The shortest time before a plain line and between two of them."""
 
 _WIPE = "\x1b[{column}G\x1b[K"  # to this column, counted from 1, and delete what is right of it
-_LEAST_ROOM = 16
+_LEAST_ROOM = 16  # columns: in fewer, nothing of a stage could be read, and nothing is written
 
 
 @contextmanager

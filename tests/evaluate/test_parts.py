@@ -13,10 +13,11 @@ from sklearn.ensemble import RandomForestClassifier
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate import findings
+from pytest_draft.evaluate import parts
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.examine import flow as gate
 from pytest_draft.facts.certificate import Bounds, Certificate
+from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rules import RULES
@@ -54,7 +55,7 @@ def partly(n_determined: int, n_right: int, n_rows: int = 60):
     return truth, rebuilt, free
 
 
-def verdict_of(found: findings.Findings) -> set[str]:
+def verdict_of(found: Findings) -> set[str]:
     policy = default_policy()
     return {RULES[rule].check(found, policy.rules[rule]).result for rule in ("reconstruction-error", "perfect-rows")}
 
@@ -119,7 +120,7 @@ def test_rows_of_one_kind_are_measured_by_others_of_that_kind():
 
 
 def test_of_very_many_rows_some_are_drawn_and_said_to_be(monkeypatch):
-    monkeypatch.setattr(findings, "MOST_MATCHED", 15)
+    monkeypatch.setattr(parts, "LIMITS", replace(parts.LIMITS, most_matched=15))
     found = evaluated(*partly(40, 40))
     part = found.fully_determined
     assert (part.n_rows, part.perfect_rows, found.fully_determined_rows) == (15, 15, 40)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from jsonschema import Draft202012Validator
 
 from pytest_draft.errors import UsageError, one_line
-from pytest_draft.policy.earlier import Compared, Figures
+from pytest_draft.policy.comparison import Compared, Figures
 from pytest_draft.report.canonical import HASH, sha256
 from pytest_draft.report.result import SCHEMA_VERSION, Result
 from pytest_draft.report.schema import schema

@@ -1,0 +1,184 @@
+"""One annealing chain: in go a problem and a window of time, out come its best dataset and cold samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pytest_draft.artifact.forest import IntArray
+from pytest_draft.attack.numeric.anneal import exchange, sweep
+from pytest_draft.attack.numeric.dataset import Dataset, Int32, Nodes, fill
+from pytest_draft.attack.numeric.energy import missed
+from pytest_draft.attack.numeric.parameters import ANNEALING
+from pytest_draft.attack.numeric.prior import EVERY, Prior
+from pytest_draft.attack.numeric.problem import NumericProblem
+from pytest_draft.attack.numeric.states import attributes_of
+from pytest_draft.errors import OutOfTimeError
+from pytest_draft.timebox import TimeBox
+
+
+@dataclass(frozen=True)
+class Window:
+    """A part of a time box: how much of it has passed, by the clock or, where that is limited, by the effort."""
+
+    box: TimeBox
+    since: float
+    until: float
+    units: float
+
+    @classmethod
+    def of(cls, box: TimeBox, seconds: float, units: float) -> Window:
+        """Return the window of the next seconds, or units of work where these are limited."""
+        return cls(box, box.elapsed, box.elapsed + seconds, units)
+
+    def passed(self, spent: float) -> float:
+        """Return the share that has passed after some work."""
+        by_clock = (self.box.elapsed - self.since) / max(self.until - self.since, 1e-9)
+        if np.isfinite(self.units):
+            return 1.0 if self.box.remaining <= 0 else spent / max(self.units, 1e-9)
+        return by_clock
+
+
+class Chain:
+    """A dataset that is annealed, the best one that it was, and what it was when it was cold."""
+
+    def __init__(self, problem: NumericProblem, nodes: Nodes, prior: Prior, seed: Sequence[int]) -> None:
+        self.problem, self.nodes, self.prior = problem, nodes, prior
+        self.rng = np.random.default_rng(seed)
+        self.attributes, self.copula = prior.nothing(attributes_of(problem.states), problem.n_classes)
+        self.data = random_start(problem, prior, self.rng)
+        self.known = problem.state >= 0
+        self.samples: list[Int32] = []
+        self.best: tuple[int, Int32, Int32] | None = None
+        self.sweeps = 0.0
+        self.spent = 0.0
+        fill(nodes, self.attributes, self.data, problem.times)
+
+    def cool(self, window: Window) -> None:
+        """Anneal until a window is over, or until nothing is missed and there are enough samples."""
+        rows = np.arange(self.problem.n_unknown)
+        unit = units_of_a_sweep(self.problem)
+        chunk = max(1, min(len(rows), int(len(rows) * ANNEALING.slice / max(unit, 1e-9))))
+        sampled_every = 1
+        turn = 0
+        while True:
+            order = self.rng.permutation(rows)
+            for first in range(0, len(rows), chunk):
+                share = window.passed(self.spent)
+                if share >= 1:
+                    return
+                if self.best is not None and self.best[0] == 0:
+                    share = max(share, ANNEALING.cold)
+                self._step(order[first : first + chunk], _temperature(share), self._penalty(share))
+                done = len(order[first : first + chunk]) / len(rows)
+                self.spent += unit * done
+                self.sweeps += done
+            turn += 1
+            if turn % EVERY == 0 and self.prior.strength > 0:
+                self.attributes, self.copula = self.prior.learn(self.attributes, self.data, self.problem.n_classes)
+            if share >= ANNEALING.half:
+                self._keep_best()
+            if share >= ANNEALING.cold and turn % sampled_every == 0:
+                self.samples.append(self.data.state[: self.problem.n_unknown].copy())
+                if len(self.samples) > 2 * ANNEALING.samples:
+                    self.samples, sampled_every = self.samples[::2], 2 * sampled_every
+                if self.best is not None and self.best[0] == 0 and len(self.samples) >= ANNEALING.samples:
+                    return
+
+    def _penalty(self, share: float) -> float:
+        """Return what a contradicted split costs: at first nothing: it would keep rows from where they count."""
+        if share < ANNEALING.by_counts:
+            return 0.0
+        return ANNEALING.of_midpoints if self.problem.extremes is None else ANNEALING.of_extremes
+
+    def _step(self, rows: IntArray, temperature: float, penalty: float) -> None:
+        problem = self.problem
+        sweep(
+            self.nodes,
+            self.attributes,
+            self.copula,
+            self.data,
+            problem.times,
+            problem.label_known,
+            self.known,
+            rows,
+            temperature,
+            penalty,
+        )
+        if _told_apart(problem):
+            pairs = self._pairs(np.tile(rows, ANNEALING.exchanges))
+            exchange(self.nodes, self.attributes, self.data, problem.times, self.known, pairs, temperature, penalty)
+
+    def _pairs(self, rows: IntArray) -> IntArray:
+        """Return each row beside another drawn at random: of the same label, where labels are not searched for."""
+        label = np.zeros_like(self.data.label)
+        if self.problem.label_known:
+            label = self.data.label
+        order = np.argsort(label, kind="stable")
+        size = np.bincount(label)
+        first = np.cumsum(size) - size
+        of_row = label[rows]
+        place = first[of_row] + (self.rng.random(len(rows)) * size[of_row]).astype(np.int64)
+        return np.stack([rows, order[place]], axis=1)
+
+    def _keep_best(self) -> None:
+        lacks = sum(missed(self.nodes, self.attributes, self.data))
+        if self.best is None or lacks < self.best[0]:
+            self.best = (lacks, self.data.state.copy(), self.data.label.copy())
+
+    def finish(self) -> None:
+        """Keep what there is, where time was too short for anything else."""
+        if self.best is None:
+            self._keep_best()
+        if not self.samples:
+            self.samples.append(self.data.state[: self.problem.n_unknown].copy())
+
+
+def _temperature(share: float) -> float:
+    """Return the temperature after a share of an annealing."""
+    return ANNEALING.hottest * (ANNEALING.coldest / ANNEALING.hottest) ** min(1.0, share / ANNEALING.cold)  # type: ignore[no-any-return]
+
+
+def random_start(problem: NumericProblem, prior: Prior, rng: np.random.Generator) -> Dataset:
+    """Return random rows, known values as they are."""
+    n_rows, n_attributes = problem.state.shape
+    state = np.empty((n_rows, n_attributes), dtype=np.int32)
+    for a, base in enumerate(prior.base):
+        state[:, a] = rng.choice(len(base), n_rows, p=base)
+    state = np.where(problem.state >= 0, problem.state, state)
+    n_nodes, times = len(problem.nodes.left), problem.times
+    present, below, above, n_below, n_above, first = np.zeros((6, n_nodes), dtype=np.int32)
+    leaf, after, before = np.zeros((3, *times.shape), dtype=np.int32)
+    seed = rng.integers(2**63, size=1).astype(np.uint64)
+    found = np.zeros_like(problem.nodes.count)
+    label = problem.label.copy()
+    return Dataset(state, label, found, present, below, above, n_below, n_above, leaf, first, after, before, seed)
+
+
+def _told_apart(problem: NumericProblem) -> bool:
+    """Return whether occurrences or known values tell rows apart, so that it matters which is which."""
+    return problem.ordered or bool((problem.state[: problem.n_unknown] >= 0).any())
+
+
+def units_of_a_sweep(problem: NumericProblem) -> float:
+    """Return the units of work of one sweep: each tree is walked again from where an attribute is first tested."""
+    seen = float((problem.times > 0).sum())
+    n_nodes = np.diff(problem.nodes.root)
+    depth = float(np.log2(np.maximum(n_nodes, 2)).mean()) + 1
+    return (
+        seen
+        * depth
+        * (
+            ANNEALING.seconds_a_walk * depth
+            + ANNEALING.seconds_an_exchange * ANNEALING.exchanges * _told_apart(problem)
+        )
+    )
+
+
+def best_of(chain: Chain) -> tuple[int, Int32, Int32]:
+    """Return what a chain's best dataset misses, its states and its labels."""
+    if chain.best is None:
+        raise OutOfTimeError
+    return chain.best

@@ -1,0 +1,248 @@
+"""One column's bounds: in goes what its splits say of groups of rows, out come narrower bounds of every cell.
+
+The bounds of rows and of extremes narrow each other to a fixpoint; rows are compared with each other; and extremes that
+the same rows can take are one unknown, of which the equations are solved (`odd_cycles`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pytest_draft.artifact.forest import BoolArray, FloatArray, IntArray
+from pytest_draft.attack.numeric.odd_cycles import solve_odd_cycles
+from pytest_draft.attack.numeric.split_groups import Members, Splits, snapped
+from pytest_draft.attack.redacted import redacted
+from pytest_draft.timebox import TimeBox
+
+SETTLED, CHANGED, CONTRADICTORY = 0, 1, 2
+
+_MOST_TAKERS = 8
+"""Most rows by which an extreme is recognised in another group."""
+
+_MOST_EXAMINED = 64
+"""Most rows that are compared to find who can take an extreme."""
+
+_CREEPING = 2.0**-8
+"""A share of a cell's width: inequalities in a cycle can narrow it without end by less, which is not waited for."""
+
+_VISITS = 5e7
+"""Rows of groups that are looked at in a unit of work."""
+
+
+@redacted
+class Column(NamedTuple):
+    """What is known of one column so far.
+
+    Attributes
+    ----------
+    bound : ndarray of float64, shape (2, n_rows)
+        Upper bounds of ``x`` and of ``-x``.
+    above : ndarray of bool, shape (n_rows, n_rows); (0, 0) where there are too many rows
+        Whether a row's value is known to be at least another's.
+    splits : Splits
+    is_number : bool
+        Whether its values are whole numbers.
+    """
+
+    bound: FloatArray
+    above: BoolArray
+    splits: Splits
+    is_number: bool
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _top(threshold: float, other: float, is_number: bool) -> float:
+    """Return the largest value of which half, less half of another, is at most a threshold in float64."""
+    guess = 2 * threshold + other
+    value = snapped(guess + 2.0**-51 * (abs(2 * threshold) + abs(guess)), is_number)
+    for _ in range(2):
+        if value / 2 - other / 2 <= threshold:
+            break
+        value = snapped(np.float64(np.nextafter(np.float32(value), np.float32(-np.inf))), is_number)
+    return value
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _narrow(bound: FloatArray, sign: int, i: int, value: float) -> bool:
+    """Lower one upper bound to a value, where it is higher; return whether that is more than `_CREEPING`."""
+    before, width = bound[sign, i], bound[0, i] + bound[1, i]
+    bound[sign, i] = min(before, value)
+    return bool(before - bound[sign, i] > _CREEPING * width)
+
+
+@njit(cache=True, nogil=True)
+def _takers(column: Column, members: Members, i: int, taker: IntArray) -> int:
+    """Find the rows of which one takes an extreme, where its whole group is known.
+
+    Returns
+    -------
+    int
+        How many were found, in `taker`; -1 where they are more than it has room for.
+    """
+    sign, floor, group = column.splits.sign[i], -column.splits.reach[1, i], column.splits.group[i]
+    bound, above, n = column.bound, column.above, 0
+    for row in members.row[members.start[group] : members.start[group + 1]]:
+        if bound[sign, row] >= floor:
+            if n == len(taker):
+                return -1
+            taker[n] = row
+            n += 1
+    if n < 2 or not len(above):
+        return n
+    # What is above is closed: of rows that are above each other, the first is never beaten.
+    beaten = np.zeros(n, dtype=np.bool_)
+    for k in range(n):
+        for j in range(n):
+            over, under = above[taker[j], taker[k]], above[taker[k], taker[j]]
+            if sign == 1:
+                over, under = under, over
+            beaten[k] |= j != k and over and (j < k or not under)
+    kept = 0
+    for k in range(n):
+        if not beaten[k]:
+            taker[kept] = taker[k]
+            kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def pass_once(column: Column, members: Members) -> int:
+    """Go through all splits of a column once and narrow its bounds; return the state."""
+    bound, is_number = column.bound, column.is_number
+    group, signs, threshold, is_whole, reach = column.splits
+    start, member = members
+    taker = np.empty(_MOST_EXAMINED, dtype=np.int64)
+    changed = False
+    for i in range(len(group)):
+        sign, top, negative = signs[i], reach[0, i], reach[1, i]
+        if threshold[i] == threshold[i]:
+            top = min(top, _top(threshold[i], reach[0, i ^ 1], is_number))
+            negative = min(negative, _top(-threshold[i], reach[1, i ^ 1], is_number))
+        highest = -np.inf
+        for k in range(start[group[i]], start[group[i] + 1]):
+            row = member[k]
+            highest = max(highest, bound[sign, row])
+            negative = min(negative, bound[1 - sign, row])
+            changed |= _narrow(bound, sign, row, top)
+        if is_whole[i]:
+            top = min(top, highest)
+        changed |= _narrow(reach, 0, i, top)
+        changed |= _narrow(reach, 1, i, negative)
+        if not is_whole[i]:
+            continue
+        if top < -negative:
+            return CONTRADICTORY
+        n = _takers(column, members, i, taker)
+        if n == 0:
+            return CONTRADICTORY
+        if n == 1:
+            changed |= _narrow(bound, 1 - sign, taker[0], negative)
+    for row in range(bound.shape[1]):
+        if bound[0, row] < -bound[1, row]:
+            return CONTRADICTORY
+    return CHANGED if changed else SETTLED
+
+
+def settle(column: Column, members: Members, timebox: TimeBox) -> int:
+    """Propagate one column until nothing changes, or the time is out; return the state."""
+    groups = column.splits.group
+    visits = int((members.start[groups + 1] - members.start[groups]).sum()) + 1
+    while not timebox.over:
+        timebox.spend(visits / _VISITS)
+        state = pass_once(column, members)
+        if state == SETTLED:
+            timebox.spend((visits + len(column.above) ** 3 / 8) / _VISITS)
+            state = _compare(column, members)
+        if state == SETTLED:
+            state = _solve(column, members)
+        if state != CHANGED:
+            return int(state)
+    return CHANGED
+
+
+@njit(cache=True, nogil=True)
+def _compare(column: Column, members: Members) -> int:
+    """Find which rows' values are at least which others', and narrow the bounds by that; return the state."""
+    bound, n = column.bound, len(column.above)
+    if not n:
+        return SETTLED
+    above = column.above.copy()
+    _add_order(column, members, above)
+    for middle in range(n):
+        for high in range(n):
+            if above[high, middle]:
+                above[high] |= above[middle]
+    changed = bool((above != column.above).any())
+    column.above[:] = above
+    for high in range(n):
+        for low in range(n):
+            if above[high, low]:
+                changed |= _narrow(bound, 0, low, bound[0, high])
+                changed |= _narrow(bound, 1, high, bound[1, low])
+    return CHANGED if changed else SETTLED
+
+
+@njit(cache=True, nogil=True)
+def _add_order(column: Column, members: Members, above: BoolArray) -> None:
+    """Note whose values are at least whose: by their bounds, and of those that alone can take an extreme."""
+    for high in range(len(above)):
+        for low in range(len(above)):
+            above[high, low] |= -column.bound[1, high] >= column.bound[0, low]
+    taker = np.empty(_MOST_EXAMINED, dtype=np.int64)
+    for i in range(len(column.splits.group)):
+        if column.splits.is_whole[i] and _takers(column, members, i, taker) == 1:
+            group = column.splits.group[i]
+            for row in members.row[members.start[group] : members.start[group + 1]]:
+                if column.splits.sign[i] == 0:
+                    above[taker[0], row] = True
+                else:
+                    above[row, taker[0]] = True
+
+
+def _is_narrower(new: FloatArray, old: FloatArray) -> bool:
+    """Return whether bounds, shape (2, n), have become narrower by more than `_CREEPING`."""
+    return bool((old - new > _CREEPING * (old[0] + old[1])).any())
+
+
+def _solve(column: Column, members: Members) -> int:
+    """Take extremes that the same rows can take as one, and solve the cycles of their equations; return the state."""
+    splits, n_rows = column.splits, column.bound.shape[1]
+    if not len(splits.group):
+        return SETTLED
+    takers = _all_takers(column, members)
+    single = (takers[:, 0] >= 0) & (takers[:, 1] < 0)
+    none = np.flatnonzero(takers[:, 0] < 0)
+    key = np.column_stack([np.where(single, 0, splits.sign), takers])
+    key[none, 0] = 2 + none
+    variable = n_rows + np.unique(key, axis=0, return_inverse=True)[1].reshape(-1)
+    variable[single] = takers[single, 0]
+    bound = np.full((2, variable.max(initial=n_rows - 1) + 1), np.inf)
+    bound[:, :n_rows] = column.bound
+    np.minimum.at(bound, (splits.sign, variable), splits.reach[0])
+    np.minimum.at(bound, (1 - splits.sign, variable), splits.reach[1])
+    best = np.flatnonzero((splits.threshold == splits.threshold) & (splits.sign == 0))
+    solve_odd_cycles(variable[best], variable[best + 1], splits.threshold[best], bound, column.is_number)
+    if (bound[0] < -bound[1]).any():
+        return CONTRADICTORY
+    reach = np.stack([bound[splits.sign, variable], bound[1 - splits.sign, variable]])
+    changed = _is_narrower(bound[:, :n_rows], column.bound) or _is_narrower(reach, splits.reach)
+    column.bound[:] = bound[:, :n_rows]
+    splits.reach[:] = reach
+    return CHANGED if changed else SETTLED
+
+
+@njit(cache=True, nogil=True)
+def _all_takers(column: Column, members: Members) -> IntArray:
+    """Return the rows of which one takes each extreme, shape (n, _MOST_TAKERS); -1 where there are fewer, or more."""
+    found = np.full((len(column.splits.group), _MOST_TAKERS), -1)
+    taker = np.empty(_MOST_EXAMINED, dtype=np.int64)
+    for i in range(len(found)):
+        if column.splits.is_whole[i]:
+            n = _takers(column, members, i, taker)
+            if n <= _MOST_TAKERS:
+                for k in range(n):
+                    found[i, k] = taker[k]
+    return found

@@ -1,0 +1,322 @@
+"""A dataset in step with the nodes, compiled: in goes a row or out, and the counts and nearest states follow.
+
+A sweep (`anneal`) takes a row out of all its trees, changes it, and puts it in again: every node knows at any time how
+many draws and rows reach it, and which states are nearest to its threshold on both sides.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pytest_draft.attack.redacted import redacted
+
+Int32 = NDArray[np.int32]
+Float64 = NDArray[np.float64]
+
+NONE = -1
+"""Stands for no node, no row and, below every state, no nearest one."""
+
+FAR = 2**30
+"""Above every state: no nearest one on the right."""
+
+
+class Nodes(NamedTuple):
+    """All nodes of all trees, each tree in preorder.
+
+    Attributes
+    ----------
+    root : ndarray of int32, shape (n_trees + 1,)
+        First node of each tree; after the last, the number of nodes.
+    left, right : ndarray of int32, shape (n_nodes,)
+        -1 at leaves.
+    end : ndarray of int32, shape (n_nodes,)
+        The node after the last of a node's subtree.
+    attribute : ndarray of int32, shape (n_nodes,)
+    cut : ndarray of int32, shape (n_nodes,)
+        A state goes left when it is at most this; ``-2 - j`` sends all states but ``j`` left (one-hot groups).
+    missing_left : ndarray of bool, shape (n_nodes,)
+    twice : ndarray of float64, shape (n_nodes,)
+        Twice the threshold of a best split; NaN where it tells nothing.
+    lowest, highest : ndarray of int32, shape (n_nodes,)
+        States of the decoded extremes of the tested attribute; -1 where unknown.
+    weight : ndarray of float64, shape (n_nodes,)
+    count : ndarray of int32, shape (n_nodes, n_classes)
+    distinct : ndarray of int32, shape (n_nodes,)
+        How many different rows reach a node; -1 at the first where that says nothing that `count` doesn't.
+    """
+
+    root: Int32
+    left: Int32
+    right: Int32
+    end: Int32
+    attribute: Int32
+    cut: Int32
+    missing_left: NDArray[np.bool_]
+    twice: Float64
+    lowest: Int32
+    highest: Int32
+    weight: Float64
+    count: Int32  # type: ignore[assignment]
+    distinct: Int32
+
+    def __repr__(self) -> str:
+        return f"Nodes({len(self.left)} nodes of {len(self.root) - 1} trees)"
+
+
+@redacted
+class Attributes(NamedTuple):
+    """The states of all attributes, one after the other.
+
+    Attributes
+    ----------
+    start : ndarray of int32, shape (n_attributes + 1,)
+    low, high : ndarray of float64, shape (n_states,)
+        Least and greatest value of a state.
+    log_prior : ndarray of float64, shape (n_states,)
+    one_hot : ndarray of bool, shape (n_attributes,)
+    missing : ndarray of int32, shape (n_attributes,)
+        The state of a missing value, counted within the attribute; -1 where none can be missing.
+    score : ndarray of float64, shape (n_states,)
+        Where a state lies among all, as a normal score: what the copula compares.
+    """
+
+    start: Int32
+    low: Float64
+    high: Float64
+    log_prior: Float64
+    one_hot: NDArray[np.bool_]
+    missing: Int32
+    score: Float64
+
+
+@redacted
+class Copula(NamedTuple):
+    """A Gaussian prior of each attribute given the others, on normal scores.
+
+    Attributes
+    ----------
+    strength : float
+        0 switches it off.
+    mean : ndarray of float64, shape (n_classes, n_attributes)
+    slope : ndarray of float64, shape (n_attributes, n_attributes)
+        Row by row: how much an attribute's mean moves with each of the others.
+    deviation : ndarray of float64, shape (n_attributes,)
+    """
+
+    strength: float
+    mean: Float64
+    slope: Float64
+    deviation: Float64
+
+
+class Dataset(NamedTuple):
+    """A dataset that is being changed, and what follows from it.
+
+    Attributes
+    ----------
+    state : ndarray of int32, shape (n_rows, n_attributes)
+    label : ndarray of int32, shape (n_rows,)
+    found : ndarray of int32, shape (n_nodes, n_classes)
+        Draws of each class that reach a node.
+    present : ndarray of int32, shape (n_nodes,)
+        Rows that reach it.
+    below, above : ndarray of int32, shape (n_nodes,)
+        Nearest states on both sides of a best split.
+    n_below, n_above : ndarray of int32, shape (n_nodes,)
+        Rows that have them; with decoded extremes, rows that take the lowest and the highest.
+    leaf : ndarray of int32, shape (n_trees, n_rows)
+        Where each row is; -1 where a tree has not seen it.
+    first : ndarray of int32, shape (n_nodes,)
+        A row of each leaf.
+    after, before : ndarray of int32, shape (n_trees, n_rows)
+        The next row of the same leaf, and the one before.
+    random : ndarray of uint64, shape (1,)
+    """
+
+    state: Int32
+    label: Int32
+    found: Int32
+    present: Int32
+    below: Int32
+    above: Int32
+    n_below: Int32
+    n_above: Int32
+    leaf: Int32
+    first: Int32
+    after: Int32
+    before: Int32
+    random: NDArray[np.uint64]
+
+    def __repr__(self) -> str:
+        return f"Dataset({len(self.state)} rows, not shown)"
+
+
+compiled = njit(cache=True, nogil=True)
+
+
+@compiled
+def lies_left(cut, s, missing, missing_left):  # type: ignore[no-untyped-def]
+    """Whether a state lies on the left of a cut, as `Nodes.cut` says."""
+    if cut <= -2:
+        return s != -2 - cut
+    if s == missing:
+        return missing_left
+    return s <= cut
+
+
+@compiled
+def put(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+    """Put a row that is out into all its trees."""
+    root, left, right, attribute = nodes.root, nodes.left, nodes.right, nodes.attribute
+    cut, missing_left, twice, lowest = nodes.cut, nodes.missing_left, nodes.twice, nodes.lowest
+    highest = nodes.highest
+    missing = attributes.missing
+    state, found, below, above = data.state, data.found, data.below, data.above
+    present = data.present
+    n_below, n_above, at_leaf, first = data.n_below, data.n_above, data.leaf, data.first
+    after, before = data.after, data.before
+    label = data.label[k]
+    for t in range(len(root) - 1):
+        m = times[t, k]
+        if m == 0:
+            continue
+        v = root[t]
+        while True:
+            found[v, label] += m
+            present[v] += 1
+            if left[v] < 0:
+                break
+            a = attribute[v]
+            s = state[k, a]
+            goes_left = lies_left(cut[v], s, missing[a], missing_left[v])
+            if s != missing[a]:
+                if not np.isnan(twice[v]):
+                    if goes_left:
+                        if s > below[v]:
+                            below[v], n_below[v] = s, 1
+                        elif s == below[v]:
+                            n_below[v] += 1
+                    elif s < above[v]:
+                        above[v], n_above[v] = s, 1
+                    elif s == above[v]:
+                        n_above[v] += 1
+                else:
+                    if s == lowest[v]:
+                        n_below[v] += 1
+                    if s == highest[v]:
+                        n_above[v] += 1
+            v = left[v] if goes_left else right[v]
+        at_leaf[t, k] = v
+        head = first[v]
+        after[t, k], before[t, k] = head, NONE
+        if head != NONE:
+            before[t, head] = k
+        first[v] = k
+
+
+@compiled
+def take(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+    """Take a row out of all its trees."""
+    root, left, right, attribute = nodes.root, nodes.left, nodes.right, nodes.attribute
+    cut, missing_left, twice, lowest = nodes.cut, nodes.missing_left, nodes.twice, nodes.lowest
+    highest = nodes.highest
+    missing = attributes.missing
+    state, found, below, above = data.state, data.found, data.below, data.above
+    present = data.present
+    n_below, n_above, at_leaf, first = data.n_below, data.n_above, data.leaf, data.first
+    after, before = data.after, data.before
+    label = data.label[k]
+    for t in range(len(root) - 1):
+        m = times[t, k]
+        if m == 0:
+            continue
+        at = at_leaf[t, k]
+        nxt, prv = after[t, k], before[t, k]
+        if prv != NONE:
+            after[t, prv] = nxt
+        else:
+            first[at] = nxt
+        if nxt != NONE:
+            before[t, nxt] = prv
+        v = root[t]
+        while True:
+            found[v, label] -= m
+            present[v] -= 1
+            if left[v] < 0:
+                break
+            a = attribute[v]
+            s = state[k, a]
+            goes_left = lies_left(cut[v], s, missing[a], missing_left[v])
+            if s != missing[a]:
+                if not np.isnan(twice[v]):
+                    if goes_left and s == below[v]:
+                        n_below[v] -= 1
+                        if n_below[v] == 0:
+                            _look_again(nodes, attributes, data, t, v, True)
+                    elif not goes_left and s == above[v]:
+                        n_above[v] -= 1
+                        if n_above[v] == 0:
+                            _look_again(nodes, attributes, data, t, v, False)
+                else:
+                    if s == lowest[v]:
+                        n_below[v] -= 1
+                    if s == highest[v]:
+                        n_above[v] -= 1
+            v = left[v] if goes_left else right[v]
+
+
+@compiled
+def _look_again(nodes, attributes, data, t, v, left):  # type: ignore[no-untyped-def]
+    """Find the nearest state on one side of a split among the rows that are left."""
+    a = nodes.attribute[v]
+    missing = attributes.missing[a]
+    child = nodes.left[v] if left else nodes.right[v]
+    best, number = (NONE, 0) if left else (FAR, 0)
+    for u in range(child, nodes.end[child]):
+        if nodes.left[u] >= 0:
+            continue
+        k = data.first[u]
+        while k != NONE:
+            s = data.state[k, a]
+            if s != missing:
+                if s == best:
+                    number += 1
+                elif (s > best) == left:
+                    best, number = s, 1
+            k = data.after[t, k]
+    if left:
+        data.below[v], data.n_below[v] = best, number
+    else:
+        data.above[v], data.n_above[v] = best, number
+
+
+@compiled
+def fill(nodes, attributes, data, times):  # type: ignore[no-untyped-def]
+    """Put all rows in, from nothing."""
+    data.found[:], data.present[:] = 0, 0
+    data.below[:], data.above[:] = NONE, FAR
+    data.n_below[:], data.n_above[:] = 0, 0
+    data.first[:], data.leaf[:] = NONE, NONE
+    for k in range(len(data.state)):
+        put(nodes, attributes, data, times, k)
+
+
+@compiled
+def tested(nodes, attributes, data, times):  # type: ignore[no-untyped-def]
+    """Return which attributes of each row are tested on its way through some tree, shape (n_rows, n_attributes)."""
+    found = np.zeros(data.state.shape, np.bool_)
+    for t in range(len(nodes.root) - 1):
+        for k in range(len(data.state)):
+            if times[t, k] == 0:
+                continue
+            v = nodes.root[t]
+            while nodes.left[v] >= 0:
+                a = nodes.attribute[v]
+                found[k, a] = True
+                left = lies_left(nodes.cut[v], data.state[k, a], attributes.missing[a], nodes.missing_left[v])
+                v = nodes.left[v] if left else nodes.right[v]
+    return found

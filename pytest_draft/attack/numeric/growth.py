@@ -1,0 +1,197 @@
+"""How trees were grown: in goes a forest, out come its splitter's parameters and what became of each node.
+
+The rules are those of ``sklearn.tree._splitter``, ``sklearn.tree._tree`` and ``BaseDecisionTree._fit`` of scikit-learn
+1.3 to 1.9, which differ in nothing that matters here but missing values.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import RandomState
+
+from pytest_draft.artifact.forest import BoolArray, Forest, IntArray, Tree
+from pytest_draft.artifact.occurrences import drawn_columns
+from pytest_draft.attack.numeric.draws import (
+    ALL_CONSTANT,
+    SKIPPED,
+    SPLIT,
+    TRIED,
+    UNKNOWN_IF_ALL_CONSTANT,
+    UNKNOWN_IF_TRIED,
+)
+from pytest_draft.attack.numeric.equation import RAND_R_MAX
+from pytest_draft.attack.redacted import redacted
+from pytest_draft.errors import NotCoveredError
+
+_OLDEST, _NEWEST = (1, 3), (1, 9)
+"""The versions of scikit-learn whose splitter was read and follows these rules."""
+
+
+@redacted
+class Growth(NamedTuple):
+    """How one tree was grown; `columns` are the forest's, in the order of the tree's own."""
+
+    seed: int
+    columns: IntArray
+    max_features: int
+    random: bool
+    best_first: bool
+    outcome: IntArray
+
+
+def growth_of(forest: Forest, index: int) -> Growth:
+    """Return how a tree was grown.
+
+    Raises
+    ------
+    NotCoveredError
+        Where the file does not tell it.
+    """
+    match = re.match(r"(\d{1,4})\.(\d{1,4})(?!\d)", forest.sklearn_version or "", re.ASCII)
+    if match is None or not _OLDEST <= (int(match[1]), int(match[2])) <= _NEWEST:
+        raise NotCoveredError("how the scikit-learn that wrote the file grows trees is not known here")
+    tree = forest.trees[index]
+    if tree.seed is None or forest.is_private:
+        raise NotCoveredError(f"tree {index} has no stored seed, so its splitter cannot be replayed")
+    nested = "estimator__" if forest.seeds_from == "ensemble" else ""
+    seed = RandomState(tree.seed).randint(RAND_R_MAX) if nested else tree.seed
+    columns = drawn_columns(forest, index)
+    if len(np.unique(columns)) < len(columns):
+        raise NotCoveredError(f"tree {index} was given a column twice, so its draws cannot be replayed")
+    parameters = forest.parameters
+    if parameters.get(f"{nested}ccp_alpha", 0.0) != 0.0:
+        raise NotCoveredError("its trees were pruned, so their draws cannot be replayed")
+    if _splitter(forest) not in ("best", "random"):
+        raise NotCoveredError("the file does not tell its trees' splitter, so their draws cannot be replayed")
+    n_samples = forest.n_samples if forest.n_samples is not None else int(tree.n_distinct[0])
+    return Growth(
+        seed=int(RandomState(seed).randint(0, RAND_R_MAX)),
+        columns=columns,
+        max_features=columns_drawn(forest, nested, len(columns)),
+        random=has_random_splits(forest),
+        best_first=_told(parameters, f"{nested}max_leaf_nodes") is not None,
+        outcome=outcomes(forest, tree, nested, n_samples),
+    )
+
+
+def has_random_splits(forest: Forest) -> bool:
+    """Return whether thresholds were drawn at random, by what the file tells."""
+    return _splitter(forest) == "random"
+
+
+def _splitter(forest: Forest) -> object:
+    if forest.kind.startswith(("RandomForest", "ExtraTrees")):
+        return "random" if forest.kind.startswith("ExtraTrees") else "best"
+    return forest.parameters.get("estimator__splitter" if forest.seeds_from == "ensemble" else "splitter")
+
+
+def _told(parameters: dict[str, object], name: str) -> object:
+    if name not in parameters:
+        raise NotCoveredError(f"the file does not tell {name}, so its trees' draws cannot be replayed")
+    return parameters[name]
+
+
+def columns_drawn(forest: Forest, nested: str, n_columns: int) -> int:
+    """Return how many columns a node draws at least, among so many.
+
+    Raises
+    ------
+    NotCoveredError
+        Where the file does not tell it.
+    """
+    return _max_features(_told(forest.parameters, f"{nested}max_features"), n_columns)
+
+
+def least_in_leaf(forest: Forest, nested: str, n_samples: int) -> int:
+    """Return how many rows a leaf has at least, by ``min_samples_leaf``.
+
+    Raises
+    ------
+    NotCoveredError
+        Where the file does not tell it.
+    """
+    return _least_rows(_told(forest.parameters, f"{nested}min_samples_leaf"), n_samples, "min_samples_leaf")
+
+
+def _max_features(given: object, n_columns: int) -> int:
+    if given is None:
+        return n_columns
+    if given in ("sqrt", "log2"):
+        return max(1, int(np.sqrt(n_columns) if given == "sqrt" else np.log2(n_columns)))
+    if type(given) is int:
+        return given
+    if type(given) is float and given > 0:
+        return max(1, int(given * n_columns))
+    raise NotCoveredError("its max_features is not understood, so its trees' draws cannot be replayed")
+
+
+def _least_rows(given: object, n_samples: int, name: str) -> int:
+    if type(given) is int:
+        return given
+    if type(given) is float:
+        return math.ceil(given * n_samples)
+    raise NotCoveredError(f"its {name} is not understood, so its trees' draws cannot be replayed")
+
+
+def outcomes(forest: Forest, tree: Tree, nested: str, n_samples: int) -> IntArray:
+    """Return what became of each node (`draws.SKIPPED` and so on), shape (n_nodes,).
+
+    Raises
+    ------
+    NotCoveredError
+        Where the file does not tell it.
+    """
+    parameters = forest.parameters
+    in_leaf = least_in_leaf(forest, nested, n_samples)
+    told = _told(parameters, f"{nested}min_samples_split")
+    to_split = max(_least_rows(told, n_samples, "min_samples_split"), 2, 2 * in_leaf)
+    share = _told(parameters, f"{nested}min_weight_fraction_leaf")
+    decrease = _told(parameters, f"{nested}min_impurity_decrease")
+    deepest = _told(parameters, f"{nested}max_depth")
+    if not (
+        isinstance(share, (int, float))
+        and isinstance(decrease, (int, float))
+        and isinstance(deepest, (int, type(None)))
+    ):
+        raise NotCoveredError("its limits to growth are not understood, so its trees' draws cannot be replayed")
+    inner = tree.left >= 0
+    skipped = tree.n_distinct < to_split
+    if deepest is not None:
+        skipped |= depths(tree) >= deepest
+    least_weight = 2.0 * share * tree.weight[0]
+    skipped |= tree.weight < least_weight * (1 - 1e-9)
+    unsure = ~skipped & (tree.weight < least_weight * (1 + 1e-9))
+    pure, maybe = _purity(forest, tree)
+    skipped |= pure
+    unsure |= maybe & ~skipped
+    free = in_leaf > 1 or share != 0 or decrease != 0 or _told(parameters, f"{nested}max_leaf_nodes") is not None
+    outcome = np.full(tree.n_nodes, TRIED if free else ALL_CONSTANT, dtype=np.int64)
+    outcome[unsure] = UNKNOWN_IF_TRIED if free else UNKNOWN_IF_ALL_CONSTANT
+    outcome[skipped] = SKIPPED
+    outcome[inner] = SPLIT
+    return outcome
+
+
+def _purity(forest: Forest, tree: Tree) -> tuple[BoolArray, BoolArray]:
+    """Return which nodes were surely leaves for their impurity, and which perhaps.
+
+    Rounding decides where a regressor's targets tie or weights are not whole: scikit-learn takes up to 2^-52 for pure.
+    """
+    if forest.classes is None:
+        return np.zeros(tree.n_nodes, dtype=np.bool_), tree.n_distinct > 1
+    one_class = np.count_nonzero(tree.value, axis=1) <= 1
+    whole = bool((tree.weight == np.rint(tree.weight)).all()) and tree.weight[0] < 2**26
+    nothing = np.zeros(tree.n_nodes, dtype=np.bool_)
+    return (one_class, nothing) if whole else (nothing, one_class)
+
+
+def depths(tree: Tree) -> IntArray:
+    """Return how many nodes are above each node, shape (n_nodes,)."""
+    depth = np.zeros(tree.n_nodes, dtype=np.int64)
+    for node in np.flatnonzero(tree.left >= 0).tolist():
+        depth[[tree.left[node], tree.right[node]]] = depth[node] + 1
+    return depth

@@ -1,0 +1,143 @@
+"""What is open and known of a regressor's leaves and rows: in go a forest's trees, out come tables to deduce from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pytest_draft.artifact.forest import BoolArray, FloatArray, Forest, IntArray
+from pytest_draft.attack.redacted import redacted
+
+_APART = 8
+"""Units in the last place up to which two values can come from one target: each is off by at most two."""
+
+_ROUNDING = 2.0**-46
+"""A share of the largest target that the rounding of a leaf's mean stays below."""
+
+_MEANS = ("squared_error", "mse", "friedman_mse", "poisson")
+"""Criteria by which a leaf's value is the mean of its rows' targets."""
+
+
+@redacted
+class OpenLeaves(NamedTuple):
+    """The leaves of all trees, tree by tree, and what is left in them besides the rows that are known to be there.
+
+    Attributes
+    ----------
+    first : ndarray of int64, shape (n_trees + 1,)
+        Where each tree's leaves begin.
+    tree, node : ndarray of int64, shape (n,)
+    target : ndarray of int64, shape (n,)
+        Of leaves that hold one row: the number of its target; -1 for others.
+    value : ndarray of float64, shape (n,)
+    n_rows, times : ndarray of int64, shape (n,)
+        Rows and draws that are left; draws of leaves of one row stay.
+    total : ndarray of float64, shape (n,)
+        The sum of the targets that are left, each as often as it was drawn; NaN where that is not known.
+    slack : ndarray of float64, shape (n,)
+        What rounding can add to a total.
+    """
+
+    first: IntArray
+    tree: IntArray
+    node: IntArray
+    target: IntArray
+    value: FloatArray
+    n_rows: IntArray
+    times: IntArray
+    total: FloatArray
+    slack: FloatArray
+
+
+@redacted
+class KnownRowTargets(NamedTuple):
+    """What is known of the rows so far.
+
+    Attributes
+    ----------
+    times : ndarray of int64, shape (n_trees, n_rows)
+        How often each row was drawn, on the scale of the leaves.
+    leaf : ndarray of int64, shape (n_trees, n_rows)
+        As in `RowLeaves`.
+    possible : ndarray of bool, shape (n_rows, n_targets)
+        Which targets each row can have, if it is alone in some leaf.
+    is_alone : ndarray of bool, shape (n_rows,)
+        Whether the row is known to be alone in some leaf.
+    size : ndarray of int64, shape (n_targets,)
+        How many rows have each target; -1 where that is not known.
+    value : ndarray of float64, shape (n_targets,)
+        The targets.
+    lower, upper : ndarray of float64, shape (n_rows, n_columns)
+        ValueBounds of the rows' values.
+    """
+
+    times: IntArray
+    leaf: IntArray
+    possible: BoolArray
+    is_alone: BoolArray
+    size: IntArray
+    value: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+@redacted
+class Ways(NamedTuple):
+    """The nodes of all trees, each tree's from `first`; fields as in `Tree`, and a leaf's number in `OpenLeaves`."""
+
+    first: IntArray
+    left: IntArray
+    right: IntArray
+    feature: IntArray
+    threshold: FloatArray
+    leaf: IntArray
+
+    def n_nodes(self, tree: int) -> int:
+        """Return the number of a tree's nodes."""
+        return int(self.first[tree + 1] - self.first[tree])
+
+
+def open_leaves(forest: Forest) -> OpenLeaves:
+    """Return all leaves, with the targets of those that hold one row told apart and numbered."""
+    nodes = [tree.leaves for tree in forest.trees]
+    n_leaves = [len(found) for found in nodes]
+
+    def joined(arrays: list[Any]) -> Any:
+        return np.concatenate([array[found] for array, found in zip(arrays, nodes, strict=True)])
+
+    value = joined([tree.value[:, 0] for tree in forest.trees])
+    weight = joined([tree.weight for tree in forest.trees])
+    n_rows = joined([tree.n_distinct for tree in forest.trees])
+    single = np.flatnonzero(n_rows == 1)
+    single = single[np.argsort(value[single], kind="stable")]
+    ordered = value[single]
+    is_other = np.diff(ordered) > _APART * np.spacing(np.maximum(np.abs(ordered[1:]), np.abs(ordered[:-1])))
+    target = np.full(len(value), -1)
+    target[single[:1]], target[single[1:]] = 0, np.cumsum(is_other)
+    criterion = forest.parameters.get("criterion", forest.parameters.get("estimator__criterion"))
+    return OpenLeaves(
+        np.cumsum([0, *n_leaves]),
+        np.repeat(np.arange(forest.n_trees), n_leaves),
+        np.concatenate(nodes),
+        target,
+        value,
+        n_rows,
+        np.rint(weight).astype(np.int64),
+        value * weight if criterion in _MEANS else np.full(len(value), np.nan),
+        _ROUNDING * weight * np.abs(value).max(),
+    )
+
+
+def ways_of(forest: Forest) -> Ways:
+    """Return the ways from the roots to all leaves."""
+    trees = forest.trees
+    left = np.concatenate([tree.left for tree in trees])
+    return Ways(
+        np.cumsum([0, *(tree.n_nodes for tree in trees)]),
+        left,
+        np.concatenate([tree.right for tree in trees]),
+        np.concatenate([tree.feature for tree in trees]),
+        np.concatenate([tree.threshold for tree in trees]),
+        np.cumsum(left < 0) - 1,
+    )

@@ -1,0 +1,181 @@
+"""What splits say of groups of rows: in go a forest and each row's leaves, out come groups' extremes and bounds.
+
+The smallest value of ``x`` is the largest of ``-x``, negated: both are written as one kind of extreme, with a sign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pytest_draft.artifact.forest import BoolArray, FloatArray, Forest, IntArray
+from pytest_draft.attack.numeric.extremes import Extremes
+from pytest_draft.attack.redacted import redacted
+
+
+@redacted
+class JoinedNodes(NamedTuple):
+    """The nodes of all trees in one numbering, each tree's from `first`; fields as in `Tree`, -1 for no node."""
+
+    first: IntArray
+    left: IntArray
+    right: IntArray
+    parent: IntArray
+    feature: IntArray
+    threshold: FloatArray
+    n_distinct: IntArray
+
+
+@redacted
+class Members(NamedTuple):
+    """The known rows of each node: ``row[start[node] : start[node + 1]]``, ascending."""
+
+    start: IntArray
+    row: NDArray[np.int32]
+
+
+@redacted
+class Splits(NamedTuple):
+    """What splits say of one column: each entry is about the largest of ``x`` or of ``-x`` in a group of rows.
+
+    Attributes
+    ----------
+    group : ndarray of int64, shape (n,)
+        The node whose rows it is about.
+    sign : ndarray of int64, shape (n,)
+        0 for ``x``, 1 for ``-x``.
+    threshold : ndarray of float64, shape (n,)
+        Of best splits, whose entries come in twos, left and right: the two extremes' halves add up to it, each with
+        its own sign, and it has that of the entry. NaN elsewhere.
+    is_whole : ndarray of bool, shape (n,)
+        Whether all rows of the group are known, so that one of them takes the extreme.
+    reach : ndarray of float64, shape (2, n)
+        Upper bounds of the extreme and of its negative.
+    """
+
+    group: IntArray
+    sign: IntArray
+    threshold: FloatArray
+    is_whole: BoolArray
+    reach: FloatArray
+
+
+def joined_nodes(forest: Forest) -> JoinedNodes:
+    """Return the nodes of all trees in one numbering."""
+    trees = forest.trees
+    first = np.cumsum([0, *(tree.n_nodes for tree in trees)])[:-1]
+
+    def joined(children: Sequence[IntArray]) -> IntArray:
+        return np.concatenate([np.where(c < 0, -1, c + f) for c, f in zip(children, first, strict=True)])
+
+    left, right = joined([tree.left for tree in trees]), joined([tree.right for tree in trees])
+    parent = np.full(len(left), -1)
+    inner = np.flatnonzero(left >= 0)
+    parent[left[inner]] = parent[right[inner]] = inner
+    return JoinedNodes(
+        first,
+        left,
+        right,
+        parent,
+        np.concatenate([tree.feature for tree in trees]),
+        np.concatenate([tree.threshold for tree in trees]),
+        np.concatenate([tree.n_distinct for tree in trees]),
+    )
+
+
+@njit(cache=True, nogil=True)
+def members_of(parent: IntArray, leaves: IntArray) -> Members:
+    """Return each node's rows, given their leaves in the common numbering, shape (n_trees, n_rows); -1 for none."""
+    start = np.zeros(len(parent) + 1, dtype=np.int64)
+    for tree in range(leaves.shape[0]):
+        for row in range(leaves.shape[1]):
+            node = leaves[tree, row]
+            while node >= 0:
+                start[node + 1] += 1
+                node = parent[node]
+    start = np.cumsum(start)
+    place, rows = start.copy(), np.empty(start[-1], dtype=np.int32)
+    for tree in range(leaves.shape[0]):
+        for row in range(leaves.shape[1]):
+            node = leaves[tree, row]
+            while node >= 0:
+                rows[place[node]] = row
+                place[node] += 1
+                node = parent[node]
+    return Members(start, rows)
+
+
+def bare_splits(nodes: JoinedNodes, tested: IntArray, bound: FloatArray, is_number: bool) -> Splits:
+    """Return what the thresholds of one column say by themselves: left is at most, right is above."""
+    reach = np.empty((2, len(tested), 2))
+    _within_boxes(nodes, tested, bound[0].max(), bound[1].max(), is_number, reach)
+    n = 2 * len(tested)
+    return Splits(
+        np.stack([nodes.left[tested], nodes.right[tested]], axis=1).ravel(),
+        np.tile([0, 1], len(tested)),
+        np.full(n, np.nan),
+        np.zeros(n, np.bool_),
+        reach.reshape(2, n),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _within_boxes(
+    nodes: JoinedNodes, tested: IntArray, high: float, negative_low: float, is_number: bool, reach: FloatArray
+) -> None:
+    """Fill in the extremes' bounds, shape (2, n, 2), by the thresholds on the way to each node."""
+    for i in range(len(tested)):
+        feature = nodes.feature[tested[i]]
+        upper, negative_lower = high, negative_low
+        child, node = tested[i], nodes.parent[tested[i]]
+        while node >= 0:
+            if nodes.feature[node] == feature:
+                if nodes.left[node] == child:
+                    upper = min(upper, snapped(nodes.threshold[node], is_number))
+                else:
+                    negative_lower = min(negative_lower, _above(nodes.threshold[node], is_number))
+            child, node = node, nodes.parent[node]
+        reach[0, i, 0] = min(upper, snapped(nodes.threshold[tested[i]], is_number))
+        reach[1, i, 0] = negative_lower
+        reach[0, i, 1] = min(negative_lower, _above(nodes.threshold[tested[i]], is_number))
+        reach[1, i, 1] = upper
+
+
+def with_extremes(
+    splits: Splits, nodes: JoinedNodes, tested: IntArray, is_whole: BoolArray, extremes: Extremes
+) -> Splits:
+    """Add the known extremes: the largest value of a node is to its right, the least to its left."""
+    low, high = np.concatenate(list(extremes.low))[tested], np.concatenate(list(extremes.high))[tested]
+    known = [np.flatnonzero(~np.isnan(high)), np.flatnonzero(~np.isnan(low))]
+    group = np.concatenate([nodes.right[tested[known[0]]], nodes.left[tested[known[1]]]])
+    extreme = np.concatenate([high[known[0]], -low[known[1]]])
+    return Splits(
+        np.concatenate([splits.group, group]),
+        np.concatenate([splits.sign, np.repeat([0, 1], [len(k) for k in known])]),
+        np.concatenate([splits.threshold, np.full(len(group), np.nan)]),
+        np.concatenate([splits.is_whole, is_whole[group]]),
+        np.concatenate([splits.reach, np.stack([extreme, -extreme])], axis=1),
+    )
+
+
+@njit(cache=True, nogil=True, inline="always")
+def snapped(value: float, is_number: bool) -> float:
+    """Return the largest float32, or whole number, that is at most a value."""
+    nearest = np.float32(value)
+    if nearest > value:
+        nearest = np.nextafter(nearest, np.float32(-np.inf))
+    return float(math.floor(nearest)) if is_number else float(nearest)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _above(threshold: float, is_number: bool) -> float:
+    """Return the largest ``-x`` of an ``x`` above a threshold."""
+    nearest = np.float32(threshold)
+    if nearest <= threshold:
+        nearest = np.nextafter(nearest, np.float32(np.inf))
+    return snapped(-np.float64(nearest), is_number)

@@ -1,0 +1,61 @@
+"""What runs of pytest inside tests share: in goes a session of tests, out come one child and what it has answered."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+# Imported before any pytest runs inside this one: pytester forgets what its runs import, and extension
+# modules cannot be imported twice.
+import pytest_draft.plugin.summary
+import pytest_draft.plugin.workers  # noqa: F401
+from pytest_draft import isolation
+from pytest_draft.facts.case import Case
+from pytest_draft.isolation import Children, children
+from remembered import Remembered
+
+AFTERMATH = isolation._AFTERMATH
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_child():
+    """Let all runs in this process share the child that waits for a case: starting one takes seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(children, "close", lambda: None)
+        patch.setattr(isolation, "_AFTERMATH", 512 << 20)  # else most attacks would end it
+        yield
+    children.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def remembered(tmp_path_factory) -> Iterator[Remembered]:
+    """Let what a child has answered once in this run of the tests stand for the same case in another test."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "remembered"
+    folder.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        made = Remembered(folder)
+        patch.setattr(Children, "run", made.instead_of(Children.run))
+        yield made
+
+
+@pytest.fixture
+def memory_as_shipped(monkeypatch) -> None:
+    """Have a child end after an attack that has left as much memory as is too much outside of tests."""
+    monkeypatch.setattr(isolation, "_AFTERMATH", AFTERMATH)
+
+
+@pytest.fixture
+def examined_anew(remembered) -> Iterator[None]:
+    """Have each examination run: for tests of the children themselves, and of what they do to a run."""
+    with remembered.forgotten():
+        yield
+
+
+@pytest.fixture
+def asked(remembered) -> list[Case]:
+    """Return the cases that the runs of this process ask children to examine; a test may clear the list."""
+    remembered.asked.clear()
+    return remembered.asked
