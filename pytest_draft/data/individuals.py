@@ -8,20 +8,20 @@ values are missing, it sees the column's median, and in one more column which on
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.ensemble import IsolationForest
 
-from pytest_draft.matching import Rows, different_rows
+from pytest_draft.arrays import BoolArray, FloatArray, Rows
+from pytest_draft.matching import different_rows
 from pytest_draft.timebox import TimeBox
 
 _SECONDS = 0.2
 """Measured: to fit the isolation forest."""
 
 _SECONDS_PER_ROW = 1e-5
-"""Measured: to score a row."""
+"""Measured: to score a row by it."""
 
 
-def inliers(rows: Rows, timebox: TimeBox) -> NDArray[np.bool_] | None:
+def inliers(rows: Rows, timebox: TimeBox) -> BoolArray | None:
     """Return which rows are inliers: those that an isolation forest of all rows scores above 0.
 
     Parameters
@@ -40,11 +40,11 @@ def inliers(rows: Rows, timebox: TimeBox) -> NDArray[np.bool_] | None:
     timebox.spend(cost)
     seen = _without_missing(rows)
     first, of_row, _ = different_rows(seen)
-    score: NDArray[np.float64] = IsolationForest(random_state=0).fit(seen).decision_function(seen[first])
+    score: FloatArray = IsolationForest(random_state=0).fit(seen).decision_function(seen[first])
     return (score > 0)[of_row]
 
 
-def hundredths(figures: NDArray[np.float64]) -> tuple[float, ...]:
+def hundredths(figures: FloatArray) -> tuple[float, ...]:
     """Return how one figure of each row is distributed: the lowest, that of each further hundredth, the highest.
 
     Parameters
