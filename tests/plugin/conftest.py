@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import textwrap
 from collections.abc import Iterator
@@ -84,19 +85,28 @@ def in_child(tmp_path, monkeypatch, set_aside):
     def plant(code: str) -> None:
         (tmp_path / "planted").mkdir()
         (tmp_path / "planted" / "sitecustomize.py").write_text(code, encoding="utf-8")
-        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "planted"))
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "planted"), prepend=os.pathsep)
 
     with in_use("planted", set_aside):
         yield plant
         Children.close(children)
 
 
-STAGES = ["training_data", "infer", "grant", "build_any", "reconstruct", "rebuild_alone", "identify"]
-STAGES += ["identify_granted", "evaluate"]
+STAGES = {
+    "training_data": "inputs",
+    "infer": "settled_domain",
+    "grant": "inputs",
+    "build_any": "counted",
+    "reconstruct": "counted",
+    "rebuild_alone": "counted",
+    "identify": "counted",
+    "identify_granted": "counted",
+    "evaluate": "evaluation",
+}
+"""What a flow calls, and the file of `pytest_draft.examine` that calls it."""
 
 AT_STAGES = f"""
-import os, pathlib, sys, time
-from pytest_draft.examine import flow as gate
+import importlib, os, pathlib, sys, time
 
 here = pathlib.Path(__file__).parent
 
@@ -108,10 +118,11 @@ def planted(whole, code):
         return whole(*arguments, **named)
     return run
 
-for stage in {STAGES}:
-    setattr(gate, stage, planted(getattr(gate, stage), here / (stage + ".txt")))
+for stage, file in {STAGES}.items():
+    module = importlib.import_module("pytest_draft.examine." + file)
+    setattr(module, stage, planted(getattr(module, stage), here / (stage + ".txt")))
 """
-"""Before each stage of the gate, a child runs what is in a file of its name: so one child serves for many tests."""
+"""Before each stage of the flow, a child runs what is in a file of its name: so one child serves for many tests."""
 
 
 @pytest.fixture(scope="session")
@@ -126,14 +137,14 @@ def at_stages(tmp_path_factory, set_aside) -> Iterator[Path]:
 
 @pytest.fixture
 def at_stage(at_stages, monkeypatch, set_aside):
-    """Return a function that has code run in a child before a stage of the gate; it returns a file made just then."""
+    """Return a function that has code run in a child before a stage of the flow; it returns a file made just then."""
 
     def plant(stage: str, code: str) -> Path:
         assert stage in STAGES
         (at_stages / f"{stage}.txt").write_text(textwrap.dedent(code), encoding="utf-8")
         return at_stages / "reached"
 
-    monkeypatch.setenv("PYTHONPATH", str(at_stages))
+    monkeypatch.setenv("PYTHONPATH", str(at_stages), prepend=os.pathsep)
     with in_use("staged", set_aside):
         yield plant
     for left in (*at_stages.glob("*.txt"), *at_stages.glob("reached")):
