@@ -251,7 +251,7 @@ class LaplaceForestClassifier(_NoisyForestClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Where the columns have names.
     children_left_, children_right_ : ndarray of int64, shape (n_nodes,)
         The children of each node of every tree; -1 at leaves.

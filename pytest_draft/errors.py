@@ -45,6 +45,14 @@ class NotCoveredError(DraftError):
     """The attack does not cover this part of a forest or a domain: the verdict is inconclusive."""
 
 
+class InfeasibleError(Exception):
+    """Proved: no dataset of the domain is consistent with the observations. Not the user's error: an answer."""
+
+
+class OutOfTimeError(Exception):
+    """The time box ended before there was a result. Not the user's error: an answer."""
+
+
 class ArtifactError(DraftError):
     """A model file was refused. Nothing in it was run.
 

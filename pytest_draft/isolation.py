@@ -28,9 +28,10 @@ if sys.platform != "win32":
     import resource
 
 if TYPE_CHECKING:
-    from pytest_draft.attack.reconstruct import Reconstruction
+    from pytest_draft.attack.reconstruction import Reconstruction
     from pytest_draft.facts.case import Case
     from pytest_draft.facts.examination import Examination
+    from pytest_draft.facts.status import SolverStatus
 
 __tracebackhide__ = True  # frames here hold rows
 
@@ -72,7 +73,7 @@ class _Answer:
 class _EndedError(Exception):
     """A child has ended, or had to be ended, without an answer."""
 
-    def __init__(self, status: str, reason: str) -> None:
+    def __init__(self, status: SolverStatus, reason: str) -> None:
         super().__init__(reason)
         self.status = status
         self.reason = reason

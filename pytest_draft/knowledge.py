@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.occurrences import occurrences
-from pytest_draft.attack.private.datasets import NoisyProblem, build_noisy, values_of
-from pytest_draft.attack.problem import Groups, IntArray, KnownRows, Noise, group_by_occurrences, split_by_values
+from pytest_draft.attack.groups import Groups, KnownRows, Noise, group_by_occurrences, split_by_values
+from pytest_draft.attack.private.noisy_problem import NoisyProblem, build_noisy, values_of
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import DataError, NotCoveredError, UsageError, one_line

@@ -114,8 +114,7 @@ class Weights:
 def _counted(domain: Domain, known: Sequence[int]) -> NDArray[np.bool_]:
     """Return the columns of all attributes but the known ones, which are given by position."""
     counted = np.ones(domain.n_columns, dtype=bool)
-    for a in known:
-        counted[list(domain.attributes[a].columns)] = False
+    counted[domain.columns_of(known)] = False
     return counted
 
 

@@ -1,80 +1,43 @@
 """Engine, papers' models and enumeration on the same forests: in goes a number of instances, out comes a table.
 
 Every instance is small enough to list all datasets of its domain that meet its counts and, for the engine, that have no
-value between those which a midpoint lies between. The engine, the papers' CP
-model and their MILP must say the same: whether there is such a dataset, whether there is more than one, and, where
-the occurrences are unknown, how likely the likeliest is. What the engine certifies must hold in all of them.
+value between those which a midpoint lies between. The engine, the papers' CP model and their MILP must say the same:
+whether there is such a dataset, whether there is more than one, and, where the occurrences are unknown, how likely the
+likeliest is. What the engine certifies must hold in all of them.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement
-from pathlib import Path
-from typing import Literal
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-from pytest_draft.artifact import Forest, occurrences, read
-from pytest_draft.artifact.forest import Tree
-from pytest_draft.attack.counts.bounds_propagation import propagate
-from pytest_draft.attack.counts.exact import Alternatives, Search
-from pytest_draft.attack.counts.prove import certify
+from pytest_draft.artifact import Forest
+from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
+from pytest_draft.attack.counts.exact import Alternatives
+from pytest_draft.attack.counts.prove import prove
+from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp
 from pytest_draft.attack.papers.likelihood import best_objective, log_chances, log_likelihood
-from pytest_draft.attack.papers.published import Dataset, Outcome, reached
-from pytest_draft.attack.problem import InfeasibleError, Problem, build, group_by_occurrences
+from pytest_draft.attack.papers.published import ModelDataset, ModelOutcome
+from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import reconstruct
-from pytest_draft.domain import Attribute, Domain, Kind
+from pytest_draft.attack.search import Search
+from pytest_draft.errors import InfeasibleError
 from pytest_draft.timebox import TimeBox
+from studies.agreement_enumeration import MOST_STEPS, Enumeration, TooManyError
+from studies.agreement_instances import SETTINGS, Instance, IntArray, generated
 
-IntArray = NDArray[np.int64]
-Setting = Literal["no bagging", "occurrences known", "occurrences unknown"]
-
-SETTINGS: tuple[Setting, ...] = ("no bagging", "occurrences known", "occurrences unknown")
-
-_KINDS: tuple[Kind, ...] = ("binary", "one-hot", "ordinal")
 _SECONDS = 60.0
-_MOST_STEPS = 200_000
-_CHANGED = 1 / 3
-_DROPPED, _CODED = 1 / 3, 1 / 2
+"""Guard of each search and solver: an instance takes a fraction of it, so that the clock decides nothing."""
+
 _TOLERANCE = 1e-4
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Instance:
-    """A small forest with the rows that it was grown on. Its repr shows no row.
-
-    Attributes
-    ----------
-    setting : {"no bagging", "occurrences known", "occurrences unknown"}
-    forest : Forest
-    domain : Domain
-    truth : Dataset or None
-        None where the forest's counts were changed afterwards, so that these rows no longer explain them.
-    occurrences : ndarray of int64, shape (n_trees, n_rows)
-        As the seeds tell; no model gets them where they are unknown.
-    """
-
-    setting: Setting
-    forest: Forest
-    domain: Domain
-    truth: Dataset | None
-    occurrences: IntArray
-
-    def __repr__(self) -> str:
-        return f"<Instance: {self.setting}, {self.n_rows} rows, {self.domain.n_vectors} vectors>"
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.occurrences.shape[1])
+"""Of log-likelihoods: solvers know logarithms as whole multiples of a millionth."""
 
 
 @dataclass
@@ -99,221 +62,7 @@ class Verdict:
             self.disagreements.append(fact)
 
 
-def generated(setting: Setting, seed: Sequence[int], *, coded: bool = False) -> Instance:
-    """Grow a forest on a few random rows, write it to a file and read that; change the counts of one in three.
-
-    Parameters
-    ----------
-    setting : {"no bagging", "occurrences known", "occurrences unknown"}
-    seed : sequence of int
-    coded : bool
-        Whether there are code books and one-hot groups whose first level was dropped, which the papers do not know.
-
-    Returns
-    -------
-    Instance
-    """
-    rng = np.random.default_rng(seed)
-    domain = _random_domain(rng, 12 if setting == "occurrences unknown" else 24, coded=coded)
-    n_rows = int(rng.integers(2, 5 if setting == "occurrences unknown" else 7))
-    rows = domain.vectors()[rng.integers(domain.n_vectors, size=n_rows)]
-    n_classes = int(rng.integers(2, 4))
-    classes, labels = np.unique(rng.integers(n_classes, size=n_rows), return_inverse=True)
-    bagging = setting != "no bagging"
-    kind = RandomForestClassifier if rng.random() < 0.75 else ExtraTreesClassifier
-    model = kind(
-        n_estimators=int(rng.integers(1, 11)),
-        max_depth=[1, 2, 3, None, None][rng.integers(5)],
-        max_features=[1, None][rng.integers(2)],
-        bootstrap=bagging,
-        random_state=int(rng.integers(2**31)),
-    )
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / "model.joblib"
-        joblib.dump(model.fit(rows, classes[labels]), path)
-        forest = read(path).forest
-    truth = Dataset(rows, labels.reshape(-1).astype(np.int64))
-    times = occurrences(forest)
-    if rng.random() >= _CHANGED:
-        return Instance(setting, forest, domain, truth, times)
-    return Instance(setting, changed(forest, rng), domain, None, times)
-
-
-def changed(forest: Forest, rng: np.random.Generator) -> Forest:
-    """Return a forest one of whose trees has one row, or draw, in another leaf.
-
-    Parameters
-    ----------
-    forest : Forest
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    Forest
-        Its counts are still consistent within each tree.
-    """
-    counts = [forest.counts(t) for t in range(forest.n_trees)]
-    t = int(rng.integers(forest.n_trees))
-    leaves = forest.trees[t].leaves
-    source, c = rng.permutation(np.argwhere(counts[t][leaves] > 0))[0]
-    target = int(rng.integers(len(leaves)))
-    table = np.zeros_like(counts[t])
-    table[leaves] = counts[t][leaves]
-    table[leaves[source], c] -= 1
-    table[leaves[target], c] += 1
-    trees = list(forest.trees)
-    counts[t] = table
-    for i, tree in enumerate(trees):
-        for v in np.flatnonzero(tree.left >= 0)[::-1]:
-            counts[i][v] = counts[i][tree.left[v]] + counts[i][tree.right[v]]
-        weight = counts[i].sum(axis=1)
-        distinct = np.minimum(tree.n_distinct, weight) if forest.bootstrap else weight
-        trees[i] = replace(tree, value=counts[i].astype(float), weight=weight.astype(float), n_distinct=distinct)
-    return replace(forest, trees=tuple(trees), values="totals")
-
-
-def _random_domain(rng: np.random.Generator, most: int, *, coded: bool) -> Domain:
-    """Return one to four random attributes with at most so many vectors."""
-    attributes: list[Attribute] = []
-    columns: list[str] = []
-    n_vectors = 1
-    for a in range(rng.integers(1, 5)):
-        kind = _KINDS[rng.integers(len(_KINDS))]
-        size = 2 if kind == "binary" else int(rng.integers(3, 5))
-        if n_vectors * size > most:
-            break
-        n_vectors *= size
-        dropped = coded and kind == "one-hot" and rng.random() < _DROPPED
-        own = tuple(range(len(columns), len(columns) + (size - dropped if kind == "one-hot" else 1)))
-        columns += [f"a{a}_{i}" for i in range(len(own))]
-        if kind == "ordinal":
-            if coded and rng.random() < _CODED:
-                book = np.cumsum(rng.integers(1, 5, size=size)) - 4
-            else:
-                book = np.arange(size) + rng.integers(-2, 3)
-            attributes.append(Attribute.coded(f"a{a}", own[0], book.tolist()))
-        else:
-            attributes.append(Attribute(f"a{a}", kind, own, dropped=dropped))
-    return Domain(tuple(columns), tuple(attributes), "generated")
-
-
-class TooManyError(Exception):
-    """Enumeration would take too many steps."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Enumeration:
-    """The equations of one instance over (vector, class) pairs, row by row.
-
-    Attributes
-    ----------
-    vectors : ndarray of float32, shape (n_vectors, n_columns)
-    adds : ndarray of int64, shape (n_rows, n_pairs, n_equations)
-        What each row would add to the counts as each pair; pair ``vector * n_classes + class``.
-    observed : ndarray of int64, shape (n_equations,)
-    group : ndarray of int64, shape (n_rows,)
-        Ascending; rows of one group can change places.
-    excluded : ndarray of bool, shape (n_trees, n_pairs)
-        Whether some threshold of a tree contradicts that a row which it saw is a pair.
-    possible : ndarray of bool, shape (n_rows, n_pairs)
-        Whether no threshold contradicts that a row is a pair.
-    order : ndarray of int64, shape (n_rows,)
-        The instance's row of each row here.
-    n_classes : int
-    """
-
-    vectors: NDArray[np.float32]
-    adds: IntArray
-    observed: IntArray
-    group: IntArray
-    excluded: NDArray[np.bool_]
-    possible: NDArray[np.bool_]
-    order: IntArray
-    n_classes: int
-
-    @classmethod
-    def of(cls, instance: Instance, *, distinct: bool, thresholds: bool = False) -> Enumeration:
-        """Return the equations for known occurrences; with the distinct rows of each leaf, or without.
-
-        With `thresholds`, no row is possible that lies between the values which a midpoint lies between.
-        """
-        forest, vectors = instance.forest, instance.domain.vectors()
-        group = np.unique(instance.occurrences, axis=1, return_inverse=True)[1].reshape(-1)
-        order = np.argsort(group, kind="stable")
-        n_classes = forest.n_classes
-        of_class = np.eye(n_classes, dtype=np.int64)
-        adds, observed = [], []
-        excluded = np.zeros((forest.n_trees, len(vectors) * n_classes), dtype=np.bool_)
-        for t, tree in enumerate(forest.trees):
-            leaf = reached(tree, vectors)[tree.leaves].T.astype(np.int64)
-            pairs = np.einsum("vl,cd->vcld", leaf, of_class).reshape(len(vectors) * n_classes, -1)
-            times = instance.occurrences[t][order][:, None, None]
-            adds.append(times * pairs)
-            observed.append(forest.counts(t)[tree.leaves].ravel())
-            if distinct:
-                adds.append((times > 0) * np.repeat(leaf, n_classes, axis=0))
-                observed.append(tree.n_distinct[tree.leaves])
-            if thresholds and forest.kind.startswith("RandomForest"):
-                excluded[t] = np.repeat(_excluded(tree, instance.domain, vectors), n_classes)
-        possible = ~((instance.occurrences[:, order] > 0).T.astype(np.int64) @ excluded).astype(np.bool_)
-        adds_of_all, counted = np.concatenate(adds, axis=2), np.concatenate(observed)
-        return cls(vectors, adds_of_all, counted, group[order], excluded, possible, order, n_classes)
-
-    def datasets(self) -> IntArray:
-        """Return every dataset that meets the equations: the pair of each row, shape (n_datasets, n_rows).
-
-        Raises
-        ------
-        TooManyError
-        """
-        found: list[list[int]] = []
-        chosen: list[int] = []
-        steps = 0
-
-        def place(left: IntArray) -> None:
-            nonlocal steps
-            k = len(chosen)
-            if k == len(self.group):
-                if not left.any():
-                    found.append(chosen.copy())
-                return
-            first = chosen[-1] if k and self.group[k] == self.group[k - 1] else 0
-            fits = (self.adds[k, first:] <= left).all(axis=1) & self.possible[k, first:]
-            for pair in (first + np.flatnonzero(fits)).tolist():
-                steps += 1
-                if steps > _MOST_STEPS:
-                    raise TooManyError
-                chosen.append(pair)
-                place(left - self.adds[k, pair])
-                chosen.pop()
-
-        place(self.observed)
-        return np.array(found, dtype=np.int64).reshape(len(found), len(self.group))
-
-    def position(self, dataset: Dataset) -> IntArray:
-        """Return a dataset in the form of `datasets`, shape (n_rows,)."""
-        rows, labels = dataset.rows[self.order], dataset.labels[self.order]
-        same = (rows[:, None] == self.vectors).all(axis=2)
-        pair = np.where(same.any(axis=1), same.argmax(axis=1) * self.n_classes + labels, -1)
-        return pair[np.lexsort((pair, self.group))]
-
-
-def _excluded(tree: Tree, domain: Domain, vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Return which vectors lie strictly inside each pair of values whose midpoint is some threshold on their way."""
-    excluded = np.zeros(len(vectors), dtype=np.bool_)
-    through = reached(tree, vectors)
-    for attribute in domain.attributes:
-        if attribute.kind != "ordinal":
-            continue
-        value = vectors[:, attribute.columns[0]].astype(np.float64)
-        for v in np.flatnonzero(tree.feature == attribute.columns[0]):
-            pairs = [(a, b) for a in attribute.book for b in attribute.book if a < b and a + b == 2 * tree.threshold[v]]
-            if pairs:
-                excluded |= through[v] & np.logical_and.reduce([(a < value) & (value < b) for a, b in pairs])
-    return excluded
-
-
-def compared(instance: Instance, rebuilt: Callable[[Instance], Dataset | None] | None = None) -> Verdict:
+def compared(instance: Instance, rebuilt: Callable[[Instance], ModelDataset | None] | None = None) -> Verdict:
     """Let engine, models and enumeration answer, and compare.
 
     Parameters
@@ -361,7 +110,7 @@ def _compared_exactly(instance: Instance) -> Verdict:
     return verdict
 
 
-def _models(instance: Instance) -> dict[str, Callable[[Sequence[Dataset]], Outcome]]:
+def _models(instance: Instance) -> dict[str, Callable[[Sequence[ModelDataset]], ModelOutcome]]:
     """Return the papers' models of an instance by name, as functions of the datasets that are forbidden.
 
     They know no one-hot group whose first level was dropped.
@@ -371,14 +120,14 @@ def _models(instance: Instance) -> dict[str, Callable[[Sequence[Dataset]], Outco
     forest, domain, n_rows = instance.forest, instance.domain, instance.n_rows
     if instance.setting == "no bagging":
         return {
-            "CP": lambda forbidden: cp_without_bagging.reconstruct(
+            "CP": lambda forbidden: cp_without_bagging.solve(
                 forest, domain, n_rows, TimeBox(_SECONDS), forbidden=forbidden
             ),
-            "MILP": lambda forbidden: milp.reconstruct(forest, domain, n_rows, TimeBox(_SECONDS), forbidden=forbidden),
+            "MILP": lambda forbidden: milp.solve(forest, domain, n_rows, TimeBox(_SECONDS), forbidden=forbidden),
         }
     known = instance.occurrences if instance.setting == "occurrences known" else None
     return {
-        "CP": lambda forbidden: cp_with_bagging.reconstruct(
+        "CP": lambda forbidden: cp_with_bagging.solve(
             forest, domain, n_rows, TimeBox(_SECONDS), occurrences=known, forbidden=forbidden
         )
     }
@@ -395,13 +144,13 @@ def _problem(instance: Instance) -> Problem | None:
 def _expect_model(
     verdict: Verdict,
     name: str,
-    solve: Callable[[Sequence[Dataset]], Outcome],
+    solve: Callable[[Sequence[ModelDataset]], ModelOutcome],
     enumeration: Enumeration,
     datasets: IntArray,
     values: NDArray[np.float64],
 ) -> None:
     """Expect a model to find the likeliest dataset where there is one, and the next where there is more than one."""
-    known: list[Dataset] = []
+    known: list[ModelDataset] = []
     for number, fact in enumerate(["feasible", "several"]):
         outcome = solve(known)
         if outcome.status in ("no solution", "feasible"):
@@ -418,7 +167,7 @@ def _expect_model(
         known.append(outcome.dataset)
 
 
-def _compared_jointly(instance: Instance, rebuilt: Callable[[Instance], Dataset | None] | None) -> Verdict:
+def _compared_jointly(instance: Instance, rebuilt: Callable[[Instance], ModelDataset | None] | None) -> Verdict:
     """Compare where the occurrences are unknown: feasibility, and the papers' optimal value."""
     enumeration = Enumeration.of(replace(instance, occurrences=np.ones_like(instance.occurrences)), distinct=False)
     everything = combinations_with_replacement(range(enumeration.adds.shape[1]), instance.n_rows)
@@ -482,7 +231,7 @@ def _expect_engine(
     if found.residual:
         (verdict.undecided if not len(datasets) else verdict.disagreements).append(f"{name}: residual")
         return
-    position = enumeration.position(Dataset(found.consistent, found.labels))
+    position = enumeration.position(ModelDataset(found.consistent, found.labels))
     verdict.expect(bool((datasets == position).all(axis=1).any()), f"{name}: its dataset is enumerated")
     if found.status == "unique" or len(datasets) > 1:
         verdict.expect((found.status == "unique") == (len(datasets) == 1), f"{name}: unique")
@@ -506,10 +255,10 @@ def _expect_certificate(
     triple = (problem.group * problem.cells.n_cells + problem.cell) * problem.n_classes + problem.label
     mine = (problem.groups.of_row * problem.cells.n_cells + cells) * problem.n_classes + labels
     rows = np.array([np.count_nonzero(mine == one) for one in triple], dtype=np.int64)
-    lower, upper = propagate(problem.system, problem.groups.size[problem.group], search.timebox)
+    lower, upper = propagate_bounds(problem.system, problem.groups.size[problem.group], search.timebox)
     still_open = np.flatnonzero(lower < upper)
     parts = [Alternatives(still_open, (rows[still_open],), complete=False)] if still_open.size else []
-    certificate = certify(problem, rows, lower, upper, parts, search)
+    certificate = prove(problem, rows, lower, upper, parts, search).certificate
     # Vectors of one cell touch the same equations, in each class, and are excluded by the same trees.
     leaves = np.hstack([enumeration.adds.any(axis=0), enumeration.excluded.T])
     _, kind = np.unique(leaves, axis=0, return_inverse=True)
@@ -571,7 +320,7 @@ def run(n_instances: int, seed: int) -> int:
         Counter(fact for part in verdicts.values() for v in part for fact in v.undecided).items()
     ):
         print(f"undecided in {times}: {fact}")
-    print(f"redrawn, because enumeration would take more than {_MOST_STEPS:,} steps: {redrawn}")
+    print(f"redrawn, because enumeration would take more than {MOST_STEPS:,} steps: {redrawn}")
     for what, sizes in _sizes(instances).items():
         print(f"{what}: {min(sizes)} to {max(sizes)}, median {np.median(sizes):g}")
     return sum(bool(verdict.disagreements) for part in verdicts.values() for verdict in part)

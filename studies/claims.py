@@ -28,12 +28,12 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 
-MODELS: dict[str, Callable[[int, int], Any]] = {
+MODELS: dict[str, Callable[[int, int], Any]] = {  # given a number of trees and a seed
     "random forest": lambda trees, seed: RandomForestClassifier(trees, random_state=seed),
     "random forest without bagging": lambda trees, seed: RandomForestClassifier(
         trees, bootstrap=False, random_state=seed
@@ -50,8 +50,16 @@ MODELS: dict[str, Callable[[int, int], Any]] = {
 ADVERSARIES = ("artifact", "published", "artifact+columns:1", "artifact+rows:1", "artifact+informed")
 
 _MOST_ROWS, _MOST_TREES = 12, 12
+"""Of a table and a model: small, so that thousands are judged in one run, and much is claimed of some."""
+
 _CODES = ((0, 1), (-1, 1), (0, 30), (-0.5, 2.25))
+"""Pairs of values of a column of two."""
+
 _NUMERIC, _REPEATED, _WHOLE = 0.15, 0.3, 0.7
+"""Shares of numeric columns, of tables with repeated rows, and of one-hot groups with their first level."""
+
+_SECONDS, _EFFORT = 20.0, 1.0
+"""Of a judgement: the effort ends it, and the clock only guards."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +123,7 @@ def answered(model: str, adversary: str, seed: int) -> Answer:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.joblib"
         joblib.dump(estimator.fit(rows, labels), path)
-        case = Case(str(path), adversary=adversary, seconds=20, effort=1, seed=seed)
+        case = Case(str(path), adversary=adversary, seconds=_SECONDS, effort=_EFFORT, seed=seed)
         examination, rebuilt = examine(case, data=(rows, labels))
     return Answer(
         examination.solver_status,

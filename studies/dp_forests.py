@@ -6,17 +6,16 @@ are not to be released.
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any, Literal
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pytest_draft.artifact import Forest, Tree, read
+from pytest_draft.artifact import Forest, Tree
 from pytest_draft.dp import Draw, FloatArray, GaussianForestClassifier, LaplaceForestClassifier
 from pytest_draft.facts.privacy import Privacy
+from studies.files import through_file
+from studies.optional import optional
 
 
 def papers_forest(
@@ -49,7 +48,7 @@ def papers_forest(
 
     Raises
     ------
-    ImportError
+    MissingPackageError
         Without diffprivlib.
 
     References
@@ -105,7 +104,7 @@ def released_forest(
 
     Raises
     ------
-    ImportError
+    MissingPackageError
         Without diffprivlib.
     """
     kind = GaussianForestClassifier if delta else LaplaceForestClassifier
@@ -120,19 +119,12 @@ def released_forest(
         **({"delta": delta} if delta else {}),
     )
     model._fit(X, y, _seeded("normal" if delta else "laplace", noise_seed), "sum")
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / "model.joblib"
-        joblib.dump(model, path)
-        return read(path).forest
+    return through_file(model)
 
 
 def _own_accountant() -> Any:
     """Return an accountant that nobody else spends on."""
-    try:
-        from diffprivlib import BudgetAccountant
-    except ImportError as error:
-        raise ImportError(f"this study needs diffprivlib ({error}): pip install 'pytest-draft[dp]'") from None
-    return BudgetAccountant()
+    return optional("diffprivlib", "this study needs diffprivlib", "dp").BudgetAccountant()
 
 
 def _seeded(density: Literal["laplace", "normal"], seed: int) -> Draw:

@@ -32,8 +32,8 @@ from sklearn.utils.random import sample_without_replacement
 
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.problem import leaf_positions
-from pytest_draft.audit.entropy import Parts, parts_of_rules, parts_of_tree
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.audit.parts import Parts, parts_of_rules, parts_of_tree
 from pytest_draft.domain import Domain, declared, infer
 from pytest_draft.errors import DataError, one_line
 from pytest_draft.timebox import TimeBox
@@ -51,11 +51,13 @@ DRAWN = {"adult": 0.1}
 """Shares of the tables' rows that are drawn before they are split; the paper's."""
 
 TEST_SHARE = 0.2
+"""Share of the drawn rows that are held back for the test accuracy; the paper's."""
 
 SHARES = np.linspace(0.0, 1.0, 101)
 """Where the distribution of the rows' ratios is told."""
 
 _COUNTING_SECONDS = 60.0
+"""Limit of counting the worlds of one rule list; that it is met is an error, as a bound is no figure."""
 
 
 @dataclass(frozen=True)

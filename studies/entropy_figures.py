@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from pytest_draft.errors import DraftError
 from studies.entropy_trends import FAMILIES, MEASURES, points
+from studies.optional import optional
 
 _FIGURES = {
     "trees": ("figure_2", "figure_4a", "Size (splits)"),
@@ -35,17 +35,11 @@ def matplotlib_pyplot() -> Any:
 
     Raises
     ------
-    DraftError
-        Without matplotlib, saying what to install.
+    MissingPackageError
+        Without matplotlib.
     """
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        raise DraftError("the figures need matplotlib: pip install 'pytest-draft[studies]'") from None
-    mpl.use("Agg")
-    from matplotlib import pyplot
-
-    return pyplot
+    optional("matplotlib", "the figures need matplotlib", "studies").use("Agg")
+    return optional("matplotlib.pyplot", "the figures need matplotlib", "studies")
 
 
 def draw(models: pd.DataFrame, rows: pd.DataFrame, folder: Path) -> Iterator[Path]:

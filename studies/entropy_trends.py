@@ -38,6 +38,7 @@ PUBLISHED = {"CART": "sklearn_DT", "optimal trees": "DL8.5", "DL8.5": "DL8.5"}
 """The authors' learner beside each."""
 
 _SAME = 1e-9
+"""Ratios and accuracies that are closer are the same: more than rounding, and less than one row of any table."""
 
 
 def curve(models: pd.DataFrame, axis: str, measure: str) -> tuple[FloatArray, FloatArray]:

@@ -20,12 +20,7 @@ import joblib
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 
-TARGETS = {
-    "compas": "recidivate-within-two-years:1",
-    "adult": "income",
-    "default_credit": "DEFAULT_PAYEMENT",
-}
-"""Label columns of the binarized tables of DRAFT (ICML 2024), by file name."""
+from studies.public_data import TARGETS, divided
 
 _HEADER = (
     "data            rows seed bootstrap exit verdict      solver         error  random perfect in order    s   MB"
@@ -77,7 +72,7 @@ def _line(
     table = pd.read_csv(folder / f"{name}.csv")
     if n_rows:
         table = table.sample(n_rows, random_state=seed)
-    features, target = table.drop(columns=TARGETS[name]), table[TARGETS[name]]
+    features, target = divided(table, name)
     forest = RandomForestClassifier(**parameters, bootstrap=bootstrap, random_state=seed, n_jobs=2)
     with tempfile.TemporaryDirectory() as scratch:
         here = Path(scratch)

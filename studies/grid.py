@@ -6,7 +6,6 @@ seeds. The error is the paper's; time is that of building and attacking, without
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,15 +15,16 @@ import numpy as np
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft.artifact import read
-from pytest_draft.attack.counts.exact import Search
-from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError, build
+from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import infer
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.matching import encoded_weights, matched_distance, row_identities, unmatched
 from pytest_draft.timebox import TimeBox
-from studies.gate import TARGETS
+from studies.files import through_file
+from studies.public_data import divided
 
 _HEADER = (
     f"{'data':<15} trees depth {'ours':>7} {'se':>6} {'DRAFT':>7} {'se':>6} {'excess':>7} {'limit':>6} "
@@ -117,12 +117,9 @@ def attack(
     """Train a forest on 100 rows of a table, and attack it."""
     data = pd.read_csv(table)
     data = data.sample(100, random_state=seed)
-    features, target = data.drop(columns=TARGETS[table.stem]), data[TARGETS[table.stem]]
+    features, target = divided(data, table.stem)
     forest = RandomForestClassifier(n_trees, max_depth=depth, bootstrap=bootstrap, random_state=seed)
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / "model.joblib"
-        joblib.dump(forest.fit(features, target), path)
-        read_forest = read(str(path)).forest
+    read_forest = through_file(forest.fit(features, target))
     truth = features.to_numpy(np.float32)
     domain = infer(tuple(features.columns), truth.astype(np.float64))
     box = TimeBox(seconds)

@@ -18,26 +18,37 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.groups import Groups, KnownRows
 from pytest_draft.attack.private.informed import guess_alone, noisy_score
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.problem import Groups, IntArray, KnownRows, leaf_positions
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain, infer
 from pytest_draft.timebox import TimeBox
 from studies import reconn
 from studies.dp_forests import papers_forest
-from studies.gate import TARGETS
+from studies.public_data import read_divided
 
 N_ROWS = {"compas": 2_000, "default_credit": 10_000, "adult": 20_000}
 """Training rows: the first ones of each table."""
 
 EPSILONS = (0.1, 1.0, 5.0, 10.0, 20.0, 30.0, 1000.0)
+"""Privacy budgets of the published runs."""
 
 _TREES, _DEPTH = 10, 5
+"""Of every published forest."""
+
 _ATTACKED = 100
+"""Rows that are attacked one by one; the authors'."""
+
 _SECONDS = 3_600.0
+"""Time box of all guesses on one forest, which take seconds: it never ends one."""
+
 _OUTSIDE = -1e9
+"""Log-probability of a difference outside of the authors' interval: no other term makes up for it."""
+
 _ATTACKS = ("ours", "valid", "likeliest", "paper", "majority", "reconn")
 _HEADER = (
     f"{'data':<15} {'epsilon':>7} | {'DRAFT-DP':>8} {'ReconN':>7} | {'DRAFT-DP':>8} {'ReconN':>7} | {'ours':>7} "
@@ -98,7 +109,7 @@ def run(
 
     Raises
     ------
-    ImportError
+    MissingPackageError
         Without diffprivlib, or with `network` without PyTorch.
     """
     if network:
@@ -155,9 +166,8 @@ def attack(table: Path, epsilon: float, seed: int, *, network: bool = False) -> 
     -------
     Run
     """
-    data = pd.read_csv(table)
-    features, target = data.drop(columns=TARGETS[table.stem]), data[TARGETS[table.stem]].to_numpy(np.int64)
-    rows, n_rows = features.to_numpy(np.float32), N_ROWS[table.stem]
+    features, label = read_divided(table)
+    target, rows, n_rows = label.to_numpy(np.int64), features.to_numpy(np.float32), N_ROWS[table.stem]
     domain = infer(tuple(features.columns), rows.astype(np.float64))
     forest = papers_forest(rows[:n_rows], target[:n_rows], _TREES, _DEPTH, epsilon, seed, seed)
     everyone = KnownRows(rows[:n_rows], target[:n_rows], np.ones((_TREES, n_rows), dtype=np.int64))

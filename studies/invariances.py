@@ -35,10 +35,19 @@ from studies.relations import RELATIONS, Relation
 from studies.specimens import MODELS, Specimen, specimen
 
 ERROR_ROOM = 0.02
+"""By so much, and a quarter of itself, an error may be larger after another writing."""
+
 ROWS_ROOM = 0.1
+"""By this share of all rows, perfect or proved ones may be fewer."""
+
 NEARLY_ALL = 0.95
+"""From this share of perfect rows on a reconstruction is complete."""
+
 RETRAINED_ROOM = 0.3
+"""By this share of all rows, a complete reconstruction may be worse after other trees were grown."""
+
 MORE = 4.0
+"""So many times the effort is given to both sides before what is milder counts."""
 
 TABLES = ("discrete", "gaps", "mixed", "duplicates", "outliers", "classes", "screening")
 """The tables of the whole study; more are there to be named."""

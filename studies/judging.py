@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.case import Case

@@ -308,11 +308,11 @@ def papers_error(
     try:
         if forest.bootstrap:
             times = occurrences(forest)
-            outcome = cp_with_bagging.reconstruct(
+            outcome = cp_with_bagging.solve(
                 forest, domain, n_rows, timebox, occurrences=times, seed=seed, workers=workers
             )
         else:
-            outcome = cp_without_bagging.reconstruct(forest, domain, n_rows, timebox, seed=seed, workers=workers)
+            outcome = cp_without_bagging.solve(forest, domain, n_rows, timebox, seed=seed, workers=workers)
     except NotCoveredError:
         return "not covered", np.nan
     if outcome.dataset is None:

@@ -9,14 +9,11 @@ as much as is said of them. A violation is a bug, however rare.
 
 from __future__ import annotations
 
-import tempfile
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
@@ -32,8 +29,8 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
-from pytest_draft.artifact import Forest, occurrences, read
-from pytest_draft.attack.counts.exact import Search
+from pytest_draft.artifact import Forest, occurrences
+from pytest_draft.attack.groups import Groups, group_by_occurrences
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.numeric.anneal import Dataset, fill, missed
 from pytest_draft.attack.numeric.enumerated import enumerate_states
@@ -41,10 +38,13 @@ from pytest_draft.attack.numeric.midpoints import Bounds
 from pytest_draft.attack.numeric.problem import NumericProblem, build_numeric, is_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
 from pytest_draft.attack.numeric.states import attributes_of
-from pytest_draft.attack.problem import Groups, InfeasibleError, OutOfTimeError, group_by_occurrences
-from pytest_draft.attack.reconstruct import Reconstruction, reconstruct
+from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain, infer
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
+from studies.files import through_file
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -53,10 +53,16 @@ EFFORT = 0.5
 """Units of work for reading a forest, and again for the search."""
 
 _SECONDS = 60.0
-_MOST_ROWS = 40
-_MOST_ATTRIBUTES = 6
-_MOST_TREES = 20
+"""Guard of each step that an effort ends."""
+
+_MOST_ROWS, _MOST_ATTRIBUTES, _MOST_TREES = 40, 6, 20
+"""Of an instance: small, so that hundreds are compared in one run."""
+
 _GAPS_SINCE = (1, 9)
+"""The scikit-learn whose files count rows with missing values as they were split."""
+
+_ONE_HOT, _GAPS, _REPEATED = 0.15, 0.3, 0.4
+"""Shares of one-hot groups among the attributes, of tables with missing values, and of those with repeated rows."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,21 +144,19 @@ def generated(seed: Sequence[int]) -> Instance:
     else:
         labels = np.zeros(len(rows), dtype=np.int64)
         target = rng.normal(size=len(rows)) if rng.random() < 0.6 else rng.integers(0, 6, len(rows)) / 3
-    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a bag without bootstrap, a class of one row
-        path = Path(scratch) / "model.joblib"
-        joblib.dump(model.fit(rows, target), path)
-        forest = read(path).forest
+        forest = through_file(model.fit(rows, target))
     return Instance(forest, domain, rows, labels.reshape(-1).astype(np.int64))
 
 
 def _table(rng: np.random.Generator) -> tuple[list[str], NDArray[np.float32]]:
     """Return column names and rows of one to six random attributes."""
     n_rows = int(rng.integers(3, _MOST_ROWS + 1))
-    gaps = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= _GAPS_SINCE and rng.random() < 0.3
+    gaps = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= _GAPS_SINCE and rng.random() < _GAPS
     names, columns = [], []
     for a in range(rng.integers(1, _MOST_ATTRIBUTES + 1)):
-        if rng.random() < 0.15:
+        if rng.random() < _ONE_HOT:
             group = np.eye(3)[rng.integers(3, size=n_rows)]
             names += [f"a{a}_{value}" for value in "xyz"]
             columns += list(group.T)
@@ -163,7 +167,7 @@ def _table(rng: np.random.Generator) -> tuple[list[str], NDArray[np.float32]]:
         names.append(f"a{a}")
         columns.append(column)
     rows = np.stack(columns, axis=1)
-    if rng.random() < 0.4:
+    if rng.random() < _REPEATED:
         rows = rows[rng.integers(n_rows, size=n_rows)]
     return names, rows.astype(np.float32)
 

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.private.rebuild import rebuild_from_noise
+from pytest_draft.attack.search import Search
 from pytest_draft.data import training_data
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import infer
@@ -30,10 +30,11 @@ from pytest_draft.knowledge import grant, noisy_problem
 from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
 from studies.dp_forests import papers_forest, released_forest
-from studies.gate import TARGETS
 from studies.grid import standard_error
+from studies.public_data import read_divided
 
 N_ROWS = 100
+"""Training rows: the first ones of each table, as the authors took them."""
 
 _HEADER = (
     f"{'data':<15} trees depth {'eps':>5} known {'ours':>7} {'se':>6} {'paper':>7} {'se':>6} {'excess':>7} "
@@ -184,10 +185,8 @@ def attack(
     workers: int,
 ) -> Run:
     """Train one forest, attack it, and measure what was rebuilt."""
-    table = pd.read_csv(folder / f"{setting.name}.csv")
-    target = TARGETS[setting.name]
-    everyone = table.drop(columns=target)
-    features, labels = everyone.iloc[:N_ROWS], table[target].iloc[:N_ROWS]
+    everyone, target = read_divided(folder / f"{setting.name}.csv")
+    features, labels = everyone.iloc[:N_ROWS], target.iloc[:N_ROWS]
     forest = (papers_forest if rounding == "noise" else released_forest)(
         features, labels, setting.n_trees, setting.depth, setting.epsilon, seed
     )

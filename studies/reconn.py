@@ -16,17 +16,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.problem import IntArray, KnownRows, leaf_positions
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.groups import KnownRows
+from studies.optional import optional
 
 Rows = NDArray[np.float32]
 
 HIDDEN = (1024, 512, 256)
+"""Widths of the layers between; these and the following are those of DRAFT-DP, appendix G."""
+
 N_PAIRS = 1_600
-BATCH = 32
-EPOCHS = 5
-LEARNING_RATE = 1e-3
-WEIGHT_DECAY = 1e-4
+"""Shadow forests that the network is trained on."""
+
+BATCH, EPOCHS = 32, 5
+"""Pairs of a step, and how often each pair is seen."""
+
+LEARNING_RATE, WEIGHT_DECAY = 1e-3, 1e-4
+"""Of the optimizer, AdamW."""
 
 
 def pytorch() -> Any:
@@ -34,14 +42,10 @@ def pytorch() -> Any:
 
     Raises
     ------
-    ImportError
-        Without PyTorch, saying what to install.
+    MissingPackageError
+        Without PyTorch.
     """
-    try:
-        import torch
-    except ImportError:
-        raise ImportError("the reconstruction network needs PyTorch: pip install 'pytest-draft[reconn]'") from None
-    return torch
+    return optional("torch", "the reconstruction network needs PyTorch", "reconn")
 
 
 def shadow_pairs(
@@ -115,7 +119,7 @@ def train(inputs: Rows, targets: Rows, seed: int) -> Any:
 
     Raises
     ------
-    ImportError
+    MissingPackageError
         Without PyTorch.
     """
     torch = pytorch()

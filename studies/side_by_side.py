@@ -25,23 +25,24 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.artifact import read
-from pytest_draft.attack.counts.exact import Search
-from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError, build
+from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.refit import evidence_by_refitting
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain, infer
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
 from studies import reference
-from studies.gate import TARGETS
+from studies.public_data import divided
 
 _HEADER = (
     f"{'data':<15} rows trees depth seed bagging {'engine s':>8} {'error':>7} {'status':<13} "
     f"{'DRAFT s':>8} {'error':>7} {'status':<13} {'time':>9} {'error':>7}"
 )
 _MATCHING_SECONDS = 600.0
+"""Guard of matching rebuilt with true rows."""
 
 
 @dataclass(frozen=True)
@@ -138,12 +139,10 @@ def _attacked(
 ) -> tuple[Attempt, Attempt]:
     """Train one forest and let both attack it."""
     table = pd.read_csv(path)
-    target = TARGETS[path.stem]
-    everything = table.drop(columns=target)
+    everything, _ = divided(table, path.stem)
     domain = infer(tuple(everything.columns), everything.to_numpy(np.float64))
-    sample = table.sample(n_rows, random_state=seed)
-    truth = sample.drop(columns=target)
-    model = RandomForestClassifier(**parameters, random_state=seed).fit(truth, sample[target])
+    truth, label = divided(table.sample(n_rows, random_state=seed), path.stem)
+    model = RandomForestClassifier(**parameters, random_state=seed).fit(truth, label)
     with tempfile.TemporaryDirectory() as scratch:
         here = Path(scratch)
         joblib.dump(model, here / "model.joblib")

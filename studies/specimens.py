@@ -26,6 +26,8 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
+from studies.public_data import TARGETS
+
 Role = Literal["binary", "one-hot", "ordinal", "numeric"]
 Columns = dict[str, NDArray[Any]]
 Generator = np.random.Generator
@@ -34,6 +36,7 @@ N_ROWS = 60
 """Training rows of a specimen, and as many strangers."""
 
 N_TREES = 20
+"""Trees of a specimen's forest: enough for a leak of nearly all rows, and few to train again and again."""
 
 LABEL = "label"
 """Name of the label column in files."""
@@ -101,6 +104,11 @@ class Specimen:
 
     def __repr__(self) -> str:
         return f"<Specimen: {self.table}/{self.model}, {len(self.frame)} rows>"
+
+    @property
+    def bootstraps(self) -> bool:
+        """Whether the model draws rows."""
+        return bool(getattr(self.estimator, "bootstrap", False))
 
     def columns(self, *roles: Role) -> list[str]:
         """Return the names of the columns that have one of some roles."""
@@ -301,13 +309,6 @@ TABLES: dict[str, Callable[[Drawing], Table]] = {
 }
 """How each table is drawn."""
 
-PUBLIC = {
-    "compas": "recidivate-within-two-years:1",
-    "adult": "income",
-    "default_credit": "DEFAULT_PAYEMENT",
-}
-"""Label columns of the public tables that a folder can hold, by file name."""
-
 MODELS: dict[str, Callable[[int], Any]] = {
     "forest": lambda seed: RandomForestClassifier(N_TREES, random_state=seed),
     "forest without bootstrap": lambda seed: RandomForestClassifier(N_TREES, bootstrap=False, random_state=seed),
@@ -327,7 +328,7 @@ def drawn(name: str, n_rows: int, seed: int, datasets: Path | None = None) -> Ta
     Parameters
     ----------
     name : str
-        One of `TABLES`, or of `PUBLIC`.
+        One of `TABLES`, or of `TARGETS`.
     n_rows, seed : int
     datasets : Path or None
         Folder of public tables.
@@ -336,7 +337,7 @@ def drawn(name: str, n_rows: int, seed: int, datasets: Path | None = None) -> Ta
     -------
     Table
     """
-    number = [*TABLES, *PUBLIC].index(name)
+    number = [*TABLES, *TARGETS].index(name)
     drawing = Drawing(np.random.default_rng([seed, number]), n_rows)
     if name in TABLES:
         return TABLES[name](drawing)
@@ -344,9 +345,9 @@ def drawn(name: str, n_rows: int, seed: int, datasets: Path | None = None) -> Ta
         raise ValueError(f"{name!r} needs the folder of public tables")
     frame = pd.read_csv(datasets / f"{name}.csv")
     frame = frame.iloc[drawing.rng.choice(len(frame), n_rows, replace=False)].reset_index(drop=True)
-    for column in frame.columns.drop(PUBLIC[name]):
+    for column in frame.columns.drop(TARGETS[name]):
         drawing.add(str(column), "binary", frame[column].to_numpy())
-    return drawing.table(frame[PUBLIC[name]].to_numpy())
+    return drawing.table(frame[TARGETS[name]].to_numpy())
 
 
 def specimen(
@@ -357,7 +358,7 @@ def specimen(
     Parameters
     ----------
     table, model : str
-        Of `TABLES` or `PUBLIC`, and of `MODELS`.
+        Of `TABLES` or `TARGETS`, and of `MODELS`.
     seed : int
         Of the table and the model.
     n_rows : int

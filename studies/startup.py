@@ -1,7 +1,10 @@
-"""What the installed but unused plugin costs: in goes a number of pairs, out comes the median difference.
+"""What the plugin costs a pytest run: in goes a number of runs, out come times, where it is unused and where it judges.
 
-Pairs of ``pytest`` runs over one empty test, with the plugin and with ``-p no:draft``, in turn; the order within a
-pair alternates, so that a drift of the machine's speed cancels out.
+Unused: pairs of ``pytest`` runs over one empty test, with the plugin and with ``-p no:draft``, in turn; the order
+within a pair alternates, so that a drift of the machine's speed cancels out.
+
+Judging: processor seconds of the process that judges a forest (or of a worker, with pytest-xdist) at the moment when it
+begins to wait for the child that examines it, all of Python's and pytest's own start included.
 """
 
 from __future__ import annotations
@@ -13,16 +16,53 @@ import tempfile
 import time
 from pathlib import Path
 
+_NOTHING = "def test_nothing():\n    pass\n"
 
-def run(pairs: int) -> None:
+_QUIET = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+
+_WEIGHED = """
+import pathlib, resource, sys
+
+def told(which):
+    spent = resource.getrusage(resource.RUSAGE_SELF)
+    here = pathlib.Path(__file__).parent
+    (here / which).write_text(str(spent.ru_utime + spent.ru_stime), encoding="ascii")
+
+def pytest_configure(config):
+    from pytest_draft.isolation import Children
+    run = Children.run
+    def weighed(*arguments):
+        told("waits")
+        answer = run(*arguments)
+        told("answered")
+        return answer
+    Children.run = weighed
+"""
+"""A plugin that writes down the processor seconds of the process that waits for an examination."""
+
+
+def run(pairs: int, runs: int = 5) -> None:
+    """Print what the plugin costs, unused and where it judges.
+
+    Parameters
+    ----------
+    pairs : int
+        Runs of the unused plugin, each with one without it; 0 for none.
+    runs : int
+        Runs that judge a forest, in one process and with a worker; 0 for none.
+    """
+    if pairs:
+        _unused(pairs)
+    if runs:
+        _judging(runs)
+
+
+def _unused(pairs: int) -> None:
     """Print the median of paired differences, in milliseconds."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        (folder / "test_empty.py").write_text("def test_nothing():\n    pass\n", encoding="utf-8")
-        commands = {
-            "with": [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-            "without": [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:draft"],
-        }
+        (folder / "test_empty.py").write_text(_NOTHING, encoding="utf-8")
+        commands = {"with": _QUIET, "without": [*_QUIET, "-p", "no:draft"]}
         for command in commands.values():
             _seconds(command, folder)
         differences, without = [], []
@@ -37,6 +77,30 @@ def run(pairs: int) -> None:
         f"with the plugin, unused: median {statistics.median(differences):+.1f} ms "
         f"(quartiles {quartiles[0]:+.1f} and {quartiles[2]:+.1f}, {pairs} pairs)"
     )
+
+
+def _judging(runs: int) -> None:
+    """Print the processor seconds of who waits for an examination, before it and after it."""
+    from pytest_draft.plugin.demo import train
+
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        train(folder)
+        (folder / "weighed.py").write_text(_WEIGHED, encoding="utf-8")
+        forest = ["--draft-forest", "shallow.joblib", "--draft-data", "patients.csv", "--draft-target", "diagnosis"]
+        command = [*_QUIET, "-p", "weighed", *forest, "--draft-only"]
+        for name, options in (("one process", []), ("a worker of pytest-xdist", ["-n", "1"])):
+            spent: dict[str, list[float]] = {"waits": [], "answered": []}
+            for _ in range(runs):
+                subprocess.run([*command, *options], cwd=folder, stdout=subprocess.DEVNULL, check=False)
+                for moment, seconds in spent.items():
+                    seconds.append(float((folder / moment).read_text(encoding="ascii")))
+            told = ", ".join(f"{moment} {_median(seconds)}" for moment, seconds in spent.items())
+            print(f"processor seconds of {name}: {told} ({runs} runs)")
+
+
+def _median(seconds: list[float]) -> str:
+    return f"{statistics.median(seconds):.2f} ({min(seconds):.2f} to {max(seconds):.2f})"
 
 
 def _seconds(command: list[str], folder: Path) -> float:

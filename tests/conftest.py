@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
+import profiles  # noqa: F401 - registers those of hypothesis
 from pytest_draft.artifact import Forest, Tree
 
 pytest_plugins = ["pytester"]
+
+settings.load_profile("quick")  # --hypothesis-profile=nightly comes later, and wins
 
 
 @pytest.fixture(scope="session")

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from profiles import examples
 from pytest_draft.domain import MAX_ORDINAL_VALUES, MISSING_SHARE, Attribute, Domain, declared, infer
 from pytest_draft.errors import DataError, NotCoveredError
 
-PROPERTY = settings(max_examples=60, deadline=None, derandomize=True)
+PROPERTY = settings(max_examples=examples(60), deadline=None, derandomize=True)
 
 MIXED = {
     "smokes": {"kind": "binary"},
@@ -420,6 +421,43 @@ def test_binary_values_are_zero_and_one(kind, columns):
 
 
 # Values
+
+
+@pytest.fixture
+def interleaved():
+    """A domain whose one-hot group lies around other attributes."""
+    attributes = (
+        Attribute("colour", "one-hot", (0, 2, 4)),
+        Attribute("age", "ordinal", (1,), 18.0, 21.0),
+        Attribute("member", "binary", (3,)),
+    )
+    return Domain(("red", "age", "green", "member", "blue"), attributes, "a test")
+
+
+def test_each_column_tells_its_attribute_and_its_place_there(interleaved):
+    assert interleaved.attribute_of_column.tolist() == [0, 1, 0, 2, 0]
+    assert interleaved.place_of_column.tolist() == [0, 0, 1, 0, 2]
+
+
+def test_the_domain_of_some_attributes_keeps_the_order_of_the_columns(interleaved):
+    part = interleaved.restricted([2, 0])
+    assert interleaved.columns_of([2, 0]) == [0, 2, 3, 4]
+    assert part.columns == ("red", "green", "member", "blue")
+    assert [(one.name, one.columns) for one in part.attributes] == [("member", (2,)), ("colour", (0, 1, 3))]
+    assert part.source == interleaved.source
+
+
+@pytest.mark.parametrize("attributes", [[0], [1], [0, 2], [2, 1], [0, 1, 2]])
+def test_vectors_of_some_attributes_are_those_of_the_whole_without_the_other_columns(interleaved, attributes):
+    part = interleaved.restricted(attributes)
+    whole = interleaved.vectors()[:, interleaved.columns_of(attributes)]
+    assert len(part.vectors()) == part.n_vectors == len(set(map(tuple, whole.tolist())))
+    assert set(map(tuple, part.vectors().tolist())) == set(map(tuple, whole.tolist()))
+
+
+def test_the_domain_of_all_attributes_is_the_domain_and_that_of_none_has_no_column(interleaved):
+    assert interleaved.restricted(range(3)) == interleaved
+    assert interleaved.restricted([]).n_columns == 0
 
 
 def test_vectors_are_the_product_of_the_attributes_values():

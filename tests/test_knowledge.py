@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pytest_draft.attack.problem import KnownRows, group_by_occurrences, split_by_values
+from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by_values
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import DataError, UsageError

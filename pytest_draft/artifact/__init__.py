@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pytest_draft.artifact.container import Limits
+from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.forest import Artifact, Forest, Tree
 from pytest_draft.artifact.missing import require_missing_covered
 from pytest_draft.artifact.occurrences import occurrences
-from pytest_draft.artifact.pipeline import Encoder
 from pytest_draft.artifact.reader import read
 from pytest_draft.artifact.rule_list import RuleList
 

@@ -21,9 +21,9 @@ from typing import Any
 
 from pytest_draft.artifact.objects import Object, attributes_of
 from pytest_draft.artifact.records import Mapping, Record
-from pytest_draft.artifact.rule_list import RuleList, between
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import Literal, Rule, between
 
 _KIND = "CORELS rule list"
 _CLASSIFIERS = {("corels.corels", "CorelsClassifier")}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.contents import NOTHING, Contents
-from pytest_draft.artifact.pipeline import Encoder
+from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.artifact.unjudged import ALONE, Unjudged
 from pytest_draft.artifact.weights import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import typing
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -136,8 +135,3 @@ class RuleList:
         for index, rule in enumerate(self.rules):
             result[(result < 0) & rule.holds(rows)] = index
         return result
-
-
-def between(low: float, high: float) -> tuple[float, float]:
-    """Return bounds of a test for values from `low` to `high`, both included."""
-    return math.nextafter(low, -math.inf), high

@@ -6,24 +6,19 @@ The form is in ``rules/rule-list.schema.json``. Numbers are rounded to single pr
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
-from pytest_draft.artifact.rule_list import RuleList, between
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.documents import Problem, all_located, toml, violations
 from pytest_draft.errors import CorruptArtifactError, one_line
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import Literal, Rule, literals
 
 _SCHEMA = "rule-list.schema.json"
 _KIND = "rule list"
 _MOST_DOTS = 500  # the time that tomllib takes for a dotted key grows with the square of its length
-_EITHER = (("above", "at_least"), ("below", "at_most"))
 
 Keys = list[str | int]
-Bounds = tuple[float, float]
 
 
 def written_as_toml(text: str) -> RuleList:
@@ -174,69 +169,3 @@ class _Reader:
             yield from literals(self.columns[column], test)
         except ValueError as error:
             self.problems.append((str(error), keys))
-
-
-def literals(position: int, test: Any) -> tuple[Literal, ...]:
-    """Return what a test of one column asks for.
-
-    Parameters
-    ----------
-    position : int
-        Of the column, from then on.
-    test : number, bool or mapping
-        In the form of the schema's ``test``.
-
-    Raises
-    ------
-    ValueError
-        In one line, where it can never hold, or is ambiguous.
-    """
-    inside, outside = _bounds(test), []
-    if isinstance(test, Mapping) and "not" in test:
-        given = test["not"]
-        outside = [_bounds(one) for one in (given if isinstance(given, Sequence) else [given])]
-    _require_possible(inside, outside)
-    bounds = [] if inside == (-math.inf, math.inf) else [Literal(position, *inside)]
-    return (*bounds, *(Literal(position, low, high, negated=True) for low, high in outside))
-
-
-def _bounds(test: Any) -> Bounds:
-    """Return what a test's value or bounds hold, as ``low < value <= high``."""
-    if not isinstance(test, Mapping):
-        value = _single(test)
-        return between(value, value)
-    for one, other in _EITHER:
-        if one in test and other in test:
-            raise ValueError(f"has both {one} and {other}: give one of them")
-    low, high = -math.inf, math.inf
-    if "above" in test:
-        low = _single(test["above"])
-    if "at_least" in test:
-        low = math.nextafter(_single(test["at_least"]), -math.inf)
-    if "below" in test:
-        high = math.nextafter(_single(test["below"]), -math.inf)
-    if "at_most" in test:
-        high = _single(test["at_most"])
-    if not low < high:
-        raise ValueError("can never hold: no number is between its bounds")
-    return low, high
-
-
-def _single(value: float) -> float:
-    """Return a number in single precision."""
-    with np.errstate(over="ignore"):
-        single = float(np.float32(value))
-    if not math.isfinite(single):
-        raise ValueError("a number is too large for single precision, in which values are compared")
-    return single
-
-
-def _require_possible(inside: Bounds, outside: Sequence[Bounds]) -> None:
-    """Refuse bounds of which nothing is left."""
-    reached, end = inside
-    for low, high in sorted(outside):
-        if low > reached:
-            break
-        reached = max(reached, high)
-    if reached >= end:
-        raise ValueError("can never hold: what is left out is all that its bounds hold")

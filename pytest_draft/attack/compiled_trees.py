@@ -12,12 +12,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, Int32Array
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
-
-Int32 = NDArray[np.int32]
 
 MOST_ANSWERS = 200_000_000
 """Most answers of nodes to values that are held at once."""
@@ -40,11 +39,11 @@ class Walks(NamedTuple):
         Right and left child of each node.
     """
 
-    root: Int32
-    attribute: Int32
-    start: Int32
+    root: Int32Array
+    attribute: Int32Array
+    start: Int32Array
     left: NDArray[np.int8]
-    child: Int32
+    child: Int32Array
 
     @classmethod
     def of(cls, forest: Forest, domain: Domain) -> Walks:
@@ -55,10 +54,7 @@ class Walks(NamedTuple):
         NotCoveredError
             Where the domain is numeric, or too wide.
         """
-        owner, place = np.empty(domain.n_columns, dtype=np.int64), np.empty(domain.n_columns, dtype=np.int64)
-        for a, one in enumerate(domain.attributes):
-            owner[list(one.columns)] = a
-            place[list(one.columns)] = np.arange(len(one.columns))
+        owner, place = domain.attribute_of_column, domain.place_of_column
         inner_columns = np.concatenate([tree.feature[tree.left >= 0] for tree in forest.trees])
         n_values = np.array([one.n_values for one in domain.attributes])
         if (total := int(n_values[owner[inner_columns]].sum())) > MOST_ANSWERS:
@@ -94,7 +90,7 @@ class Walks(NamedTuple):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def leaf_of(walks: Walks, tree: int, row: Int32) -> int:
+def leaf_of(walks: Walks, tree: int, row: Int32Array) -> int:
     """Return the leaf that a row reaches in one tree."""
     node = walks.root[tree]
     while walks.attribute[node] >= 0:
@@ -115,7 +111,7 @@ def tested_by(walks, tree, row):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def leaves_of(walks: Walks, values: Int32) -> Int32:
+def leaves_of(walks: Walks, values: Int32Array) -> Int32Array:
     """Return the leaf of each row in each tree.
 
     Parameters
@@ -135,7 +131,7 @@ def leaves_of(walks: Walks, values: Int32) -> Int32:
 
 
 @njit(cache=True, nogil=True)
-def tests_of(walks: Walks, values: Int32) -> NDArray[np.uint64]:
+def tests_of(walks: Walks, values: Int32Array) -> NDArray[np.uint64]:
     """Return what each row's way through each tree tests, as `tested_by`, shape (n_rows, n_trees)."""
     tested = np.empty((len(values), len(walks.root)), dtype=np.uint64)
     for row in range(len(values)):
@@ -145,7 +141,7 @@ def tests_of(walks: Walks, values: Int32) -> NDArray[np.uint64]:
 
 
 @njit(cache=True, nogil=True)
-def tested_anywhere(walks: Walks, values: Int32) -> NDArray[np.bool_]:
+def tested_anywhere(walks: Walks, values: Int32Array) -> BoolArray:
     """Return whether some tree tests each attribute on each row's way, shape (n_rows, n_attributes)."""
     tested = np.zeros(values.shape, dtype=np.bool_)
     for row in range(len(values)):

@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from pytest_draft.attack.problem import IntArray
+from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.domain import Domain
 from pytest_draft.matching import comparable, encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
-
-Rows = NDArray[np.float32]
 
 MOST_ROWS = 1_000
 """Above this many rows a single dataset is taken as it is."""

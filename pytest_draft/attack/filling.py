@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
+from pytest_draft.attack.cells import Cells
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all
-from pytest_draft.attack.problem import BoolArray, Cells, IntArray
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 
@@ -26,8 +26,7 @@ _DRAWN = 3
 _IMAGINED = 5
 _PRIOR_ROWS = 1.0
 
-Rows = NDArray[np.float32]
-Choose = Callable[[int, NDArray[np.float64]], IntArray]
+Choose = Callable[[int, FloatArray], IntArray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,10 +44,10 @@ class Filling:
 
     domain: Domain
     cells: Cells
-    belief: tuple[NDArray[np.float64], ...]
+    belief: tuple[FloatArray, ...]
 
     @classmethod
-    def of(cls, domain: Domain, cells: Cells, of_cell: NDArray[np.float64]) -> Filling:
+    def of(cls, domain: Domain, cells: Cells, of_cell: FloatArray) -> Filling:
         """Return the beliefs that expected rows per cell, shape (n_cells,), support."""
         belief = []
         for a, attribute in enumerate(domain.attributes):
@@ -60,7 +59,7 @@ class Filling:
     def likeliest(self, cell: IntArray) -> Rows:
         """Return one encoded row for each cell: the likeliest value of each attribute, the middle of an ordinal."""
 
-        def choose(a: int, chance: NDArray[np.float64]) -> IntArray:
+        def choose(a: int, chance: FloatArray) -> IntArray:
             ordinal = self.domain.attributes[a].kind == "ordinal"
             value: IntArray = np.argmax(_cumulated(chance) >= 0.5 if ordinal else chance, axis=1)
             return value
@@ -70,7 +69,7 @@ class Filling:
     def drawn(self, cell: IntArray, rng: np.random.Generator) -> Rows:
         """Return one encoded row for each cell, open attributes drawn as they are believed to be spread."""
 
-        def choose(_: int, chance: NDArray[np.float64]) -> IntArray:
+        def choose(_: int, chance: FloatArray) -> IntArray:
             # Evenly spaced levels in random order keep the shares: less chance, same spread.
             level = (rng.permutation(len(cell)) + rng.random()) / len(cell)
             value: IntArray = np.argmax(_cumulated(chance) > level[:, None], axis=1)
@@ -103,10 +102,10 @@ class Filling:
         return self.domain.encoded(np.stack([choose(a, chance) for a, chance in enumerate(chances)], axis=1))
 
 
-def _cumulated(chance: NDArray[np.float64]) -> NDArray[np.float64]:
+def _cumulated(chance: FloatArray) -> FloatArray:
     """Return cumulated shares by row; exactly 1 from the last possible value on."""
     below = chance.cumsum(axis=1)
-    shares: NDArray[np.float64] = below / below[:, -1:]
+    shares: FloatArray = below / below[:, -1:]
     return shares
 
 

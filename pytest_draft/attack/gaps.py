@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.attack.descent import Passing, descend
 from pytest_draft.attack.numeric.states import thresholds_are_midpoints
 from pytest_draft.domain import Domain
-
-FloatArray = NDArray[np.float64]
 
 _SLACK = 1e-6
 """Relative difference up to which a midpoint is one: a wide margin for rounding, which can only exclude less."""
@@ -34,7 +34,7 @@ class Gap:
     low: FloatArray
     high: FloatArray
 
-    def crossed(self, tree: Tree, columns: NDArray[np.float32]) -> NDArray[np.bool_]:
+    def crossed(self, tree: Tree, columns: NDArray[np.float32]) -> BoolArray:
         """Return which vectors some node on their way excludes.
 
         Parameters
@@ -47,15 +47,11 @@ class Gap:
         ndarray of bool, shape (n_vectors,)
         """
         found = np.zeros(columns.shape[1], dtype=np.bool_)
-        node = np.zeros(columns.shape[1], dtype=np.int64)
-        active = np.arange(columns.shape[1])
-        while active.size:
-            here = node[active]
-            inner = tree.left[here] >= 0
-            active, here = active[inner], here[inner]
-            value = columns[tree.feature[here], active]
-            found[active] |= (value > self.low[here]) & (value < self.high[here])
-            node[active] = np.where(value <= tree.threshold[here], tree.left[here], tree.right[here])
+
+        def watch(level: Passing) -> None:
+            found[level.vector] |= (level.value > self.low[level.node]) & (level.value < self.high[level.node])
+
+        descend(tree, columns, watch)
         return found
 
 

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
-from pytest_draft.attack.counts.exact import Alternatives, Search, Solution, solve_exactly
+from pytest_draft.attack.counts.exact import Alternatives, Solution, solve_exactly
 from pytest_draft.attack.counts.integer import rounded
 from pytest_draft.attack.counts.likeliest import find_likeliest, posterior_of
 from pytest_draft.attack.counts.occupancy import Draws
 from pytest_draft.attack.counts.prove import prove
 from pytest_draft.attack.filling import INDICATOR_ODDS, Filling
-from pytest_draft.attack.problem import BoolArray, InfeasibleError, IntArray, OutOfTimeError, Problem
+from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import Evidence
+from pytest_draft.attack.search import Search
 from pytest_draft.attack.untested_values import Choices
-from pytest_draft.facts.certificate import Certificate
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
+from pytest_draft.facts.status import SolverStatus
 from pytest_draft.timebox import TimeBox
-
-Status = Literal["unique", "consistent", "optimal", "likeliest", "not converged", "infeasible", "no solution"]
 
 _MOST_TRIES = 200
 _MOST_TRIED_ROWS = 500_000  # rows times trees: a few seconds for all single values that are tried
@@ -34,86 +35,6 @@ _SAMPLES = 8
 _IMAGINED = 5
 _MOST_ASSIGNED = 6_000
 _MOST_REFITTED_ROWS = 20_000_000
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Reconstruction:
-    """What the attack rebuilt. Its repr shows no row.
-
-    Attributes
-    ----------
-    status : str
-        ``unique``: residual 0, and proved that the domain allows no other dataset with residual 0;
-        ``consistent``: residual 0; ``likeliest``: occurrences unknown or counts noisy, and no likelier dataset was
-        found; ``optimal``: counts noisy, and proved that no dataset of the domain is likelier;
-        ``not converged``: a dataset with a residual; ``infeasible``: proved that
-        no dataset of the domain has residual 0; ``no solution``: the time was out before there was one.
-    rows : ndarray of float32, shape (n_rows, n_columns), or None
-        Encoded feature vectors: the guess with the least expected error. Where several datasets are consistent, it can
-        be their consensus, which differs from each of them.
-    consistent : ndarray of float32, shape (n_rows, n_columns), or None
-        A whole dataset with the stated residual, the one that statuses and certificates speak of.
-    labels : ndarray of int64, shape (n_rows,), or None
-        Indices into the forest's classes.
-    cells : ndarray of int64, shape (n_rows,), or None
-        The problem's cell of each row of `consistent`; with a residual, of `rows`.
-    free : ndarray of bool, shape (n_rows, n_attributes), or None
-        Attributes that the row's cell leaves open, and all of a row that no tree has seen: filled with a guess,
-        never recovered.
-    ordered : bool
-        Whether row ``i`` stands for training row ``i``.
-    residual : int or None
-        Sum of absolute differences between what the file publishes and what the reconstruction gives; with
-        unknown occurrences, the rows that its leaves lack.
-    log_posterior : float or None
-        With unknown occurrences: what the likeliest dataset was chosen by (`log_posterior`), which the truth's must
-        not exceed. With noise: the highest log-likelihood among the datasets that the guess was made of, and one
-        standard deviation of it.
-    log_likelihood, bound : float or None
-        With noise: of `consistent`, and what no dataset of the domain exceeds.
-    reproduced_trees : int or None
-        Trees that grow again from the reconstruction; None where that was not tried.
-    certificate : Certificate or None
-        What is proved of it; None where it has a residual or the occurrences are unknown.
-    proved, provable : ndarray of float32, shape (n_proved, n_columns) and (n_provable, n_columns), or None
-        The feature vectors that `certificate` proves to be in every consistent dataset, as often as they are; and those
-        that no dataset is known to do without. None without a certificate.
-    seen : ndarray of bool, shape (n_rows,), or None
-        Rows that some tree has seen; of the others the file tells nothing. None stands for all.
-    certain : ndarray of bool, shape (n_rows, n_attributes), or None
-        Values of `rows` that equations of the file alone fix, proved; None where nothing is proved value by value.
-    proved_values : mapping of int to ndarray of float64, shape (n_values,), or None
-        By column, different values that are proved to stand in some training row, nobody knows in which one.
-    cut_short : bool
-        Whether the clock ended a step: with more time the reconstruction could be closer to the truth.
-    statistics : mapping of str to float
-        Sizes of the problem and seconds of each stage.
-    """
-
-    status: Status
-    rows: NDArray[np.float32] | None
-    labels: IntArray | None
-    cells: IntArray | None
-    free: BoolArray | None
-    ordered: bool
-    residual: int | None
-    reproduced_trees: int | None = None
-    cut_short: bool = False
-    consistent: NDArray[np.float32] | None = None
-    log_posterior: float | None = None
-    log_likelihood: float | None = None
-    bound: float | None = None
-    certificate: Certificate | None = None
-    proved: NDArray[np.float32] | None = None
-    provable: NDArray[np.float32] | None = None
-    seen: BoolArray | None = None
-    certain: BoolArray | None = None
-    proved_values: Mapping[int, NDArray[np.float64]] | None = None
-    statistics: Mapping[str, float] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        n_rows = 0 if self.rows is None else len(self.rows)
-        return f"<Reconstruction: {self.status}, {n_rows} rows, residual {self.residual}>"
 
 
 def reconstruct(
@@ -181,7 +102,7 @@ def reconstruct(
             for number in (proof.least, proof.most)
         )
     unique = solution.unique or (certificate is not None and certificate.unique is True and not ordered)
-    status: Status = "not converged" if solution.residual else "consistent"
+    status: SolverStatus = "not converged" if solution.residual else "consistent"
     if unique and not free.any():
         status = "unique"
     return Reconstruction(
@@ -231,7 +152,7 @@ def _solution(problem: Problem, search: Search, *, alternatives: bool) -> Soluti
     return replace(solution, unique=solution.unique and problem.complete)
 
 
-def _summed(draft: _Draft, expected: NDArray[np.float64]) -> _Draft:
+def _summed(draft: _Draft, expected: FloatArray) -> _Draft:
     """Return the dataset whose rows, summed over groups, are nearest to the expected ones.
 
     Where the relaxed dataset does not tell rows apart, each row's own likeliest candidate is often wrong; the sums over
@@ -320,7 +241,7 @@ def _agreed(
     return closest_to_all([rows, agreed], samples, problem.domain, search.timebox)
 
 
-def _filling(problem: Problem, expected: NDArray[np.float64]) -> Filling:
+def _filling(problem: Problem, expected: FloatArray) -> Filling:
     """Return what expected rows of each candidate tell of open attributes."""
     of_cell = np.zeros(problem.cells.n_cells)
     np.add.at(of_cell, problem.cell, expected)
@@ -458,7 +379,7 @@ def _best_supported(
     return draft, score
 
 
-def _prior(problem: Problem) -> NDArray[np.float64]:
+def _prior(problem: Problem) -> FloatArray:
     """Return the prior mass of each candidate: its cell's share of a domain with sparse indicators."""
     cells, mass = problem.cells, np.ones(problem.cells.n_cells)
     for a, attribute in enumerate(problem.domain.attributes):

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
+from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.occurrences import drawn_columns
-from pytest_draft.attack.problem import Groups, IntArray
+from pytest_draft.attack.groups import Groups
 from pytest_draft.errors import NotCoveredError
 
 _SPLITTERS = {"RandomForestClassifier": "best", "ExtraTreesClassifier": "random"}

@@ -10,208 +10,44 @@ of the uncertainty about it, and one minus that is the *entropy reduction*:
 All values that the domain allows are taken for equally likely, as in the paper. Attributes with one value have no
 entropy to take away, and are left out of ``Dist``.
 
-Several trees tell more together than each by itself. A world is then a consistent dataset: how many rows each cell
-holds, and a vector of the cell for each of them. What is left of its entropy lies between two bounds:
+Several trees tell more together than each by itself. What is left of the entropy lies between two bounds:
 
-- No more than under what any single tree tells, nor than under what each row can be by itself (`most_left`).
-- No less than what the true rows' own cells leave open: somebody who knows each row's cell knows no less (`_left`).
+- No more than under what any single tree tells, nor than under what each row can be by itself (`all_trees.most_left`).
+- No less than what the true rows' own cells leave open: somebody who knows each row's cell knows no less
+  (`remaining_entropy`).
 
-Where it is proved how many rows each cell holds (`Reconstruction.status` ``unique``), no more is left than the vectors
-of these cells; without bagging the worlds are just these, and their entropy is known exactly. Rows come in no order in
-all of this, as in the paper, where a row stands for whoever is in its leaf.
+An attack's problem can narrow them (`pytest_draft.audit.all_trees`). Rows come in no order in all of this, as in the
+paper, where a row stands for whoever is in its leaf.
 
 Of an attribute with more than two values, a threshold can tell more than its sides. The paper leaves that out; here it
-widens the bounds (`pytest_draft.audit.model_counting.Left`), so ``Dist_G`` is only the most that can be left.
+widens the bounds (`pytest_draft.audit.remaining_entropy.Remaining`), so ``Dist_G`` is only the most that can be left.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact import occurrences
-from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.problem import KnownRows, OutOfTimeError, Problem, leaf_positions
-from pytest_draft.attack.reconstruct import Reconstruction
-from pytest_draft.audit.model_counting import (
-    FloatArray,
-    Left,
-    attribute_sizes,
-    captures,
-    leaf_sizes,
-    left_under_rules,
-    left_under_trees,
-    telling_tests,
-)
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.groups import KnownRows
+from pytest_draft.audit.leaf_counting import FloatArray, attribute_sizes
+from pytest_draft.audit.parts import Parts, parts_of_rules, parts_of_tree
+from pytest_draft.audit.remaining_entropy import Remaining, remaining_under_rules, remaining_under_trees, telling_tests
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
-from pytest_draft.errors import DataError, NotCoveredError, one_line
+from pytest_draft.errors import DataError, NotCoveredError, OutOfTimeError, one_line
 from pytest_draft.facts.entropy import MOST_EXPOSED, Between, Entropy, RowGroup
 from pytest_draft.matching import row_identities
 from pytest_draft.timebox import TimeBox
 
 IntArray = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """What a model tells of a row, by the part that it is in: a leaf of a tree, or a rule of a list.
-
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_parts,)
-        Training rows in each part.
-    bits : ndarray of float64, shape (n_parts,)
-        log2 of the number of vectors that a row there can be; minus infinity for none.
-    shares : ndarray of float64, shape (n_parts,)
-        Mean of its attributes' entropies, each over that of the attribute's domain; NaN where not known.
-    domain_bits : float
-        log2 of the number of vectors of the domain, more than 0.
-    told_bits : ndarray of float64, shape (n_parts,)
-        What of `bits` thresholds may tell besides their sides.
-    unseen : int
-        Training rows of which the model tells nothing.
-    exact : bool
-        Whether all bits are exact; else some are upper bounds.
-
-    Raises
-    ------
-    DataError
-        Where there is no row, or the domain allows none in a part that holds one.
-    """
-
-    rows: IntArray
-    bits: FloatArray
-    shares: FloatArray
-    domain_bits: float
-    told_bits: FloatArray
-    unseen: int = 0
-    exact: bool = True
-
-    def __post_init__(self) -> None:
-        if not self.domain_bits > 0:
-            raise ValueError("a domain of one vector holds no uncertainty that could be taken away")
-        if not self.n_rows:
-            raise DataError("the file counts no training row, so there is nothing to be uncertain of")
-        if (self.bits[self.rows > 0] < 0).any():
-            raise DataError("the domain allows no row in some place where the file counts one: correct the domain")
-
-    @property
-    def n_rows(self) -> int:
-        """Training rows in all."""
-        return int(self.rows.sum()) + self.unseen
-
-    @cached_property
-    def ratios(self) -> FloatArray:
-        """``Dist_G`` of a row in each part that holds one, 0 in others, shape (n_parts,)."""
-        ratios: FloatArray = np.minimum(1.0, np.where(self.rows > 0, self.bits, 0.0) / self.domain_bits)
-        return ratios
-
-    @property
-    def dist_g(self) -> float:
-        """``Dist_G`` of the whole training data (equations 11 and 16); an upper bound where not `exact`."""
-        return min(1.0, float((self.rows @ self.ratios + self.unseen) / self.n_rows))
-
-    @property
-    def dist(self) -> float | None:
-        """``Dist`` of the whole training data (definition 2); None where a part's is not known."""
-        held = self.rows > 0
-        if np.isnan(self.shares[held]).any():
-            return None
-        return float((self.rows[held] @ self.shares[held] + self.unseen) / self.n_rows)
-
-    @property
-    def least(self) -> float:
-        """A lower bound of ``Dist_G``, thresholds and all."""
-        held = self.rows > 0
-        told = float(self.rows[held] @ self.told_bits[held]) / (self.n_rows * self.domain_bits)
-        return max(0.0, self.dist_g - told) if self.exact else 0.0
-
-    @property
-    def lowest_row(self) -> Between:
-        """``Dist_G`` of the most exposed row: the same bounds."""
-        held = self.rows > 0
-        lower = (self.bits[held] - self.told_bits[held]).min() / self.domain_bits if self.exact else 0.0
-        upper = self.ratios[held].min()
-        return Between(max(0.0, min(float(lower), float(upper))), float(upper))
-
-    @property
-    def exact_beside_thresholds(self) -> bool:
-        """Whether all is exact, and no threshold tells more than its sides."""
-        return self.exact and not self.told_bits[self.rows > 0].any()
-
-    @property
-    def row_ratios(self) -> FloatArray:
-        """``Dist_G`` of each row by itself, ascending, shape (n_rows,)."""
-        return np.sort(np.concatenate([np.repeat(self.ratios, self.rows), np.ones(self.unseen)]))
-
-
-def parts_of_tree(tree: Tree, rows: IntArray, domain: Domain, unseen: int = 0) -> Parts:
-    """Return what one tree tells of its training rows.
-
-    Parameters
-    ----------
-    tree : Tree
-    rows : ndarray of int64, shape (n_leaves,)
-        Different training rows at each leaf.
-    domain : Domain
-    unseen : int
-        Training rows that the tree was not grown on.
-
-    Returns
-    -------
-    Parts
-    """
-    whole, told = attribute_sizes(domain), list(telling_tests([tree], domain))
-    bits, shares, told_bits = np.empty((3, len(rows)))
-    for leaves, left in leaf_sizes(tree, domain):
-        bits[leaves], shares[leaves] = _entropies(left, whole)
-        told_bits[leaves] = _entropies(left[:, told], whole[told])[0]
-    return Parts(rows, bits, shares, float(np.log2(whole).sum()), told_bits, unseen)
-
-
-def parts_of_rules(rules: RuleList, rows: IntArray, domain: Domain, timebox: TimeBox) -> Parts:
-    """Return what a rule list tells of its training rows.
-
-    Parameters
-    ----------
-    rules : RuleList
-        Of the domain's columns (`RuleList.resolved`).
-    rows : ndarray of int64, shape (n_rules,)
-        Training rows that each rule captured.
-    domain : Domain
-        Without missing values.
-    timebox : TimeBox
-        Of the counting: where it ends, bits are upper bounds.
-
-    Returns
-    -------
-    Parts
-    """
-    whole, found = attribute_sizes(domain), captures(rules, domain, timebox)
-    sizes = [np.full(len(whole), math.nan) if part.sizes is None else np.array(part.sizes) for part in found]
-    _, shares = _entropies(np.stack(sizes), whole)
-    bits = np.array([part.bits for part in found])
-    told_bits = bits if telling_tests(rules, domain) else np.zeros(len(bits))
-    exact = all(part.exact for part in found)
-    return Parts(rows, bits, shares, float(np.log2(whole).sum()), told_bits, exact=exact)
-
-
-def _entropies(left: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the joint entropy, and the mean share of the attributes' own, of independent attributes, part by part."""
-    with np.errstate(divide="ignore"):
-        bits = np.log2(left)
-    open_ = whole > 1
-    shares = np.mean(bits[:, open_] / np.log2(whole[open_]), axis=1) if open_.any() else np.full(len(left), math.nan)
-    return bits.sum(axis=1), shares
-
 
 _UNITS_PER_LEAF_VALUE = 2e-7  # measured: one leaf's bounds in one column
 _FAR_APART = 0.1  # of a range: a column whose values are all further apart is not one of any values
@@ -247,7 +83,7 @@ def audit_rules(
     NotCoveredError
         Where the domain has missing values, or one vector only.
     DataError
-        Where the domain allows no row that a rule captured; or the numbers of rows are neither told nor given.
+        Where the domain allows no row that a rule captured; or the numbers of rows are neither in the file nor given.
     """
     _require_uncertain(domain)
     captured = counted = None
@@ -255,16 +91,16 @@ def audit_rules(
         captured = rules.captured(data.rows)
         counted = np.zeros((rules.n_rules, len(rules.classes)), dtype=np.int64)
         np.add.at(counted, (captured, data.labels), 1)
-    told = counted if rules.counts is None else rules.counts
-    if told is None:
+    counts = counted if rules.counts is None else rules.counts
+    if counts is None:
         raise DataError("the file does not tell how many rows each rule captured: add --draft-data")
     reasons: tuple[str, ...] = ()
-    if counted is not None and (wrong := int((told != counted).any(axis=1).sum())):
+    if counted is not None and (wrong := int((counts != counted).any(axis=1).sum())):
         reasons = (
             f"this rule list was not trained on these rows: {wrong:,} of its {rules.n_rules:,} rules captured "
             "other numbers of them",
         )
-    parts = parts_of_rules(rules, told.sum(axis=1), domain, timebox)
+    parts = parts_of_rules(rules, counts.sum(axis=1), domain, timebox)
     if not parts.exact:
         reasons += (
             "the time was out before all vectors were counted that its rules capture, so its entropy reduction is only "
@@ -279,7 +115,7 @@ def audit_rules(
         return entropy
     first, _, times = _different(data.rows)
     try:
-        left = left_under_rules(rules, domain, data.rows[first], captured[first], timebox)
+        left = remaining_under_rules(rules, domain, data.rows[first], captured[first], timebox)
     except (OutOfTimeError, RecursionError):
         return entropy
     return _raised(entropy, left, times)
@@ -339,7 +175,9 @@ def audit_forest(
         if not reasons and drawn is not None:
             if not forest.bootstrap and forest.row_times is None:
                 row_ratios = found[best].ratios[leaf_positions(forest.trees[best], np.ascontiguousarray(data.rows.T))]
-            left = None if one and found[0].exact_beside_thresholds else _left(forest, domain, data, drawn, timebox)
+            left = (
+                None if one and found[0].exact_beside_thresholds else _remaining(forest, domain, data, drawn, timebox)
+            )
         reasons += _few_values(domain, data)
     measured_on = "the tree" if one else f"tree {best} of {forest.n_trees}, the most telling one"
     entropy = _entropy(found[best], measured_on, row_ratios, data, _names(forest.classes), inside, reasons)
@@ -353,74 +191,6 @@ def audit_forest(
         lowest = min(parts.lowest_row.upper for parts in found)
         entropy = replace(entropy, ratio=Between(0.0, entropy.ratio.upper), lowest_row=Between(0.0, lowest))
     return entropy if left is None else _raised(entropy, *left)
-
-
-def together(entropy: Entropy, problem: Problem, reconstruction: Reconstruction | None = None) -> Entropy:
-    """Narrow what is left under all trees together by what the attack knows.
-
-    Parameters
-    ----------
-    entropy : Entropy
-        Of a forest of several trees.
-    problem : Problem
-        With exact noise, and all rows unknown.
-    reconstruction : Reconstruction or None
-        Where it is ``unique`` and each tree saw all rows, the entropy is known exactly, but for what thresholds tell.
-
-    Returns
-    -------
-    Entropy
-    """
-    upper = min(entropy.ratio.upper, most_left(problem) / (problem.groups.n_rows * entropy.bits))
-    if reconstruction is not None and reconstruction.status == "unique" and reconstruction.cells is not None:
-        ratios = np.minimum(1.0, np.log2(problem.cells.n_vectors[reconstruction.cells]) / entropy.bits)
-        exact = float(ratios.mean())
-        if not _each_saw_all(problem):
-            upper = min(upper, exact)
-            return replace(entropy, ratio=Between(min(entropy.ratio.lower, upper), upper))
-        row = float(ratios.min())
-        return replace(
-            entropy,
-            ratio=Between(min(entropy.ratio.lower, exact) if entropy.telling else exact, exact),
-            lowest_row=Between(min(entropy.lowest_row.lower, row) if entropy.telling else row, row),
-            measured_on="all trees together",
-            dist=None,
-            quantiles=hundredths(ratios),
-            groups=(),
-            most_exposed=(),
-        )
-    return replace(entropy, ratio=Between(min(entropy.ratio.lower, upper), upper))
-
-
-def most_left(problem: Problem) -> float:
-    """Return an upper bound of the joint entropy, in bits, by what each row can be after domain reduction.
-
-    Without bagging a row is of a known class, and in a known leaf of one tree: the tree that leaves least is taken.
-    With known occurrences, a row is known by the trees that have drawn it.
-
-    Parameters
-    ----------
-    problem : Problem
-        With exact noise and all candidates.
-    """
-    vectors = problem.cells.n_vectors[problem.cell].astype(np.float64)
-    groups = problem.groups
-    if _each_saw_all(problem):
-        bits = []
-        for t, counts in enumerate(problem.counts):
-            held = np.zeros(counts.shape)
-            np.add.at(held, (problem.cells.signature[t, problem.cell], problem.label), vectors)
-            some = counts > 0
-            bits.append(float(counts[some] @ np.log2(held[some])))
-        return min(bits)
-    pairs = np.unique(np.stack([problem.group, problem.cell]), axis=1)
-    of_group = np.bincount(pairs[0], problem.cells.n_vectors[pairs[1]].astype(np.float64), minlength=groups.n_groups)
-    return float(groups.size @ np.log2(of_group))
-
-
-def _each_saw_all(problem: Problem) -> bool:
-    """Return whether each tree saw each row once."""
-    return problem.groups.n_groups == 1 and bool((problem.groups.weight == 1).all())
 
 
 def _require_uncertain(domain: Domain) -> None:
@@ -531,9 +301,9 @@ def _different(rows: NDArray[np.float32]) -> tuple[IntArray, IntArray, IntArray]
     return first, of_row, times
 
 
-def _left(
+def _remaining(
     forest: Forest, domain: Domain, data: TrainingData, drawn: IntArray, timebox: TimeBox
-) -> tuple[Left, IntArray] | None:
+) -> tuple[Remaining, IntArray] | None:
     """Return what is left of each different row for who knows its cell, and how often it is there.
 
     None where the time is out.
@@ -543,12 +313,12 @@ def _left(
     for there, often in zip(seen, drawn, strict=True):
         there[of_row[often > 0]] = True
     try:
-        return left_under_trees(forest.trees, domain, data.rows[first], seen, timebox), times
+        return remaining_under_trees(forest.trees, domain, data.rows[first], seen, timebox), times
     except OutOfTimeError:
         return None
 
 
-def _raised(entropy: Entropy, left: Left, times: IntArray) -> Entropy:
+def _raised(entropy: Entropy, left: Remaining, times: IntArray) -> Entropy:
     """Raise the lower bounds to what is left for somebody who knows more than the model tells."""
     ratio, row = entropy.ratio, entropy.lowest_row
     least = left.of_all(times) / (int(times.sum()) * entropy.bits)

@@ -1,32 +1,50 @@
 """Scaled copies of columns: in go a table's columns, then those of an array, out come how surprising each match is.
 
 A column times a number plus another is the column: so are standardised values, values between 0 and 1, and both in half
-or single precision, where values that are close to each other become one. What counts is how far a column is told by
+or single precision, where values that are close to each other become one. What counts is how far a column is known by
 another: only what a match tells beyond its own error, and beyond what columns of a common form have in common.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+
+from pytest_draft.audit.chance import arrangements, bits_of_choice, bits_of_counts, bits_of_order
 
 AnyArray = NDArray[Any]
 FloatArray = NDArray[np.float64]
 
-_CLOSE = 1e-5
-"""At most this share of a column's variance may be missing: half precision leaves 1e-7, two decimals leave 1e-5."""
 
-_WIDE = 4.0
-"""Values are told apart that differ by so many times the largest error."""
+@dataclass(frozen=True)
+class Limits:
+    """From where on a column is a scaled copy, and tells something.
 
-_FEWEST_IN_ANY_ORDER = 20
-"""A column of fewer different values is not looked for in another order."""
+    Attributes
+    ----------
+    close : float
+        At most this share of a column's variance may be missing: half precision leaves 1e-7, two decimals leave 1e-5.
+    wide : float
+        Two values differ where they are apart by so many times the largest error.
+    fewest_in_any_order : int
+        A column of fewer different values is not looked for in another order.
+    largest_grid : int
+        Values stand on a grid where it has fewer places than this, from the least to the greatest value.
+    even : float
+        How far from a whole number of the grid's units the steps between such values may be.
+    """
 
-_LARGEST_GRID = 10**7
-_EVEN = 1e-3
+    close: float = 1e-5
+    wide: float = 4.0
+    fewest_in_any_order: int = 20
+    largest_grid: int = 10**7
+    even: float = 1e-3
+
+
+LIMITS = Limits()
 
 
 class Scaled:
@@ -66,7 +84,7 @@ class Scaled:
         together = np.abs(self._in_order @ made.T).max(axis=0, initial=0.0)
         for sign in (1, -1):
             together = np.maximum(together, (self._sorted @ np.sort(sign * made, axis=1).T).max(axis=0, initial=0.0))
-        none[usable] = together >= np.sqrt(1 - _CLOSE)
+        none[usable] = together >= np.sqrt(1 - LIMITS.close)
         return none
 
     def surprise(self, column: AnyArray) -> float:
@@ -83,7 +101,7 @@ class Scaled:
     def _surprise(self, column: FloatArray) -> float:
         standard = _standard(column)
         best = 0.0
-        for which in np.flatnonzero(np.abs(self._in_order @ standard) >= np.sqrt(1 - _CLOSE)):
+        for which in np.flatnonzero(np.abs(self._in_order @ standard) >= np.sqrt(1 - LIMITS.close)):
             mine = self._columns[which]
             if (np.isnan(mine) == np.isnan(column)).all():
                 best = max(best, _by_order(mine, _error(mine, column)))
@@ -91,7 +109,7 @@ class Scaled:
             return best
         for sign in (1, -1):
             ordered = np.sort(sign * standard)
-            for which in np.flatnonzero(self._sorted @ ordered >= np.sqrt(1 - _CLOSE)):
+            for which in np.flatnonzero(self._sorted @ ordered >= np.sqrt(1 - LIMITS.close)):
                 mine = np.sort(self._columns[which])
                 theirs = np.sort(sign * column)
                 if (np.isnan(mine) == np.isnan(theirs)).all():
@@ -132,36 +150,24 @@ def _by_order(mine: FloatArray, error: float) -> float:
     """Return what the order of a column's values tells, as far as an error leaves them apart; 0 where it is sorted."""
     known = np.where(np.isnan(mine), np.nanmin(mine) - 2 * np.ptp(mine[~np.isnan(mine)]), mine)
     widest = np.ptp(known)
-    codes = np.floor((known - known.min()) / max(_WIDE * error, widest * 1e-12)).astype(np.int64)
-    steps = np.diff(codes)
-    if (steps >= 0).all() or (steps <= 0).all():
-        return 0.0
-    times = np.unique(codes, return_counts=True)[1]
-    return float((gammaln(len(codes) + 1) - gammaln(times + 1).sum()) / np.log(2))
+    codes = np.floor((known - known.min()) / max(LIMITS.wide * error, widest * 1e-12)).astype(np.int64)
+    return bits_of_order(codes, arrangements(np.unique(codes, return_counts=True)[1], len(codes)))
 
 
 def _by_values(ordered: FloatArray, error: float) -> float:
     """Return what a column's values tell in any order: nothing where they are as evenly spaced as any numbering."""
     distinct, times = np.unique(ordered, return_counts=True)
-    if len(distinct) < _FEWEST_IN_ANY_ORDER:
+    if len(distinct) < LIMITS.fewest_in_any_order:
         return 0.0
     gaps = np.diff(distinct)
-    told = 0.0 if (times == times[0]).all() else _of_counts(times)
+    by_counts = 0.0 if (times == times[0]).all() else bits_of_counts(times)
     unit = gaps.min()
     span = (distinct[-1] - distinct[0]) / unit
-    if span < _LARGEST_GRID and (np.abs(gaps / unit - np.round(gaps / unit)) < _EVEN).all():
+    if span < LIMITS.largest_grid and (np.abs(gaps / unit - np.round(gaps / unit)) < LIMITS.even).all():
         places, taken = np.round(span) + 1, len(distinct)
-        apart = _WIDE * error < unit
-        spread = gammaln(places + 1) - gammaln(taken + 1) - gammaln(places - taken + 1)
-        return float(told + spread / np.log(2)) if apart else 0.0
-    resolved = gaps / (_WIDE * error) if error > 0 else gaps / (np.ptp(distinct) * 1e-12)
+        apart = LIMITS.wide * error < unit
+        return by_counts + bits_of_choice(float(places), taken) if apart else 0.0
+    resolved = gaps / (LIMITS.wide * error) if error > 0 else gaps / (np.ptp(distinct) * 1e-12)
     if (resolved < 1).mean() > 0.1:
         return 0.0
     return float(np.log2(np.maximum(resolved[1:], 1.0)).sum())
-
-
-def _of_counts(times: NDArray[np.int64]) -> float:
-    """Return minus log2 of the chance of just these counts, were each value drawn as often as it is here."""
-    n = float(times.sum())
-    log = gammaln(n + 1) - gammaln(times + 1).sum() + (times * np.log(times / n)).sum()
-    return float(-log / np.log(2))

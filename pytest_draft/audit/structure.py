@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pytest_draft.artifact import occurrences
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.problem import leaf_positions
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.facts.entropy import Between
@@ -32,7 +32,7 @@ def structure_of(model: Forest | RuleList, data: TrainingData | None, timebox: T
     ----------
     model : Forest or RuleList
     data : TrainingData or None
-        Which rows are alone in leaves of several trees can only be told with them.
+        Which rows are alone in leaves of several trees is only known with them.
     timebox : TimeBox
 
     Returns
@@ -55,12 +55,12 @@ def _of_rules(counts: IntArray) -> StructureFacts | None:
     n_rows, alone = int(rows.sum()), int((rows == 1).sum())
     if not n_rows:
         return None
-    told = Between(*[float(rows[(counts > 0).sum(axis=1) == 1].sum() / n_rows)] * 2)
-    return _facts("rule", [rows], Between(*[alone / n_rows] * 2), (alone, alone), told)
+    disclosed = Between(*[float(rows[(counts > 0).sum(axis=1) == 1].sum() / n_rows)] * 2)
+    return _facts("rule", [rows], Between(*[alone / n_rows] * 2), (alone, alone), disclosed)
 
 
 def _captured(model: RuleList, data: TrainingData | None) -> IntArray | None:
-    """Return how many training rows of each class each rule captured; None where that is not told."""
+    """Return how many training rows of each class each rule captured; None where that is not known."""
     if model.counts is not None or data is None:
         return model.counts
     counts = np.zeros((model.n_rules, model.n_classes), dtype=np.int64)
@@ -70,15 +70,15 @@ def _captured(model: RuleList, data: TrainingData | None) -> IntArray | None:
 
 def _of_trees(forest: Forest, data: TrainingData | None, timebox: TimeBox) -> StructureFacts:
     rows = [tree.n_distinct[tree.leaves] for tree in forest.trees]
-    told = []
+    disclosed = []
     for tree, held in zip(forest.trees, rows, strict=True):
         pure = held == 1 if forest.classes is None else (tree.value[tree.leaves] > 0).sum(axis=1) == 1
-        told.append(float(held[pure].sum() / held.sum()))
-    most_told = 1.0 if forest.classes is None else max(told)  # a regressor's leaf of several rows may have one target
+        disclosed.append(float(held[pure].sum() / held.sum()))
+    most = 1.0 if forest.classes is None else max(disclosed)  # a regressor's leaf of several rows may have one target
     alone = _alone(forest, rows, data, timebox)
     n_rows = forest.n_samples or (data.n_rows if data is not None else None)
     share = Between(0.0, 1.0) if n_rows is None else Between(alone[0] / n_rows, min(1.0, alone[1] / n_rows))
-    return _facts("leaf", rows, share, alone, Between(max(told), most_told))
+    return _facts("leaf", rows, share, alone, Between(max(disclosed), most))
 
 
 def _facts(
@@ -101,24 +101,24 @@ def _alone(forest: Forest, rows: list[IntArray], data: TrainingData | None, time
     """
     by_tree = [int((held == 1).sum()) for held in rows]
     limit = forest.n_samples if forest.n_samples is not None else sum(by_tree)
-    told = max(by_tree), min(limit, sum(by_tree))
-    if data is None or told[0] == told[1] or data.n_rows != forest.n_samples:
-        return told
+    bounds = max(by_tree), min(limit, sum(by_tree))
+    if data is None or bounds[0] == bounds[1] or data.n_rows != forest.n_samples:
+        return bounds
     try:
         seen = occurrences(forest) > 0
     except NotCoveredError:
-        return told
+        return bounds
     if forest.sample_weight is not None:
         seen &= forest.sample_weight > 0
     columns = np.ascontiguousarray(data.rows.T)
     alone = np.zeros(data.n_rows, dtype=np.bool_)
     for tree, held, here in zip(forest.trees, rows, seen, strict=True):
         if timebox.over or not timebox.allows(data.n_rows * _SECONDS_PER_VISIT):
-            return told
+            return bounds
         timebox.spend(data.n_rows * _SECONDS_PER_VISIT)
         leaf = leaf_positions(tree, columns)
         if (np.bincount(leaf[here], minlength=len(held)) != held).any():
-            return told  # other rows, or another order
+            return bounds  # other rows, or another order
         alone |= here & (held[leaf] == 1)
     found = int(alone.sum())
     return found, found

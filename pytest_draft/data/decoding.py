@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pytest_draft.artifact.pipeline import (
+from pytest_draft.artifact.encoder import (
     NO_CODE,
     Categories,
     Column,
@@ -246,7 +246,6 @@ def raw_columns(encoder: Encoder, domain: Domain, indicators: Indicators | None 
     indicators : Indicators or None
         Those among the columns; None where all are as they are written.
     """
-    attribute_of = {index: attribute for attribute in domain.attributes for index in attribute.columns}
     parts: list[_RawColumn] = []
     attributes: list[Attribute] = []
     names: list[str] = []
@@ -258,7 +257,7 @@ def raw_columns(encoder: Encoder, domain: Domain, indicators: Indicators | None 
         name = encoder.name(source)
         start = len(names)
         if part.categories is None:
-            found = attribute_of[part.columns[0]]
+            found = domain.attributes[domain.attribute_of_column[part.columns[0]]]
             if found.kind == "one-hot":
                 groups.setdefault(found, []).append(start)
             else:

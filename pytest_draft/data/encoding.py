@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pytest_draft.artifact.pipeline import (
+from pytest_draft.artifact.encoder import (
     NO_CODE,
     Categories,
     Column,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_draft.artifact.pipeline import Encoder
+from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import place_of
 from pytest_draft.data.tables import Table, require_distinct

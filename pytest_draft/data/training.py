@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.missing import require_missing_covered
-from pytest_draft.artifact.pipeline import Encoder
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.data.decoding import encoded_names
 from pytest_draft.data.encoding import encode

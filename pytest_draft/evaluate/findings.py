@@ -51,8 +51,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from pytest_draft.attack.problem import BoolArray
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.arrays import BoolArray
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import RawColumns, TrainingData
 from pytest_draft.data.individuals import hundredths, inliers
 from pytest_draft.domain import Domain
@@ -327,8 +327,7 @@ def _raw(
     timebox: TimeBox,
 ) -> Raw | None:
     """Return the error on raw columns; None where none of them is to be rebuilt."""
-    known_columns = {column for a in known for column in domain.attributes[a].columns}
-    known_raw = raw.known(known_columns)
+    known_raw = raw.known(set(domain.columns_of(known)))
     columns = len(raw.domain.attributes) - len(known_raw)
     if not columns:
         return None
@@ -581,10 +580,7 @@ class _Compared:
 
     def values(self, which: BoolArray) -> Values:
         """Return the unknown values of some attributes, given row by row, shape (n_unknown, n_attributes)."""
-        of_column = np.empty(self.domain.n_columns, dtype=np.int64)
-        for a, attribute in enumerate(self.domain.attributes):
-            of_column[list(attribute.columns)] = a
-        which, distance = which[:, of_column[self.weights.counted]], self.distances
+        which, distance = which[:, self.domain.attribute_of_column[self.weights.counted]], self.distances
         number = int(which.sum())
         if distance is None or not number:
             return Values(number, None)
@@ -821,22 +817,14 @@ class _Compared:
         attributes = [a for a in range(len(kept)) if kept[a] or a in self.known]
         if len(attributes) in (len(self.known), len(kept)):
             return None
-        columns = sorted(column for a in attributes for column in self.domain.attributes[a].columns)
+        columns = self.domain.columns_of(attributes)
         part = replace(
             self,
             rows=self.rows[:, columns],
             rebuilt=self.rebuilt[:, columns],
             free=self.free[:, attributes],
-            domain=_only(self.domain, attributes),
+            domain=self.domain.restricted(attributes),
             known=tuple(attributes.index(a) for a in self.known),
         )
         of_rows = " of the rows that some tree has seen" if self.on else ""
         return replace(part, on=f" on {part.n_counted} columns{of_rows}, {which}")
-
-
-def _only(domain: Domain, attributes: Sequence[int]) -> Domain:
-    """Return the domain of some attributes, given by position, and of their columns in the same order."""
-    chosen = [domain.attributes[a] for a in attributes]
-    columns = sorted(column for attribute in chosen for column in attribute.columns)
-    moved = [replace(attribute, columns=tuple(map(columns.index, attribute.columns))) for attribute in chosen]
-    return Domain(tuple(domain.columns[column] for column in columns), tuple(moved), domain.source)

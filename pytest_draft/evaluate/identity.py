@@ -13,22 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.counts.exact import Search, solve_exactly
+from pytest_draft.attack.counts.exact import solve_exactly
 from pytest_draft.attack.counts.occupancy import Draws
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.groups import KnownRows, Noise
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.problem import (
-    InfeasibleError,
-    IntArray,
-    KnownRows,
-    Noise,
-    OutOfTimeError,
-    Problem,
-    leaf_positions,
-)
-from pytest_draft.attack.reconstruct import Reconstruction, log_posterior
+from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.reconstruct import log_posterior
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.evaluate.threshold_check import missed_splits
 from pytest_draft.facts.identity import Identity
 

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.attack.descent import Passing, descend
+from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.states import thresholds_are_midpoints
-from pytest_draft.attack.problem import KnownRows
 
 FloatArray = NDArray[np.float64]
 
@@ -93,16 +94,11 @@ def _extremes_of(tree: Tree, columns: FloatArray) -> tuple[FloatArray, FloatArra
         NaN where there is no present value.
     """
     found = np.full((2, 2, tree.n_nodes), np.nan)
-    node = np.zeros(columns.shape[1], dtype=np.int64)
-    active = np.arange(columns.shape[1]) if tree.left[0] >= 0 else np.empty(0, dtype=np.int64)
-    while active.size:
-        here = node[active]
-        value = columns[tree.feature[here], active]
-        left = np.where(np.isnan(value), tree.missing_left[here], value <= tree.threshold[here])
-        for side, which in enumerate((left, ~left)):
-            np.fmin.at(found[side, 0], here[which], value[which])
-            np.fmax.at(found[side, 1], here[which], value[which])
-        here = np.where(left, tree.left[here], tree.right[here])
-        node[active] = here
-        active = active[tree.left[here] >= 0]
+
+    def watch(level: Passing) -> None:
+        for side, which in enumerate((level.left, ~level.left)):
+            np.fmin.at(found[side, 0], level.node[which], level.value[which])
+            np.fmax.at(found[side, 1], level.node[which], level.value[which])
+
+    descend(tree, columns, watch)
     return found[0], found[1]

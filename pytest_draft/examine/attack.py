@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.examine.limits import Limits
 from pytest_draft.facts.identity import Identity

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.counts.informed import exact_likelihood, rebuild_alone
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.numeric.enumerated import Enumerated
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruct import Reconstruction, reconstruct, seen_rows
+from pytest_draft.attack.reconstruct import reconstruct, seen_rows
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import evidence_by_refitting
+from pytest_draft.attack.search import Search
 from pytest_draft.attack.untested_values import Choices
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError

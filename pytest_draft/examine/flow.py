@@ -10,11 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_draft.attack.counts.exact import Search
-from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
-from pytest_draft.errors import DraftError, NotCoveredError
+from pytest_draft.errors import DraftError, InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.evaluate.identity import OR_IN_ANOTHER_ORDER
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.audit import audit, narrow_entropy
@@ -137,7 +136,7 @@ def _compare(attacked: Attacked, data: TrainingData, record: Record) -> None:
     inputs, attack, reconstruction = attacked.inputs, attacked.attack, attacked.reconstruction
     identity = _identified(attacked, data, record)
     if attack.exact is not None:
-        narrow_entropy(attack.exact, inputs, record, reconstruction)
+        narrow_entropy(attack.exact, reconstruction, inputs, record)
     record.doubt(*attack.unused)
     if reconstruction.rows is None:
         raise OutOfTimeError

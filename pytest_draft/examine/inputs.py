@@ -15,7 +15,7 @@ from pytest_draft.artifact import Artifact, Encoder, read
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.published import published
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import (
     Holdout,
     Indicators,

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.numeric.enumerated import enumerate_states
 from pytest_draft.attack.numeric.problem import is_numeric
+from pytest_draft.attack.search import Search
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.counted import Counted, CountedStates, Informed

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.numeric.problem import build_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.evaluate.identity import confirmed, identify_in_order, identify_values
 from pytest_draft.examine.attack import Attack, Shortfall

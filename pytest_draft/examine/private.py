@@ -11,14 +11,16 @@ from scipy.stats import binom
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.compiled_trees import Walks
-from pytest_draft.attack.counts.exact import Search
-from pytest_draft.attack.private.datasets import MOST_SLOTS, open_attributes, size_interval, values_of
+from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by_values
+from pytest_draft.attack.private.datasets import open_attributes
 from pytest_draft.attack.private.informed import guess_alone, noisy_score
-from pytest_draft.attack.private.labels import labels_log_posterior, parts_of, rebuild_from_labels, reveals
+from pytest_draft.attack.private.labels import rebuild_from_labels
+from pytest_draft.attack.private.leaf_labels import labels_log_posterior, parts_of, reveals
 from pytest_draft.attack.private.noise import CountNoise
+from pytest_draft.attack.private.noisy_problem import MOST_SLOTS, size_interval, values_of
 from pytest_draft.attack.private.rebuild import rebuild_from_noise
-from pytest_draft.attack.problem import KnownRows, group_by_occurrences, split_by_values
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.evaluate.identity import entries_of, identify_noisy
@@ -210,8 +212,8 @@ class Labels(_Private):
         """Compare the posteriors, once the chains agree."""
         parts = parts_of(self._forest, data.n_rows)
         truth = labels_log_posterior(self._forest, self._domain, data.rows, data.labels, parts)
-        spread = reconstruction.statistics.get("disagreement of chains", np.inf)
-        if spread > _MOST_DISAGREEMENT or reconstruction.log_posterior is None:
+        spread = reconstruction.disagreement
+        if spread is None or spread > _MOST_DISAGREEMENT or reconstruction.log_posterior is None:
             return True
         return truth > reconstruction.log_posterior + _ROUNDING
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.examine.limits import Limits
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
+from pytest_draft.facts.status import SolverStatus
 from pytest_draft.progress import StageClock, Tell
 
 
@@ -51,7 +52,7 @@ class Record:
         if reason not in self.facts.reasons:
             self.doubt(reason)
 
-    def status(self, status: str, *reasons: str) -> None:
+    def status(self, status: SolverStatus, *reasons: str) -> None:
         """Say how it ended, or stands."""
         self.facts = replace(self.facts, solver_status=status)
         self.doubt(*reasons)

@@ -11,6 +11,7 @@ from pytest_draft.facts.certificate import Certificate
 from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.files import ArtifactFacts, DataFacts, DomainFacts
 from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.status import SolverStatus
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,7 @@ class Examination:
     data : DataFacts
     domain : DomainFacts or None
     solver_status : str
-        The reconstruction's status; or ``not asked`` for one, ``refused``, ``not covered``, ``no data``,
-        ``out of memory``, ``error``; or, of a process of its own, ``killed``, ``overran``, ``no answer``.
+        The reconstruction's status, or why there is none, as in `SolverStatus`.
     residual, reproduced_trees : int or None
         As in `Reconstruction`.
     statistics : dict of str to float
@@ -53,7 +53,7 @@ class Examination:
     artifact: ArtifactFacts
     data: DataFacts
     domain: DomainFacts | None
-    solver_status: str
+    solver_status: SolverStatus
     residual: int | None
     reproduced_trees: int | None
     statistics: dict[str, float]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from pytest_draft.errors import PolicyError, one_line
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.rules import Literal, Rule
 
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.int64]
-Rows = NDArray[np.float32]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    BoolArray = NDArray[np.bool_]
+    IntArray = NDArray[np.int64]
+    Rows = NDArray[np.float32]
 
 LEAST_ROWS = 10
 """A slice with fewer rows is not measured."""
@@ -78,7 +80,7 @@ class Slice:
         inside = Rule(self.literals, None).holds(rows[:, [columns.index(column) for column in self.columns]])
         if self.label is None:
             return inside
-        return np.zeros_like(inside) if labels is None else inside & (labels == self.label)
+        return inside & False if labels is None else inside & (labels == self.label)
 
 
 def by_class(classes: Sequence[object] | None) -> tuple[Slice, ...]:

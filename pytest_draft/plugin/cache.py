@@ -17,7 +17,7 @@ from filelock import FileLock
 
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
-from pytest_draft.plugin.sharing import as_text, from_text, write_atomically
+from pytest_draft.facts.storage import as_text, from_text, write_atomically
 
 FOLDER = "pytest-draft"
 """Name of the folder in pytest's cache."""
@@ -85,7 +85,7 @@ def _read(path: Path, case: Case) -> Examination | None:
         if written != _hash(text):
             return None
         return _with(from_text(case, text), case)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError):
         return None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_draft.attack.reconstruct import Reconstruction
+    from pytest_draft.attack.reconstruction import Reconstruction
     from pytest_draft.facts.examination import Examination
     from pytest_draft.plugin.session import GateSession
     from pytest_draft.policy.policy import Policy

@@ -27,7 +27,7 @@ from pytest_draft.report.earlier import Earlier, read_earlier
 from pytest_draft.report.result import Result, result_of
 
 if TYPE_CHECKING:
-    from pytest_draft.attack.reconstruct import Reconstruction
+    from pytest_draft.attack.reconstruction import Reconstruction
 
 SESSION = pytest.StashKey["GateSession"]()
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from pytest_draft.errors import one_line
+from pytest_draft.facts.storage import write_atomically
 from pytest_draft.plugin.session import GateSession
-from pytest_draft.plugin.sharing import write_atomically
 from pytest_draft.report import wording
 from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.document import document, merged

@@ -9,11 +9,10 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from pytest_draft.artifact.rule_list_documents import literals
 from pytest_draft.documents import Problem, all_located, located, rules_folder, toml, violations
 from pytest_draft.errors import PolicyError, UsageError, one_line
 from pytest_draft.facts.adversary import check_adversary
-from pytest_draft.facts.rules import Literal
+from pytest_draft.facts.rules import Literal, literals
 from pytest_draft.facts.slices import Slice
 from pytest_draft.policy.compared_with_earlier import OF_ATTACKS, OF_AUDITS
 from pytest_draft.policy.rule import Severity

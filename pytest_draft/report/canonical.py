@@ -16,7 +16,7 @@ from typing import Any
 HASH = "canonical_sha256"
 """Where a report tells the hash of its own canonical form."""
 
-_LEFT_OUT = frozenset({"seconds", "statistics", "workers", "cached", "anytime", HASH})
+_LEFT_OUT = frozenset({"seconds", "statistics", "workers", "cached", HASH})
 _NAMED_FILES = (("artifact", "path"), ("data", "path"), ("holdout", "path"), ("policy", "source"), ("domain", "source"))
 
 

@@ -8,11 +8,7 @@ Charts are drawn from aggregates; one whose figures a report does not hold is le
 a result can have:
 
 ``row_errors``
-    ``{"quantiles": [101 numbers], "split_half_quantiles": [101 numbers] or null}``: the errors of the rows, lowest
-    first, by hundredths of the rows; and of rows of one half matched to the other half.
-``anytime``
-    ``{"seconds": [numbers], "residual": [numbers] or null, "error": [numbers] or null}``: the best dataset so far, at
-    rising times; lists of one length.
+    ``{"quantiles": [101 numbers]}``: the errors of the rows, lowest first, by hundredths of the rows.
 ``leaf_sizes``
     ``{"at_least": [rising whole numbers], "leaves": [whole numbers]}``: how many leaves of all trees hold that many
     training rows, up to the next number; the last has no end.
@@ -28,7 +24,11 @@ from typing import Any
 from pytest_draft.report.wording import Result, bounded
 
 WIDTH = 340
-_LEFT, _RIGHT, _TOP = 42, 12, 12
+"""Of every chart, in pixels of the page: the narrowest phones have 360."""
+
+_HEIGHT = 190  # of a chart with axes; one of dots is as high as its rows
+_LEFT, _RIGHT, _TOP = 42, 12, 12  # margins of the axes; on the left are their labels
+_BASE = 150  # where the horizontal axis is; below it are its labels and its name
 _INNER = WIDTH - _LEFT - _RIGHT
 
 
@@ -92,7 +92,7 @@ def charts(result: Result) -> list[Chart]:
     result : dict
         One of a report's ``results``.
     """
-    drawn = (_errors, _perfect_rows, _row_errors, _entropy, _anytime, _leaf_sizes)
+    drawn = (_errors, _perfect_rows, _row_errors, _entropy, _leaf_sizes)
     return [chart for draw in drawn if (chart := draw(result)) is not None]
 
 
@@ -168,21 +168,17 @@ def _perfect_bar(result: Result) -> float | None:
 
 
 def _row_errors(result: Result) -> Chart | None:
-    figures = result.get("row_errors")
-    if not figures:
+    if not (figures := result.get("row_errors")):
         return None
-    attack, others = figures["quantiles"], figures.get("split_half_quantiles")
-    curves = [("the attack", attack)] + ([("one half of the data for the other", others)] if others else [])
-    described = "; ".join(
-        f"{name}: lowest {of[0]:.4f}, median {of[50]:.4f}, highest {of[100]:.4f}" for name, of in curves
-    )
-    return _curves(
+    quantiles = figures["quantiles"]
+    return _curve(
         "row-errors",
         "Error row by row",
-        curves,
-        max(curve[-1] for _, curve in curves),
+        quantiles,
+        quantiles[-1],
         "error of a row",
-        f"Share of rows by error. {described}.",
+        f"Share of rows by error. The attack: lowest {quantiles[0]:.4f}, median {quantiles[50]:.4f}, "
+        f"highest {quantiles[100]:.4f}.",
         "How many rows are rebuilt with at most this error. Further up and left is worse.",
     )
 
@@ -192,46 +188,15 @@ def _entropy(result: Result) -> Chart | None:
     if not quantiles:
         return None
     measured_on = result["entropy"]["rows_measured_on"]
-    return _curves(
+    return _curve(
         "entropy",
         "Uncertainty left row by row",
-        [("", quantiles)],
+        quantiles,
         1.0,
         "entropy ratio (0: everything is told, 1: nothing)",
         f"Share of rows by entropy ratio, by {measured_on}: lowest {quantiles[0]:.3f}, median {quantiles[50]:.3f}, "
         f"highest {quantiles[100]:.3f}.",
         f"How many rows have at most this ratio, by {measured_on}. Further up and left is worse.",
-    )
-
-
-def _anytime(result: Result) -> Chart | None:
-    figures = result.get("anytime")
-    if not figures:
-        return None
-    errors = figures.get("error")
-    values, what = (errors, "error") if errors else (figures.get("residual"), "residual")
-    seconds = figures["seconds"]
-    if not values or not seconds:
-        return None
-    end, highest = max(seconds[-1], 1e-3), max(*values, 0) or 1.0
-    height, base = 190, 150
-    xs = [_LEFT + _INNER * second / end for second in seconds]
-    ys = [base - (base - _TOP) * value / highest for value in values]
-    path = f"M{xs[0]:.1f} {ys[0]:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in zip(xs[1:], ys[1:], strict=True))
-    marks = [
-        *_frame(base, [(0.0, "0"), (highest / 2, _short(highest / 2)), (highest, _short(highest))], highest),
-        *_below(base, [(0.0, "0"), (0.5, _short(end / 2)), (1.0, _short(end))], "seconds"),
-        Mark("path", {"d": path, "class": "attack line"}),
-        *(_dot(x, y, 3, "attack") for x, y in zip(xs, ys, strict=True)),
-    ]
-    return Chart(
-        "anytime",
-        f"Best {what} so far",
-        f"The {what} of the best dataset so far: {_short(values[0])} after {_short(seconds[0])} s, "
-        f"{_short(values[-1])} after {_short(seconds[-1])} s.",
-        "How soon the attack gets there. A curve that has not levelled off would go on with more time.",
-        height,
-        tuple(marks),
     )
 
 
@@ -245,23 +210,23 @@ def _leaf_sizes(result: Result) -> Chart | None:
         f"{start}+" if end is None else f"{start}" if end == start else f"{start}-{end}"
         for start, end in zip(starts, ends, strict=True)
     ]
-    highest, base = max(leaves), 150
-    marks = _frame(base, [(0.0, "0"), (highest / 2, _short(highest / 2)), (highest, f"{highest:,}")], highest)
+    highest = max(leaves)
+    marks = _frame([(0.0, "0"), (highest / 2, _short(highest / 2)), (highest, f"{highest:,}")], highest)
     step = _INNER / len(leaves)
     for i, (label, number) in enumerate(zip(labels, leaves, strict=True)):
-        tall = (base - _TOP) * number / highest
+        tall = (_BASE - _TOP) * number / highest
         x = _LEFT + i * step
-        box = {"x": f"{x + 0.15 * step:.1f}", "y": f"{base - tall:.1f}", "width": f"{0.7 * step:.1f}"}
+        box = {"x": f"{x + 0.15 * step:.1f}", "y": f"{_BASE - tall:.1f}", "width": f"{0.7 * step:.1f}"}
         marks.append(Mark("rect", {**box, "height": f"{tall:.1f}", "class": "attack"}))
-        marks.append(_text(x + step / 2, base + 14, label, "middle", "small"))
-    marks.append(_text(_LEFT + _INNER / 2, base + 32, "training rows in a leaf", "middle"))
+        marks.append(_text(x + step / 2, _BASE + 14, label, "middle", "small"))
+    marks.append(_text(_LEFT + _INNER / 2, _BASE + 32, "training rows in a leaf", "middle"))
     described = ", ".join(f"{number:,} of {label} rows" for label, number in zip(labels, leaves, strict=True))
     return Chart(
         "leaf-sizes",
         "Leaf sizes",
         f"Leaves by the number of training rows in them: {described}.",
         "A leaf of one row is about one person. Further left is worse.",
-        190,
+        _HEIGHT,
         tuple(marks),
     )
 
@@ -308,49 +273,42 @@ def _dots(
     return Chart(name, title, f"{described}.", caption, height, tuple(marks))
 
 
-def _curves(
+def _curve(
     name: str,
     title: str,
-    curves: Sequence[tuple[str, Sequence[float]]],
+    quantiles: Sequence[float],
     end: float,
     axis: str,
     description: str,
     caption: str,
 ) -> Chart:
-    """Return a chart of the share of rows that have at most a value; each curve is given by its quantiles."""
-    end, base = end or 1.0, 150
-    marks = _frame(base, [(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")], 1.0)
-    marks += _below(base, [(0.0, "0"), (0.5, _short(end / 2)), (1.0, _short(end))], axis)
-    height = 190
-    for i, (label, quantiles) in enumerate(curves):
-        path = f"M{_LEFT} {base}"
-        for k, value in enumerate(quantiles):
-            share = k / (len(quantiles) - 1)
-            path += f"H{_LEFT + _INNER * min(value / end, 1.0):.1f}V{base - (base - _TOP) * share:.1f}"
-        kind = "other line dashed" if i else "attack line"
-        marks.append(Mark("path", {"d": f"{path}H{_LEFT + _INNER}", "class": kind}))
-        if label:
-            marks.append(_line(_LEFT, height + 6, _LEFT + 24, height + 6, kind))
-            marks.append(_text(_LEFT + 30, height + 10, label, "start"))
-            height += 18
-    return Chart(name, title, description, caption, height, tuple(marks))
+    """Return a chart of the share of rows that have at most a value, which is given by its quantiles."""
+    end = end or 1.0
+    marks = _frame([(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")], 1.0)
+    marks += _below([(0.0, "0"), (0.5, _short(end / 2)), (1.0, _short(end))], axis)
+    path = f"M{_LEFT} {_BASE}"
+    for k, value in enumerate(quantiles):
+        share = k / (len(quantiles) - 1)
+        path += f"H{_LEFT + _INNER * min(value / end, 1.0):.1f}V{_BASE - (_BASE - _TOP) * share:.1f}"
+    marks.append(Mark("path", {"d": f"{path}H{_LEFT + _INNER}", "class": "attack line"}))
+    return Chart(name, title, description, caption, _HEIGHT, tuple(marks))
 
 
-def _frame(base: float, ticks: Sequence[tuple[float, str]], highest: float) -> list[Mark]:
+def _frame(ticks: Sequence[tuple[float, str]], highest: float) -> list[Mark]:
     """Return the lines of a vertical axis from 0 to the highest value, with their labels."""
     marks = []
     for value, label in ticks:
-        y = base - (base - _TOP) * value / highest
+        y = _BASE - (_BASE - _TOP) * value / highest
         marks.append(_line(_LEFT, y, _LEFT + _INNER, y, "grid"))
         marks.append(_text(_LEFT - 5, y + 4, label, "end", "small"))
     return marks
 
 
-def _below(base: float, ticks: Sequence[tuple[float, str]], axis: str) -> list[Mark]:
+def _below(ticks: Sequence[tuple[float, str]], axis: str) -> list[Mark]:
     """Return the labels of a horizontal axis, at shares of its width, and its name."""
     anchors = {0.0: "start", 1.0: "end"}
-    marks = [_text(_LEFT + _INNER * at, base + 14, label, anchors.get(at, "middle"), "small") for at, label in ticks]
-    return [*marks, _text(_LEFT + _INNER / 2, base + 32, axis, "middle")]
+    marks = [_text(_LEFT + _INNER * at, _BASE + 14, label, anchors.get(at, "middle"), "small") for at, label in ticks]
+    return [*marks, _text(_LEFT + _INNER / 2, _BASE + 32, axis, "middle")]
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Mark:

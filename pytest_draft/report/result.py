@@ -352,7 +352,7 @@ def _row_errors(examination: Examination) -> dict[str, Any] | None:
     findings = examination.findings
     if findings is None or findings.row_errors is None:
         return None
-    return {"quantiles": list(findings.row_errors), "split_half_quantiles": None}
+    return {"quantiles": list(findings.row_errors)}
 
 
 def _slices(examination: Examination) -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ from pytest_draft.artifact.forest import Tree
 from pytest_draft.errors import DraftError, one_line
 from studies.learners.nested import Nested, tree_of
 from studies.learners.width_one import BoolArray
+from studies.optional import optional
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +45,10 @@ def pydl85() -> Any:
 
     Raises
     ------
-    DraftError
-        Without it, saying what to install.
+    MissingPackageError
+        Without it: it is built from source and wants distutils, which Python 3.12 took away.
     """
-    try:
-        import pydl85
-    except ImportError as error:
-        raise DraftError(
-            "optimal trees need pydl8.5, which is built from source and wants distutils: on Python 3.11 or older "
-            f"pip install 'pytest-draft[studies]' ({error})"
-        ) from None
-    return pydl85
+    return optional("pydl85", "DL8.5 needs pydl8.5, on Python 3.11 or older", "studies")
 
 
 def learn(features: BoolArray, labels: BoolArray, max_depth: int, min_rows: int, seconds: float) -> Found:

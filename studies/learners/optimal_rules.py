@@ -34,7 +34,7 @@ Masks = NDArray[np.uint64]
 MOST_TESTS = 64
 """Most different tests that are covered: a set of them is one machine word."""
 
-_CHUNK = 4096
+_CHUNK = 4096  # sets that are extended between two looks at the time box
 _MOST_PENDING = 4_000_000  # children that are held before equal ones are merged
 _UNITS = 5e-10  # measured: one test of one feature vector of one set
 

@@ -33,7 +33,7 @@ MOST_COLUMNS = 32
 MOST_SETS = 4_000_000
 """Most sets that are held: some gigabytes."""
 
-_CHUNK = 4096
+_CHUNK = 4096  # sets that are extended between two looks at the time box
 _MISTAKE = np.int64(2**32)  # a mistake outweighs any number of splits
 _UNITS = 7e-10  # measured: one column of one feature vector of one set
 

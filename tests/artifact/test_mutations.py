@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from profiles import examples
 from pytest_draft.artifact import occurrences, read
 from pytest_draft.errors import (
     ArtifactNotAllowedError,
@@ -76,7 +77,7 @@ def assert_valid(forest):
 @pytest.mark.parametrize("kind", ["joblib", "pickle 2", "pickle 5"])
 @pytest.mark.parametrize("pack", [bytes, zlib.compress], ids=["plain", "zlib"])
 @given(mutations=MUTATIONS)
-@settings(max_examples=400, deadline=2000, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=examples(400), deadline=2000, suppress_health_check=list(HealthCheck), database=None)
 def test_a_mutated_file_is_read_as_a_valid_forest_or_refused(kind, pack, mutations, honest, tmp_path):
     path = tmp_path / "mutant"
     path.write_bytes(pack(mutated(honest[kind], mutations)))

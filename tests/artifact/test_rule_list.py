@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from sklearn.pipeline import make_pipeline
 
+from profiles import examples
 from pytest_draft.artifact import Limits, read
-from pytest_draft.artifact.rule_list import RuleList, between
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.documents import rules_folder
 from pytest_draft.errors import (
     ArtifactError,
@@ -28,7 +29,7 @@ from pytest_draft.errors import (
     NotCoveredError,
     UnsupportedArtifactError,
 )
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import Literal, Rule, between
 
 LISTS = Path(__file__).parent / "files" / "rule_lists"
 DUMPS = sorted(LISTS.glob("*.joblib"))
@@ -667,7 +668,7 @@ def in_toml(value) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(documents())
 def test_a_list_is_read_as_it_was_written(tmp_path_factory, document):
     content, expected = document
@@ -689,7 +690,7 @@ def corels_lists(draw):
     return [*rules, ([], draw(st.booleans()))], draw(st.booleans())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(corels_lists())
 def test_a_corels_list_is_the_same_in_each_of_its_forms(tmp_path_factory, listed):
     rules, counted = listed

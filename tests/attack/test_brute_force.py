@@ -12,11 +12,15 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from profiles import examples
 from pytest_draft.artifact import Forest, Tree
-from pytest_draft.attack.counts.exact import MOST_ALTERNATIVES, Search, solve_exactly
-from pytest_draft.attack.problem import InfeasibleError, build, group_by_occurrences
+from pytest_draft.attack.counts.exact import MOST_ALTERNATIVES, solve_exactly
+from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared
+from pytest_draft.errors import InfeasibleError
 from pytest_draft.timebox import TimeBox
 
 N_CLASSES = 2
@@ -203,7 +207,7 @@ def by_cell(case, dataset):
 
 @pytest.mark.parametrize("wrong", [False, True], ids=["honest", "changed"])
 def test_the_engine_agrees_with_enumeration(wrong):
-    @settings(max_examples=150, deadline=None, derandomize=True)
+    @settings(max_examples=examples(150), deadline=None, derandomize=True)
     @given(tiny(wrong))
     def agrees(case):
         datasets = every_dataset(case)
@@ -228,7 +232,7 @@ def test_the_engine_agrees_with_enumeration(wrong):
     agrees()
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(tiny(wrong=False))
 def test_the_alternatives_are_all_datasets_that_enumeration_finds(case):
     groups = group_by_occurrences(case.times)
@@ -254,7 +258,7 @@ def test_the_alternatives_are_all_datasets_that_enumeration_finds(case):
         assert len(distinct) >= MOST_ALTERNATIVES
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(tiny(wrong=False))
 def test_domain_reduction_keeps_what_some_dataset_holds(case):
     groups = group_by_occurrences(case.times)

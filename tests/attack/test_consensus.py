@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from profiles import examples
 from pytest_draft.attack.consensus import closest_to_all, consensus
 from pytest_draft.domain import declared
 from pytest_draft.matching import encoded_weights, matched_distance
@@ -48,7 +49,7 @@ SIZES = {
 }
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(**SIZES)
 def test_a_consensus_lies_in_the_domain_and_keeps_what_is_known_of_each_group(**sizes):
     (first, *others), group = datasets(**sizes)
@@ -78,7 +79,7 @@ def test_groups_are_kept_apart_where_all_ranges_are_wide():
     assert (consensus(first, [other, other], np.array([0, 1]), domain, TimeBox(60)) == other).all()
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(**SIZES)
 def test_a_dataset_that_most_agree_on_in_some_order_is_the_consensus(**sizes):
     (first, *others), group = datasets(**sizes)
@@ -123,7 +124,7 @@ def test_fewer_datasets_are_matched_when_the_effort_ends():
     assert (consensus(first, others, group, DOMAIN, TimeBox(60, effort=0.5 * a_match)) == first).all()
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(**SIZES)
 def test_the_closest_guess_is_a_guess_and_none_has_a_smaller_expected_error(**sizes):
     imagined, group = datasets(**sizes)

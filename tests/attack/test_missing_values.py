@@ -13,15 +13,17 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
 
 from pytest_draft.artifact import read
 from pytest_draft.attack.compiled_trees import Walks
-from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by_values
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.large_domains.regions import Regions
-from pytest_draft.attack.papers.published import Published
-from pytest_draft.attack.private.datasets import values_of
-from pytest_draft.attack.private.informed import Population, noisy_score
+from pytest_draft.attack.papers.published import RowModelInput
+from pytest_draft.attack.private.informed import KnownPopulation, noisy_score
 from pytest_draft.attack.private.labels import rebuild_from_labels
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.problem import KnownRows, build, group_by_occurrences, leaf_positions, split_by_values
+from pytest_draft.attack.private.noisy_problem import values_of
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.facts.privacy import Privacy
@@ -127,7 +129,7 @@ ENGINES = {
     ),
     "walks": lambda forest, domain, groups: Walks.of(forest, domain),
     "values": lambda forest, domain, groups: values_of(domain, ROWS),
-    "population": lambda forest, domain, groups: Population.of(domain, ROWS, LABELS, 2),
+    "population": lambda forest, domain, groups: KnownPopulation.of(domain, ROWS, LABELS, 2),
     "informed of noise": lambda forest, domain, groups: noisy_score(
         replace(forest, privacy=LAPLACE),
         domain,
@@ -138,7 +140,7 @@ ENGINES = {
     "labels": lambda forest, domain, groups: rebuild_from_labels(
         replace(forest, privacy=Privacy("permute-and-flip", 1.0)), domain, 4, SEARCH
     ),
-    "papers": lambda forest, domain, groups: Published.of(forest, domain),
+    "papers": lambda forest, domain, groups: RowModelInput.of(forest, domain),
 }
 
 
@@ -154,4 +156,4 @@ def test_an_engine_for_discrete_columns_refuses_missing_values(engine, tested, b
 def test_the_papers_models_refuse_missing_values_of_numeric_columns_too(by_hand):
     attributes = (Attribute("c0", "numeric", (0,), 0.0, 9.0, missing=True),)
     with pytest.raises(NotCoveredError, match="column 'c0' may have missing values"):
-        Published.of(by_hand(1, (0, [2, 1], [0, 1])), Domain(("c0",), attributes, "test"))
+        RowModelInput.of(by_hand(1, (0, [2, 1], [0, 1])), Domain(("c0",), attributes, "test"))

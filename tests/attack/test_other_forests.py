@@ -28,6 +28,7 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
+from profiles import examples
 from pytest_draft.artifact import read
 from pytest_draft.artifact.weights import (
     balanced_weights,
@@ -35,7 +36,7 @@ from pytest_draft.artifact.weights import (
     repeated_rows,
     subsample_weights,
 )
-from pytest_draft.attack.problem import leaf_positions
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.domain import infer
 from pytest_draft.errors import ArtifactError, NotCoveredError
@@ -57,7 +58,7 @@ TREES = {False: (DecisionTreeClassifier, ExtraTreeClassifier), True: (DecisionTr
 BAGGINGS = {False: BaggingClassifier, True: BaggingRegressor}
 
 PROPERTY = settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -164,7 +165,7 @@ def test_a_forest_of_any_kind_is_refused_or_its_truth_has_no_residual(publish, c
     assert problem.system.missed(truth_in(problem, published.forest, case.rows, case.labels)) == 0
 
 
-@settings(PROPERTY, max_examples=40)
+@settings(PROPERTY, max_examples=examples(40))
 @given(trained())
 def test_the_attack_on_a_forest_of_any_kind_meets_every_count(publish, case):
     published = published_or_refused(publish, case)
@@ -180,7 +181,7 @@ def test_the_attack_on_a_forest_of_any_kind_meets_every_count(publish, case):
         assert (Counter(map(tuple, rebuilt)) == Counter(map(tuple, truth))) is True
 
 
-@settings(PROPERTY, max_examples=60)
+@settings(PROPERTY, max_examples=examples(60))
 @given(trained(is_regressor=False))
 def test_every_tree_grows_again_from_the_true_rows(publish, case):
     published = published_or_refused(publish, case)
@@ -287,7 +288,7 @@ def test_sample_weights_that_are_no_multiples_of_one_are_refused(weights):
         repeated_rows(np.array(weights, float))
 
 
-@settings(PROPERTY, max_examples=60)
+@settings(PROPERTY, max_examples=examples(60))
 @given(
     trained(kinds=("forest", "bagging")),
     st.sampled_from([[0, 1], [1, 2], [2], [0.5, 0, 1.5], None]),

@@ -10,8 +10,8 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from pytest_draft.attack.papers.dp_rows import log_chance, log_likelihood, reconstruct
-from pytest_draft.attack.papers.published import Dataset, reached
+from pytest_draft.attack.papers.dp_rows import log_chance, log_likelihood, solve
+from pytest_draft.attack.papers.published import ModelDataset, reached
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.domain import declared
 from pytest_draft.errors import DataError
@@ -76,7 +76,7 @@ def test_it_imports_nothing_of_the_engine():
 @pytest.mark.parametrize("seed", range(8))
 def test_the_optimum_is_that_of_all_datasets(by_hand, seed, mechanism, rounding):
     forest = noisy(by_hand, seed, mechanism, rounding)
-    outcome = reconstruct(forest, DOMAIN, 3, TimeBox(60))
+    outcome = solve(forest, DOMAIN, 3, TimeBox(60))
     best = enumerated(forest, 3).max()
     assert outcome.status == "optimal"
     assert outcome.objective == pytest.approx(best, abs=1e-4)
@@ -89,7 +89,7 @@ def test_the_optimum_is_that_of_all_datasets(by_hand, seed, mechanism, rounding)
 def test_an_unknown_number_of_rows_is_found_too(by_hand, seed):
     forest = noisy(by_hand, seed, n_rows=2)
     best = [enumerated(forest, n).max() for n in (1, 2, 3)]
-    outcome = reconstruct(forest, DOMAIN, (1, 3), TimeBox(60))
+    outcome = solve(forest, DOMAIN, (1, 3), TimeBox(60))
     assert outcome.status == "optimal"
     assert outcome.objective == pytest.approx(max(best), abs=1e-4)
     assert len(outcome.dataset.rows) == 1 + int(np.argmax(best))
@@ -113,7 +113,7 @@ def test_the_probabilities_are_those_of_the_engine(mechanism, rounding, scale):
 
 def test_a_recount_scores_the_same_as_the_engine(by_hand):
     forest = noisy(by_hand, 5)
-    one = Dataset(DOMAIN.vectors()[:1], np.zeros(1, np.int64))
+    one = ModelDataset(DOMAIN.vectors()[:1], np.zeros(1, np.int64))
     assert log_likelihood(forest, one) == pytest.approx(enumerated(forest, 1)[0])
 
 
@@ -121,18 +121,18 @@ def test_counts_far_from_any_dataset_are_infeasible(by_hand):
     forest = noisy(by_hand, 0)
     first = forest.trees[0]
     far = replace(first, value=first.value - 100.0 * (first.left < 0)[:, None])
-    assert reconstruct(replace(forest, trees=(far, *forest.trees[1:])), DOMAIN, 3, TimeBox(60)).status == "infeasible"
+    assert solve(replace(forest, trees=(far, *forest.trees[1:])), DOMAIN, 3, TimeBox(60)).status == "infeasible"
 
 
 def test_forests_without_noisy_counts_are_refused(by_hand):
     forest = noisy(by_hand, 0)
     with pytest.raises(ValueError, match="no noisy counts"):
-        reconstruct(replace(forest, privacy=None), DOMAIN, 3, TimeBox(60))
+        solve(replace(forest, privacy=None), DOMAIN, 3, TimeBox(60))
     with pytest.raises(ValueError, match="no noisy counts"):
-        reconstruct(replace(forest, privacy=Privacy("permute-and-flip", 1.0)), DOMAIN, 3, TimeBox(60))
+        solve(replace(forest, privacy=Privacy("permute-and-flip", 1.0)), DOMAIN, 3, TimeBox(60))
 
 
 @pytest.mark.parametrize("n_rows", [0, (3, 2)])
 def test_impossible_numbers_of_rows_are_refused(by_hand, n_rows):
     with pytest.raises(DataError):
-        reconstruct(noisy(by_hand, 0), DOMAIN, n_rows, TimeBox(60))
+        solve(noisy(by_hand, 0), DOMAIN, n_rows, TimeBox(60))

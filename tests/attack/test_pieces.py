@@ -10,14 +10,18 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from pytest_draft.attack.counts.bounds_propagation import propagate
-from pytest_draft.attack.counts.exact import Search, solve_exactly
-from pytest_draft.attack.counts.integer import Model, descend, rounded
+from profiles import examples
+from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
+from pytest_draft.attack.counts.exact import solve_exactly
+from pytest_draft.attack.counts.integer import Model, local_search, rounded
 from pytest_draft.attack.counts.relax import relax
-from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError, System, group_by_occurrences
+from pytest_draft.attack.groups import group_by_occurrences
+from pytest_draft.attack.search import Search
+from pytest_draft.attack.system import System
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
-PROPERTY = settings(max_examples=150, deadline=None, derandomize=True)
+PROPERTY = settings(max_examples=examples(150), deadline=None, derandomize=True)
 
 
 @st.composite
@@ -60,7 +64,7 @@ def test_propagation_loses_no_solution(case):
     system, group, size = case
     solutions = every_solution(system, size[group])
     try:
-        lower, upper = propagate(system, size[group], TimeBox(60))
+        lower, upper = propagate_bounds(system, size[group], TimeBox(60))
     except InfeasibleError:
         event("infeasible")
         assert not len(solutions)
@@ -84,7 +88,7 @@ def test_propagation_loses_no_solution(case):
 def test_propagation_stops_when_the_time_is_out():
     now = iter([0.0])
     with pytest.raises(OutOfTimeError):
-        propagate(
+        propagate_bounds(
             System(sparse.csc_array(np.ones((1, 2), np.int32)), np.array([1])),
             np.array([1, 1]),
             TimeBox(1, clock=lambda: next(now, 2.0)),
@@ -137,7 +141,7 @@ def test_descent_never_raises_the_squared_residual_and_keeps_group_sizes(case, s
     for g, number in enumerate(size):
         np.add.at(start, random.choice(np.flatnonzero(group == g), number), 1)
     given_rows = start.copy()
-    end = descend(system, start, group, random, TimeBox(60))
+    end = local_search(system, start, group, random, TimeBox(60))
     np.testing.assert_array_equal(start, given_rows)
     assert (end >= 0).all()
     np.testing.assert_array_equal(np.bincount(group, end), size)
@@ -189,7 +193,7 @@ def test_cp_sat_without_time_answers_nothing():
 def test_relaxation_keeps_group_sizes_and_reports_its_own_residual(case, prune):
     system, group, size = case
     upper = size[group]
-    lower, upper = propagate(system, upper, TimeBox(60))
+    lower, upper = propagate_bounds(system, upper, TimeBox(60))
     free = np.flatnonzero(lower < upper)
     if len(np.unique(group[free])) < len(size):
         return

@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from pytest_draft.attack.counts.bounds_propagation import propagate
-from pytest_draft.attack.counts.exact import Search, solve_exactly
-from pytest_draft.attack.problem import OutOfTimeError, build
+from profiles import examples
+from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
+from pytest_draft.attack.counts.exact import solve_exactly
+from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared, infer
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
 pytestmark = pytest.mark.filterwarnings("ignore:Using the fractional value max_samples")
@@ -40,7 +43,7 @@ MODELS = {
 DEEP = ("forest", "forest, no bootstrap", "extra trees", "extra trees, bootstrap", "one tree")
 
 PROPERTY = settings(
-    max_examples=40,
+    max_examples=examples(40),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -119,7 +122,7 @@ def test_the_truth_is_feasible_in_every_step(publish, leaves, case):
     problem = published.problem
     truth = np.bincount(candidates, minlength=problem.n_candidates)
     assert problem.system.missed(truth) == 0
-    lower, upper = propagate(problem.system, problem.groups.size[problem.group], TimeBox(60))
+    lower, upper = propagate_bounds(problem.system, problem.groups.size[problem.group], TimeBox(60))
     assert (lower <= truth).all()
     assert (truth <= upper).all()
 
@@ -152,7 +155,7 @@ def test_a_unique_reconstruction_is_the_truth_group_by_group(publish, case):
     assert found.ordered == (len(set(group.tolist())) > 1)
 
 
-@settings(PROPERTY, max_examples=60)
+@settings(PROPERTY, max_examples=examples(60))
 @given(st.one_of(trained(), trained(kinds=DEEP, all_tested=True)))
 def test_a_unique_solution_is_the_truth_cell_by_cell(publish, leaves, case):
     published = publish(case.model, case.domain)
@@ -196,7 +199,7 @@ def test_the_same_seed_gives_the_same_reconstruction_bit_for_bit(publish, case):
         assert getattr(first, name).tobytes() == getattr(again, name).tobytes()
 
 
-@settings(PROPERTY, max_examples=10)
+@settings(PROPERTY, max_examples=examples(10))
 @given(trained(most_rows=8))
 def test_the_number_of_workers_changes_nothing(publish, case):
     published = publish(case.model, case.domain)
@@ -206,7 +209,7 @@ def test_the_number_of_workers_changes_nothing(publish, case):
     assert first.status == again.status == published.attack().status
 
 
-@settings(PROPERTY, max_examples=20)
+@settings(PROPERTY, max_examples=examples(20))
 @given(trained())
 def test_reproduced_trees_are_all_of_them_where_the_reconstruction_is_unique(publish, case):
     published = publish(case.model, case.domain)

@@ -12,14 +12,18 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
+from profiles import examples
 from pytest_draft.artifact import Forest, read
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.counts.informed import exact_likelihood, rebuild_alone
-from pytest_draft.attack.problem import InfeasibleError, Problem, build
-from pytest_draft.attack.reconstruct import Reconstruction, reconstruct
+from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import evidence_by_refitting
+from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import declared
+from pytest_draft.errors import InfeasibleError
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.knowledge import Knowledge, exchangeable_groups, grant, known_rows
@@ -113,7 +117,7 @@ def of_truth(problem: Problem, released: Released, knowledge: Knowledge) -> np.n
     return chosen
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(known=st.sampled_from(KNOWN), **SIZES)
 def test_the_truth_is_a_candidate_with_residual_0_whatever_is_known(release, known, **sizes):
     released = release(**sizes)
@@ -122,7 +126,7 @@ def test_the_truth_is_a_candidate_with_residual_0_whatever_is_known(release, kno
     assert problem.groups.n_rows == len(knowledge.unknown)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(known=st.sampled_from(KNOWN), **SIZES)
 def test_what_is_known_is_never_changed_and_never_called_free(release, known, **sizes):
     released = release(**sizes)
@@ -199,7 +203,7 @@ def worst_error(released: Released, datasets: set[tuple], known: tuple[int, ...]
     )
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(
     known=st.sampled_from(["columns:a", "columns:job,age", "rows:1", "columns:age+rows:1"]),
     seed=st.integers(0, 10_000),
@@ -270,7 +274,7 @@ def test_a_problem_says_how_many_known_rows_lie_at_each_leaf(release):
     assert released.problem("artifact+columns:a").known is None
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(known=st.sampled_from(["", "+columns:a", "+columns:job,age"]), **SIZES)
 def test_an_informed_adversary_finds_a_vector_that_nothing_tells_from_the_true_one(release, known, **sizes):
     released = release(**sizes)
@@ -286,7 +290,7 @@ def test_an_informed_adversary_finds_a_vector_that_nothing_tells_from_the_true_o
     assert (found.status == "unique") == (not found.free.any())
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=examples(30), deadline=None, derandomize=True)
 @given(row=st.integers(0, 3), other=st.integers(0, 17), **SIZES)
 def test_an_informed_attack_uses_nothing_of_the_unknown_row(release, row, other, **sizes):
     released = release(**sizes)

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from ortools.sat.python import cp_model
 
-from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.papers import cp_without_bagging, milp
-from pytest_draft.attack.problem import InfeasibleError, build, group_by_occurrences
 from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared
+from pytest_draft.errors import InfeasibleError
 from pytest_draft.timebox import TimeBox
 
 PAPERS_FORMULA = [(1, -2, -3), (1, 2, 4), (-2, -3, -4)]
@@ -93,7 +95,7 @@ def rebuilt_by(model):
     """Return a function like `rebuilt_by_engine` for a model of the papers."""
 
     def rebuilt(forest, domain, n_rows):
-        outcome = model.reconstruct(forest, domain, n_rows, TimeBox(600))
+        outcome = model.solve(forest, domain, n_rows, TimeBox(600))
         assert outcome.status != "no solution"
         assert outcome.residual in (0, None)
         return None if outcome.dataset is None else outcome.dataset.rows

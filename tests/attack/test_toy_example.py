@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from pytest_draft.artifact import occurrences
-from pytest_draft.attack.counts.exact import Search
-from pytest_draft.attack.problem import build, group_by_occurrences, split_by_values
+from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.groups import group_by_occurrences, split_by_values
 from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared
 from pytest_draft.timebox import TimeBox
 

@@ -11,10 +11,11 @@ import pytest
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pytest_draft.artifact import read
+from pytest_draft.attack import node_choices as choosing
 from pytest_draft.attack import untested_values as module
-from pytest_draft.attack.counts.exact import Search
-from pytest_draft.attack.problem import _only_bits, build
+from pytest_draft.attack.enumeration import _only_bits, build
 from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.search import Search
 from pytest_draft.attack.untested_values import Choices
 from pytest_draft.domain import declared
 from pytest_draft.knowledge import exchangeable_groups
@@ -133,10 +134,10 @@ def test_the_chance_of_a_choice_is_that_of_drawing_columns_until_one_varies(n_co
     none_of = np.zeros((1, n + 2))
     some = np.arange(n - drawn + 1)
     none_of[0, some] = np.exp(module._log_ways(n - some, drawn) - module._log_ways(n, drawn))
-    nodes = module._Nodes(*(np.zeros(1, dtype=np.int64) for _ in range(9)))
-    rules = module._Rules(0, 1, np.ones((1, n), dtype=bool), none_of)
+    nodes = choosing.ChoosingNodes(*(np.zeros(1, dtype=np.int64) for _ in range(9)))
+    rules = choosing.ChoiceRules(0, 1, np.ones((1, n), dtype=bool), none_of)
 
-    chance = np.exp(module._log_chance.py_func(nodes, rules, 0, n_constant, tied + 1, better, module._TIED, n))
+    chance = np.exp(choosing._log_chance.py_func(nodes, rules, 0, n_constant, tied + 1, better, choosing._TIED, n))
 
     assert chance == pytest.approx(taken / trials, abs=4 * np.sqrt(0.25 / trials))
 
@@ -149,19 +150,19 @@ def test_sweeps_keep_count_of_what_nodes_hold_and_change_open_values_only(publis
     found = target.attack()
     chains = []
 
-    class Kept(module._Chain):
+    class Kept(choosing.OpenValues):
         def __init__(self, *given):
             super().__init__(*given)
             chains.append(self)
 
-    monkeypatch.setattr(module, "_Chain", Kept)
+    monkeypatch.setattr(module, "OpenValues", Kept)
     choices = Choices.of(target.forest, target.problem, seeds_known=True)
     belief = tuple(np.ones(attribute.n_values) for attribute in domain.attributes)
     rng = np.random.default_rng(0)
     fills = choices.filled(found.cells, found.labels, found.consistent, belief, 4, rng, TimeBox(60))
 
     chain = chains[0]
-    fresh = module._Chain(chain.nodes, chain.columns, chain.rules, chain.value, chain.labels)
+    fresh = choosing.OpenValues(chain.nodes, chain.columns, chain.rules, chain.value, chain.labels)
     assert np.allclose(chain.held, fresh.held)
     for name in ("rows_held", "status", "number"):
         assert np.array_equal(getattr(chain, name), getattr(fresh, name)), name
@@ -180,14 +181,14 @@ def test_values_of_the_truth_are_among_the_likelier_ones(publish):
     nodes = choices._nodes(found.cells, found.labels)
 
     def score(rebuilt):
-        chain = module._Chain(nodes, choices._coded, choices._rules, domain.indices(rebuilt), found.labels)
+        chain = choosing.OpenValues(nodes, choices._coded, choices._rules, domain.indices(rebuilt), found.labels)
         return sum(
-            module._log_chance(
+            choosing._log_chance(
                 nodes,
                 choices._rules,
                 node,
                 *chain.number[node, [0, 2, 3]],
-                chain.status[node, chosen] if chosen >= 0 else module._WORSE,
+                chain.status[node, chosen] if chosen >= 0 else choosing._WORSE,
                 chain.number[node].sum(),
             )
             for node, chosen in enumerate(nodes.chosen)

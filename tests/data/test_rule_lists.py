@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pytest_draft.artifact.rule_list import RuleList, between
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.data import Table, training_data
 from pytest_draft.errors import DataError
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import Literal, Rule, between
 
 VALUE = 987654.0
 ONE = between(1.0, 1.0)

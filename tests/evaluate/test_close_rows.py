@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from profiles import examples
 from pytest_draft.evaluate import close_rows as module
 from pytest_draft.evaluate.close_rows import close_one_by_one, close_rows
 from pytest_draft.timebox import TimeBox
@@ -43,7 +44,7 @@ def by_definition(truth, guess, tolerance) -> np.ndarray:
 
 
 @given(sets=two_sets())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_as_many_rows_are_met_as_another_maximum_matching_meets(sets):
     close = by_definition(*sets)
     most = int((maximum_bipartite_matching(sparse.csr_array(close), perm_type="column") >= 0).sum())
@@ -53,7 +54,7 @@ def test_as_many_rows_are_met_as_another_maximum_matching_meets(sets):
 
 
 @given(sets=two_sets(), most=st.integers(1, 30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_bounds_enclose_the_maximum_when_too_many_pairs_are_close_or_the_time_is_out(sets, most):
     exact = close_rows(*sets, TimeBox(60)).most
     with pytest.MonkeyPatch.context() as patch:
@@ -63,7 +64,7 @@ def test_bounds_enclose_the_maximum_when_too_many_pairs_are_close_or_the_time_is
 
 
 @given(sets=two_sets())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_rows_that_belong_together_are_close_by_the_same_definition(sets):
     truth, guess, tolerance = sets
     n = min(len(truth), len(guess))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from profiles import examples
 from pytest_draft import matching
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import comparison
@@ -34,7 +35,7 @@ def array(rows) -> np.ndarray:
 
 
 @given(pairs=st.lists(st.tuples(ROW, ROW), min_size=1, max_size=12), known=KNOWN)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_the_distance_of_partners_is_the_error(pairs, known):
     truth, guess = (array(rows) for rows in zip(*pairs, strict=True))
     weights, box = encoded_weights(DOMAIN, known), TimeBox(60)
@@ -45,7 +46,7 @@ def test_the_distance_of_partners_is_the_error(pairs, known):
 
 
 @given(truth=st.lists(ROW, min_size=5, max_size=5), guess=st.lists(ROW, min_size=5, max_size=5))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_the_first_guesses_are_matched_into_all_rows_at_the_least_cost(truth, guess):
     truth, guess = array(truth), array(guess)
     weights = encoded_weights(DOMAIN)

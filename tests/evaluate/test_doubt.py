@@ -189,7 +189,8 @@ def test_an_attack_that_the_clock_ended_is_said_to_have_had_all_its_time(stopped
 
 
 def test_an_attack_without_a_dataset_tells_how_long_it_took(stopped):
-    reason = stopped(rows=None, consistent=None)
+    nothing = dict.fromkeys(("rows", "consistent", "labels", "cells", "free", "seen", "residual"))
+    reason = stopped(status="no solution", **nothing)
     assert re.match(r"the attack ended without a dataset after \d+\.\d s of 36 s, its share of the time box", reason)
 
 

@@ -12,10 +12,13 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import Forest, read
-from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.problem import Problem, build, leaf_positions
-from pytest_draft.attack.reconstruct import Reconstruction, reconstruct
+from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import infer
 from pytest_draft.evaluate.identity import entries_of, identify, identify_noisy

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
+from profiles import examples
 from pytest_draft import matching
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.facts.figures import Distance
@@ -61,7 +62,7 @@ def by_permutations(first, second, weights) -> float:
 
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 @given(sets=two_sets())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_the_distance_is_the_least_over_all_permutations(weights, sets):
     found = matched_distance(*sets, weights, TimeBox(60))
     assert found.exact == pytest.approx(by_permutations(*sets, weights))
@@ -69,7 +70,7 @@ def test_the_distance_is_the_least_over_all_permutations(weights, sets):
 
 
 @given(sets=two_sets(most=40))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_nothing_is_lost_when_equal_rows_are_paired_first(sets):
     first, second = sets
     weights = WEIGHTS["encoded"]
@@ -79,7 +80,7 @@ def test_nothing_is_lost_when_equal_rows_are_paired_first(sets):
 
 
 @given(sets=two_sets(most=30), seed=st.integers(0, 99))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_the_distance_is_symmetric_and_knows_no_order(sets, seed):
     first, second = sets
     shuffled = np.random.default_rng(seed).permutation(first)
@@ -89,7 +90,7 @@ def test_the_distance_is_symmetric_and_knows_no_order(sets, seed):
 
 
 @given(sets=two_sets(most=30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_bounds_enclose_the_distance_when_too_many_rows_are_left(sets):
     exact = matched_distance(*sets, WEIGHTS["encoded"], TimeBox(60)).exact
     with pytest.MonkeyPatch.context() as patch:

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from profiles import examples
 from pytest_draft import matching
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.baselines import expected_perfect_rows, random_baseline, split_half_baseline
@@ -59,7 +60,7 @@ KNOWN = st.sampled_from([(SEX,), (JOB,), (AGE,), (SEX, AGE), (JOB, AGE)])
 
 @pytest.mark.parametrize("weights_of", [encoded_weights, original_weights])
 @given(sets=two_sets(5), known=KNOWN)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_rows_are_matched_on_all_columns_and_measured_on_the_unknown_ones(weights_of, sets, known):
     first, second = sets
     whole, weights = weights_of(DOMAIN), weights_of(DOMAIN, known)
@@ -74,7 +75,7 @@ def test_rows_are_matched_on_all_columns_and_measured_on_the_unknown_ones(weight
 
 
 @given(sets=two_sets(30), known=KNOWN)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_bounds_enclose_the_distance_on_unknown_columns(sets, known):
     weights = encoded_weights(DOMAIN, known)
     exact = matched_distance(*sets, weights, TimeBox(60)).exact

@@ -7,15 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pytest_draft.artifact.rule_list import between
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import PolicyError
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
-from pytest_draft.facts.rules import Literal
+from pytest_draft.facts.rules import Literal, between
 from pytest_draft.facts.slices import LEAST_ROWS, Slice, by_class
 from pytest_draft.knowledge import Knowledge
 from pytest_draft.timebox import TimeBox

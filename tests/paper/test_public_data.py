@@ -16,7 +16,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import judge, overall
-from studies.gate import TARGETS
+from studies.public_data import TARGETS
 
 DATASETS = Path(__file__).parents[3] / "shared" / "datasets"
 pytestmark = pytest.mark.skipif(not DATASETS.is_dir(), reason="needs the papers' data sets in ../shared/datasets")

@@ -19,12 +19,16 @@ from sklearn.ensemble import RandomForestClassifier
 
 # Imported before any pytest runs inside this one: pytester forgets what its runs import, and extension
 # modules cannot be imported twice.
+import pytest_draft
 import pytest_draft.plugin.summary
-import pytest_draft.plugin.workers  # noqa: F401
+import pytest_draft.plugin.workers
+from pytest_draft import isolation
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.isolation import Children, _Child, children
+from remembered import Remembered
 
+AFTERMATH = isolation._AFTERMATH
 N_ROWS = 40
 N_COLUMNS = 8
 
@@ -55,11 +59,44 @@ def people(seed: int) -> pd.DataFrame:
 
 @pytest.fixture(scope="session", autouse=True)
 def one_child():
-    """Let all runs in this process share the child that waits for a case: starting one takes a second."""
+    """Let all runs in this process share the child that waits for a case: starting one takes seconds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(children, "close", lambda: None)
+        patch.setattr(isolation, "_AFTERMATH", 512 << 20)  # else most attacks would end it
         yield
     children.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def remembered(tmp_path_factory) -> Iterator[Remembered]:
+    """Let what a child has answered once in this run of the tests stand for the same case in another test."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "remembered"
+    folder.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        made = Remembered(folder)
+        patch.setattr(Children, "run", made.instead_of(Children.run))
+        yield made
+
+
+@pytest.fixture
+def memory_as_shipped(monkeypatch) -> None:
+    """Have a child end after an attack that has left as much memory as is too much outside of tests."""
+    monkeypatch.setattr(isolation, "_AFTERMATH", AFTERMATH)
+
+
+@pytest.fixture
+def examined_anew(remembered) -> Iterator[None]:
+    """Have each examination run: for tests of the children themselves, and of what they do to a run."""
+    with remembered.forgotten():
+        yield
+
+
+@pytest.fixture
+def asked(remembered) -> list[Case]:
+    """Return the cases that the runs of this process ask children to examine; a test may clear the list."""
+    remembered.asked.clear()
+    return remembered.asked
 
 
 @pytest.fixture(scope="session")
@@ -78,14 +115,19 @@ def in_use(name: str, set_aside: dict[str, _Child | None]) -> Iterator[None]:
         set_aside[name], children._idle = children._idle, set_aside.pop("shared")
 
 
+def before_all(folder: Path) -> str:
+    """Return a path for modules on which a folder comes first, and then this package as it is tested."""
+    return os.pathsep.join([str(folder), str(Path(pytest_draft.__file__).parents[1])])
+
+
 @pytest.fixture
-def in_child(tmp_path, monkeypatch, set_aside):
+def in_child(tmp_path, monkeypatch, set_aside, examined_anew):
     """Return a function that has code run at the start of each child, before it is given anything to do."""
 
     def plant(code: str) -> None:
         (tmp_path / "planted").mkdir()
         (tmp_path / "planted" / "sitecustomize.py").write_text(code, encoding="utf-8")
-        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "planted"), prepend=os.pathsep)
+        monkeypatch.setenv("PYTHONPATH", before_all(tmp_path / "planted"))
 
     with in_use("planted", set_aside):
         yield plant
@@ -136,7 +178,7 @@ def at_stages(tmp_path_factory, set_aside) -> Iterator[Path]:
 
 
 @pytest.fixture
-def at_stage(at_stages, monkeypatch, set_aside):
+def at_stage(at_stages, monkeypatch, set_aside, examined_anew):
     """Return a function that has code run in a child before a stage of the flow; it returns a file made just then."""
 
     def plant(stage: str, code: str) -> Path:
@@ -144,7 +186,7 @@ def at_stage(at_stages, monkeypatch, set_aside):
         (at_stages / f"{stage}.txt").write_text(textwrap.dedent(code), encoding="utf-8")
         return at_stages / "reached"
 
-    monkeypatch.setenv("PYTHONPATH", str(at_stages), prepend=os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", before_all(at_stages))
     with in_use("staged", set_aside):
         yield plant
     for left in (*at_stages.glob("*.txt"), *at_stages.glob("reached")):
@@ -260,8 +302,8 @@ def one_line_error():
 
 
 @pytest.fixture
-def without_times():
-    """Return a function that gives a report without the seconds in it."""
+def without_times(examined_anew):
+    """Return a function that gives a report without the seconds in it; what is compared by it is found out anew."""
 
     def stripped(value: object) -> object:
         if isinstance(value, dict):

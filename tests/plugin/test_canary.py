@@ -9,6 +9,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft import isolation
 
+pytestmark = pytest.mark.usefixtures("examined_anew")
+
 LOW, HIGH = 9_871_711, 9_871_714
 PLANTED = (9_871_712, 9_871_713)
 TEXT = "Quokka-of-Rottnest"

@@ -21,7 +21,10 @@ from pytest_draft import isolation
 from pytest_draft.facts.case import Case
 from pytest_draft.isolation import children
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX"),
+    pytest.mark.usefixtures("examined_anew", "memory_as_shipped"),
+]
 
 HANG = "time.sleep(600)"
 PATIENCE = 60.0  # seconds that a test waits for what must come

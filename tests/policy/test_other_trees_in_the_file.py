@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.files import ArtifactFacts
-from pytest_draft.plugin.sharing import as_text, from_text
+from pytest_draft.facts.storage import as_text, from_text
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import check_rule, judge, overall

@@ -94,8 +94,7 @@ def with_plots():
 
     def add(result: dict) -> dict:
         quantiles = [k / 400 for k in range(101)]
-        result["row_errors"] = {"quantiles": quantiles, "split_half_quantiles": [2 * q for q in quantiles]}
-        result["anytime"] = {"seconds": [0.1, 0.5, 2.0], "residual": [90, 20, 0], "error": None}
+        result["row_errors"] = {"quantiles": quantiles}
         result["leaf_sizes"] = {"at_least": [1, 2, 5], "leaves": [30, 4, 1]}
         return result
 

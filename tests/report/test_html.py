@@ -80,7 +80,7 @@ def test_ids_are_unique_and_links_lead_somewhere(page):
 
 def test_each_plot_tells_in_words_what_it_shows(page):
     drawings = page.of("svg")
-    assert len(drawings) == 6 * 3
+    assert len(drawings) == 5 * 3
     assert len(page.of("desc")) == len(drawings)
     assert all(drawing["role"] == "img" and drawing["aria-labelledby"] for drawing in drawings)
 
@@ -135,20 +135,11 @@ def names(result: dict) -> list[str]:
 def test_a_plot_whose_figures_are_missing_is_left_out(only, with_plots):
     result = only("leaking")["results"][0]
     assert names(result) == ["errors", "perfect-rows", "row-errors", "entropy", "leaf-sizes"]
-    assert names(with_plots(result)) == ["errors", "perfect-rows", "row-errors", "entropy", "anytime", "leaf-sizes"]
-    result.update(row_errors=None, anytime=None, leaf_sizes=None)
+    assert names(with_plots(result)) == ["errors", "perfect-rows", "row-errors", "entropy", "leaf-sizes"]
+    result.update(row_errors=None, leaf_sizes=None)
     del result["entropy"]
     assert names(result) == ["errors", "perfect-rows"]
     assert names(only("broken")["results"][0]) == []
-
-
-def test_the_anytime_plot_prefers_errors_and_needs_some_figures(only, with_plots):
-    result = with_plots(only("leaking")["results"][0])
-    for figures, title in (({"error": [0.3, 0.2, 0.0]}, "Best error so far"), ({}, "Best residual so far")):
-        result["anytime"].update({"error": None, **figures})
-        assert title in [chart.title for chart in charts(result)]
-    result["anytime"]["residual"] = None
-    assert "anytime" not in names(result)
 
 
 def test_everything_is_drawn_inside_its_plot(only, with_plots):

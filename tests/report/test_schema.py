@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from pytest_draft.facts.privacy import Privacy
+from pytest_draft.facts.status import SOLVER_STATUSES
 from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.result import METRICS
 from pytest_draft.report.schema import schema
@@ -63,6 +64,10 @@ def test_everything_that_a_report_can_hold_besides_is_valid(report, validator, w
 def test_the_metrics_are_those_that_reports_hold():
     described = schema()["$defs"]["metrics"]
     assert set(described["properties"]) == set(described["required"]) == set(METRICS)
+
+
+def test_the_statuses_are_those_of_an_examination():
+    assert tuple(schema()["$defs"]["judgement"]["properties"]["solver_status"]["enum"]) == SOLVER_STATUSES
 
 
 def test_a_key_that_is_not_described_is_refused_wherever_it_stands(report, validator):

@@ -141,13 +141,14 @@ def test_figures_are_drawn_for_the_kinds_of_models_that_there_are(tables, capsys
 
 def test_without_matplotlib_the_error_comes_before_any_search(tables, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(DraftError, match=r"^the figures need matplotlib: pip install 'pytest-draft\[studies\]'$"):
+    with pytest.raises(
+        DraftError, match=r"^the figures need matplotlib \(.*\): pip install 'pytest-draft\[studies\]'$"
+    ):
         study(tables)
     assert not (tables / "out").exists()
 
 
-def test_the_command_line_runs_the_study(tables, no_figures, monkeypatch, capsys):
-    command = f"studies entropy --datasets {tables} --names people --seeds 0 --depths 2 --supports 0.1"
-    monkeypatch.setattr(sys, "argv", [*command.split(), "--output", str(tables / "out")])
-    __main__.main()
+def test_the_command_line_runs_the_study(tables, no_figures, capsys):
+    command = f"entropy --datasets {tables} --names people --seeds 0 --depths 2 --supports 0.1"
+    assert __main__.main([*command.split(), "--output", str(tables / "out")]) == 0
     assert "people, rule lists: 1 of 1 optimal models certified" in capsys.readouterr().out

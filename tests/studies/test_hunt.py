@@ -9,11 +9,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rule import Outcome
 from pytest_draft.policy.rules import RULES
+from pytest_draft.timebox import TimeBox
 from studies import hunt
-from studies.hunt import Contradiction, Hunted, Population, Triple, judged, run, stronger, triple, weaker
+from studies.hunt import Hunted, judged, run, stronger, weaker
+from studies.hunt_contradictions import Contradiction, Population, by_figures, slices_of
+from studies.hunt_triples import STRANGERS, Triple, triple
 from studies.judging import examined, judgement
 from studies.specimens import specimen
 
@@ -22,13 +26,13 @@ PASSED = Hunted(0, 0, "made up", "tree, 1 trees", "default", "artifact", "passed
 
 @pytest.fixture(scope="module")
 def leaking():
-    one = specimen("screening", "forest without bootstrap", n_rows=40, strangers=hunt.STRANGERS)
+    one = specimen("screening", "forest without bootstrap", n_rows=40, strangers=STRANGERS)
     return replace(one, effort=0.4)
 
 
 @pytest.fixture(scope="module")
 def leak(leaking):
-    return examined(leaking, hunt._slices(leaking), by_class=True)
+    return examined(leaking, slices_of(leaking), by_class=True)
 
 
 # What is drawn.
@@ -81,7 +85,7 @@ def test_weaker_and_stronger_adversaries():
 def test_rules_that_always_pass_are_contradicted_by_the_figures(leaking, leak, monkeypatch):
     policy = default_policy()
     assert judgement(leak.examination, policy).verdict == "failed"
-    found = list(hunt._by_figures(Triple(leaking, policy), leak))
+    found = list(by_figures(Triple(leaking, policy), leak))
     assert {one.by for one in found} == {"a subgroup", "strangers", "nothing guessed"}
     assert all(one.clear for one in found)
     for name in ("reconstruction-error", "perfect-rows"):
@@ -115,17 +119,17 @@ def test_strangers_rows_in_place_of_rebuilt_ones_contradict_nothing(leaking, lea
     free = np.zeros(theirs.shape, dtype=np.bool_)
     stranger = replace(leak.reconstruction, rows=theirs, free=free, certificate=None, consistent=None)
     rows = Population.of(leaking)
-    measured = hunt.evaluate(
+    measured = evaluate(
         replace(stranger, ordered=False),
         rows.truth,
         rows.domain,
         leak.examination.findings.identity,
         seed=0,
-        timebox=hunt.TimeBox(30.0),
-        slices=hunt._slices(leaking),
+        timebox=TimeBox(30.0),
+        slices=slices_of(leaking),
     )
     examination = replace(leak.examination, findings=measured)
-    found = hunt._by_figures(
+    found = by_figures(
         Triple(leaking, default_policy()), replace(leak, examination=examination, reconstruction=stranger)
     )
     assert list(found) == []

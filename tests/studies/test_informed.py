@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from pytest_draft.artifact import Forest, Tree
-from pytest_draft.attack.problem import KnownRows, leaf_positions
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.groups import KnownRows
 from pytest_draft.domain import declared
 from pytest_draft.facts.privacy import Privacy
 from studies import informed, reconn
@@ -152,7 +153,7 @@ def test_shadow_forests_need_the_authors_noise(people):
 
 def test_without_pytorch_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    needed = r"^the reconstruction network needs PyTorch: pip install .*reconn.*$"
+    needed = r"^the reconstruction network needs PyTorch \(.*\): pip install 'pytest-draft\[reconn\]'$"
     with pytest.raises(ImportError, match=needed):
         reconn.train(np.zeros((4, 2), np.float32), np.zeros((4, 1), np.float32), 0)
     with pytest.raises(ImportError, match=needed):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -241,10 +240,9 @@ def test_the_command_tells_what_repeats_a_violation(monkeypatch, capsys, tmp_pat
     assert [trial["fate"] for trial in json.loads(output.read_text())] == ["milder", "held"]
 
 
-def test_the_command_refuses_a_relation_that_there_is_not(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["studies", "invariances", "--relations", "no such thing"])
+def test_the_command_refuses_a_relation_that_there_is_not(capsys):
     with pytest.raises(SystemExit, match="2"):
-        main()
+        main(["invariances", "--relations", "no such thing"])
     assert "invalid choice: 'no such thing'" in capsys.readouterr().err
 
 
@@ -252,10 +250,7 @@ def test_a_violation_is_the_exit_status(monkeypatch, capsys):
     monkeypatch.setattr(invariances, "judged", lambda one: PASSED if one.given == ".csv" else FAILED)
     chosen = ["--tables", "classes", "--models", "tree", "--relations"]
     for relation, status in (("data given as csv", 1), ("narrow dtypes", 0)):
-        monkeypatch.setattr(sys, "argv", ["studies", "invariances", *chosen, relation])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert ended.value.code == status
+        assert main(["invariances", *chosen, relation]) == status
     capsys.readouterr()
 
 

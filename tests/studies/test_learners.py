@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from pytest_draft.attack.problem import leaf_positions
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.errors import DataError, DraftError
 from pytest_draft.timebox import TimeBox
 from studies.learners import cart, dl85, greedy_rules, optimal_rules, optimal_trees

@@ -82,10 +82,9 @@ def test_what_is_no_data_set_is_said_in_one_line(table, name, message):
     assert "\n" not in str(error.value)
 
 
-def test_the_command_ends_with_that_line(monkeypatch):
-    monkeypatch.setattr("sys.argv", ["studies", "numeric", "--data", "nothing"])
+def test_the_command_ends_with_that_line():
     with pytest.raises(SystemExit, match=r"^data set 'nothing' is unknown: "):
-        __main__.main()
+        __main__.main(["numeric", "--data", "nothing"])
 
 
 def test_a_label_may_hold_a_colon(tmp_path):

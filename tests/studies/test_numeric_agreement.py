@@ -71,13 +71,11 @@ def test_a_wrong_certain_value_and_a_row_outside_its_bounds_are_seen(instances):
 def test_the_command_says_how_many_were_wrong_and_exits_with_1_where_any_was(violated, monkeypatch, capsys):
     verdict = numeric_agreement.Verdict(["the truth misses no count"] if violated else [], 3, 40, 5, 1, True)
     monkeypatch.setattr(numeric_agreement, "compared", lambda *_: verdict)
-    monkeypatch.setattr("sys.argv", ["studies", "numeric-agreement", "--instances", "3", "--seed", "2"])
 
-    with pytest.raises(SystemExit) as ended:
-        main()
+    status = main(["numeric-agreement", "--instances", "3", "--seed", "2"])
 
     lines = capsys.readouterr().out.splitlines()
-    assert ended.value.code == int(violated)
+    assert status == int(violated)
     assert lines[-1].split() == ["all", "3", "3", "9", "120", "15", "3", "3" if violated else "0"]
     assert sum("violation, seed [2, " in line for line in lines) == 3 * violated
 

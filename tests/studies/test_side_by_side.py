@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from studies import side_by_side
-from studies.gate import TARGETS
+from studies.public_data import TARGETS
 
 REFERENCE = """
 import numpy as np

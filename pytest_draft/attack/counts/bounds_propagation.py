@@ -7,18 +7,17 @@ solution, and `InfeasibleError` means that there is none.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError, System
+from pytest_draft.arrays import IntArray
+from pytest_draft.attack.system import System
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
-
-IntArray = NDArray[np.int64]
 
 _COMPACT_ABOVE = 0.1
 
 
-def propagate(system: System, upper: IntArray, timebox: TimeBox) -> tuple[IntArray, IntArray]:
+def propagate_bounds(system: System, upper: IntArray, timebox: TimeBox) -> tuple[IntArray, IntArray]:
     """Tighten ``0 <= h <= upper`` by each equation in turn until nothing changes.
 
     For an equation ``sum_j a_j h_j = b`` with whole ``a_j > 0``, each term leaves to the others at least what

@@ -6,18 +6,19 @@ and its residual are always at hand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from pytest_draft.attack.counts.bounds_propagation import propagate
-from pytest_draft.attack.counts.integer import Answer, Model, anneal, descend, program, rounded
+from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
+from pytest_draft.attack.counts.integer import Answer, Model, anneal, local_search, program, rounded
 from pytest_draft.attack.counts.relax import relax
-from pytest_draft.attack.problem import InfeasibleError, IntArray, System
-from pytest_draft.progress import StageClock
+from pytest_draft.attack.search import Search
+from pytest_draft.attack.system import System
+from pytest_draft.errors import InfeasibleError
 from pytest_draft.timebox import TimeBox
 
 MOST_ALTERNATIVES = 16
@@ -82,7 +83,7 @@ class Solution:
     """
 
     rows: IntArray
-    expected: NDArray[np.float64]
+    expected: FloatArray
     residual: int
     lower: IntArray
     upper: IntArray
@@ -91,31 +92,11 @@ class Solution:
     samples: tuple[IntArray, ...] = ()
 
 
-@dataclass(frozen=True)
-class Search:
-    """What every step of a search shares.
-
-    Attributes
-    ----------
-    timebox : TimeBox
-    seed : int
-        Of every random choice.
-    workers : int
-        Threads of what runs side by side; the result does not depend on it.
-    clock : StageClock
-    """
-
-    timebox: TimeBox
-    seed: int = 0
-    workers: int = 1
-    clock: StageClock = field(default_factory=StageClock)
-
-
 def solve_exactly(
     system: System,
     group: IntArray,
     size: IntArray,
-    prior: NDArray[np.float64],
+    prior: FloatArray,
     search: Search,
     *,
     alternatives: bool = False,
@@ -150,7 +131,7 @@ def solve_exactly(
         The time was out before there was a dataset.
     """
     with search.clock("propagate"):
-        lower, upper = propagate(system, size[group], search.timebox)
+        lower, upper = propagate_bounds(system, size[group], search.timebox)
     rows, expected = lower.copy(), lower.astype(np.float64)
     free = np.flatnonzero(lower < upper)
     search.clock.figures["candidates left by propagation"] = len(free)
@@ -190,9 +171,7 @@ def _connected_parts(system: System) -> list[IntArray]:
     return sorted((columns.astype(np.int64) for columns in parts), key=len)
 
 
-def _piece(
-    rest: System, part: IntArray, group: IntArray, left: IntArray, room: IntArray, prior: NDArray[np.float64]
-) -> _Piece:
+def _piece(rest: System, part: IntArray, group: IntArray, left: IntArray, room: IntArray, prior: FloatArray) -> _Piece:
     """Cut out one part: only equations that touch it, groups renumbered."""
     matrix = rest.matrix[:, part].tocsr()
     touched = np.flatnonzero(np.diff(matrix.indptr))
@@ -206,7 +185,7 @@ def _heat(system: System) -> float:
     return float(2.0 * system.matrix.nnz / max(1, system.matrix.shape[1]))
 
 
-def _rank(mass: NDArray[np.float64], group: IntArray) -> IntArray:
+def _rank(mass: FloatArray, group: IntArray) -> IntArray:
     """Return the place of each candidate in its group, the likeliest first; groups are ascending."""
     order = np.lexsort((-mass, group))
     rank = np.empty_like(order)
@@ -222,9 +201,9 @@ class _Piece:
     group: IntArray
     size: IntArray
     room: IntArray
-    prior: NDArray[np.float64]
+    prior: FloatArray
 
-    def solve(self, search: Search, rng: np.random.Generator) -> tuple[IntArray, NDArray[np.float64]]:
+    def solve(self, search: Search, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Return whole rows and expected rows of each candidate."""
         with search.clock("relax"):
             rows, mass = self._relax_and_round(search.timebox)
@@ -238,17 +217,17 @@ class _Piece:
         return rows, mass
 
     def _walked(
-        self, rows: IntArray, mass: NDArray[np.float64], timebox: TimeBox, rng: np.random.Generator
-    ) -> tuple[IntArray, NDArray[np.float64]]:
+        self, rows: IntArray, mass: FloatArray, timebox: TimeBox, rng: np.random.Generator
+    ) -> tuple[IntArray, FloatArray]:
         """Return a dataset with a smaller residual, and the expected rows."""
         if len(self.size) <= _MOST_GROUPS_DRAWN:  # integer programming does the rest
-            lower = descend(self.system, rows, self.group, rng, timebox.next(_DESCENT_EFFORT))
+            lower = local_search(self.system, rows, self.group, rng, timebox.next(_DESCENT_EFFORT))
             return min(rows, lower, key=self.system.missed), mass
         columns = np.flatnonzero((mass > 0) | (rows > 0))
         lower, mean = anneal(self.system, rows, columns, self.group, _heat(self.system), rng, timebox)
         return min(rows, lower, key=self.system.missed), mean
 
-    def _relax_and_round(self, timebox: TimeBox) -> tuple[IntArray, NDArray[np.float64]]:
+    def _relax_and_round(self, timebox: TimeBox) -> tuple[IntArray, FloatArray]:
         """Return the best rounding that was met, and the last relaxed dataset."""
         share = self.size / np.bincount(self.group, self.prior, minlength=len(self.size))
         mass = self.prior * share[self.group]
@@ -270,7 +249,7 @@ class _Piece:
                 break
         return best, mass
 
-    def _complete(self, best: IntArray, mass: NDArray[np.float64], search: Search) -> IntArray:
+    def _complete(self, best: IntArray, mass: FloatArray, search: Search) -> IntArray:
         """Return a dataset with residual 0 near the relaxed one where one is found, else `best`.
 
         A search first sees only the likeliest candidates of each group, then more and more of them: a small search
@@ -306,9 +285,7 @@ class _Piece:
             limit *= _WIDEN
         return best
 
-    def drawn(
-        self, mass: NDArray[np.float64], number: int, rng: np.random.Generator, timebox: TimeBox
-    ) -> list[IntArray]:
+    def drawn(self, mass: FloatArray, number: int, rng: np.random.Generator, timebox: TimeBox) -> list[IntArray]:
         """Return datasets with residual 0 drawn about as the relaxed one says, again and again where time is short.
 
         Each is the likeliest after adding Gumbel noise to the log-odds: perturb and maximise. Of many groups none is
@@ -332,8 +309,8 @@ class _Piece:
 
     def _near(
         self,
-        mass: NDArray[np.float64],
-        noise: NDArray[np.float64],
+        mass: FloatArray,
+        noise: FloatArray,
         columns: IntArray,
         timebox: TimeBox,
         gap: float = 0.02,
@@ -345,7 +322,7 @@ class _Piece:
         cost = np.log(1 - odds) - np.log(odds) - noise[columns]
         return program(self.system.only(columns), np.minimum(lower, upper), upper, cost, timebox, gap=gap)
 
-    def _first_columns(self, score: NDArray[np.float64], rows: IntArray, limit: int) -> IntArray:
+    def _first_columns(self, score: FloatArray, rows: IntArray, limit: int) -> IntArray:
         """Return the best candidates of each group, ascending, those of a dataset among them."""
         order = np.lexsort((-score, _rank(score, self.group) // _PER_RANK, rows == 0))
         return np.sort(order[: max(limit, 2 * len(self.size))])

@@ -13,21 +13,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.counts.exact import Search
-from pytest_draft.attack.problem import (
-    BoolArray,
-    InfeasibleError,
-    IntArray,
-    KnownRows,
-    OutOfTimeError,
-    Problem,
-    leaf_positions,
-)
-from pytest_draft.attack.reconstruct import Reconstruction, Status
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
+from pytest_draft.facts.status import SolverStatus
 
-RowLikelihood = Callable[[int, IntArray], NDArray[np.float64]]
+RowLikelihood = Callable[[int, IntArray], FloatArray]
 """Log-likelihood of what was observed, up to a constant, when one row is each of some candidates.
 
 Takes a row of the problem and positions of candidates, shape (n,); returns an array of shape (n,), -inf for a
@@ -75,7 +72,7 @@ def exact_likelihood(forest: Forest, problem: Problem, everyone: KnownRows, unkn
             raise InfeasibleError
         places[t, times > 0] = place[times > 0]
 
-    def likelihood(row: int, candidates: IntArray) -> NDArray[np.float64]:
+    def likelihood(row: int, candidates: IntArray) -> FloatArray:
         told = np.flatnonzero(places[:, row] >= 0)
         leaf = problem.cells.signature[np.ix_(told, problem.cell[candidates])]
         fits = (leaf * n_classes + problem.label[candidates] == places[told, row][:, None]).all(axis=0)
@@ -136,7 +133,7 @@ def rebuild_alone(
                 rows[row, list(attribute.columns)] = attribute.encoded(values[a : a + 1])[0]
             tied = allowed[score >= score.max() - _TIED].any(axis=0)
             free[row] = np.add.reduceat(tied, cells.offsets[:-1], dtype=np.int64) > 1
-    status: Status = "consistent" if free.any() else "unique"
+    status: SolverStatus = "consistent" if free.any() else "unique"
     return Reconstruction(
         status=status,
         rows=rows,
@@ -187,7 +184,7 @@ class _KnownVectors:
         times[self.of_row[row]] -= 1
         return replace(self, times=times)
 
-    def likeliest(self, allowed: BoolArray, score: NDArray[np.float64]) -> tuple[int, IntArray]:
+    def likeliest(self, allowed: BoolArray, score: FloatArray) -> tuple[int, IntArray]:
         """Return the likeliest candidate, and its likeliest vector as indices of values.
 
         Parameters

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from pytest_draft.attack.problem import IntArray, System
+from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.attack.system import System
 from pytest_draft.timebox import TimeBox
 
 _SECONDS_PER_STEP = 2e-9  # measured: one coefficient of one candidate
@@ -27,7 +27,7 @@ _SECONDS_PER_COEFFICIENT = 2e-5
 _PROVED_INFEASIBLE = 2
 
 
-def rounded(mass: NDArray[np.float64], group: IntArray, size: IntArray) -> IntArray:
+def rounded(mass: FloatArray, group: IntArray, size: IntArray) -> IntArray:
     """Round to whole numbers that keep each group's size (largest remainders).
 
     Parameters
@@ -114,14 +114,14 @@ class Walk:
 @njit(cache=True, nogil=True)
 def _sweep(
     pointer: IntArray,
-    equation: NDArray[np.int32],
+    equation: Int32Array,
     weight: IntArray,
     first: IntArray,
     last: IntArray,
     chosen: IntArray,
     residual: IntArray,
     order: IntArray,
-    level: NDArray[np.float64],
+    level: FloatArray,
     temperature: float,
 ) -> int:
     """Change `chosen` and `residual`, row by row; return how many rows moved."""
@@ -160,7 +160,9 @@ def _sweep(
     return moved
 
 
-def descend(system: System, rows: IntArray, group: IntArray, rng: np.random.Generator, timebox: TimeBox) -> IntArray:
+def local_search(
+    system: System, rows: IntArray, group: IntArray, rng: np.random.Generator, timebox: TimeBox
+) -> IntArray:
     """Move single rows within their group while that lowers the squared residual.
 
     Parameters
@@ -194,7 +196,7 @@ def anneal(
     heat: float,
     rng: np.random.Generator,
     timebox: TimeBox,
-) -> tuple[IntArray, NDArray[np.float64]]:
+) -> tuple[IntArray, FloatArray]:
     """Cool a dataset down to a smaller squared residual, by heat-bath moves of single rows.
 
     Parameters
@@ -255,7 +257,7 @@ def program(
     system: System,
     lower: IntArray,
     upper: IntArray,
-    cost: NDArray[np.float64],
+    cost: FloatArray,
     timebox: TimeBox,
     *,
     gap: float = 0.02,

@@ -12,14 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pytest_draft.attack.counts.exact import Search
+from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.attack.counts.integer import rounded
-from pytest_draft.attack.counts.occupancy import Draws, pull, push, sweep
-from pytest_draft.attack.problem import IntArray, OutOfTimeError, Problem
-
-FloatArray = NDArray[np.float64]
+from pytest_draft.attack.counts.occupancy import Draws, pull, push, sweep_rows
+from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.search import Search
+from pytest_draft.errors import OutOfTimeError
 
 _EM_STEPS = 200
 _ASCENT_STEPS = 200
@@ -125,7 +124,7 @@ def posterior_of(problem: Problem, draws: Draws, prior: FloatArray, chosen: IntA
 class _Candidates:
     """Some of a problem's candidates, with their entries in a table of leaves x classes."""
 
-    leaves: NDArray[np.int32]
+    leaves: Int32Array
     log_prior: FloatArray
     group: IntArray
     size: IntArray
@@ -234,7 +233,7 @@ class _Chain:
     def sweep(self, temperature: float) -> None:
         """Draw each row anew."""
         draws, n_rows = self._draws, len(self.chosen)
-        value = sweep(
+        value = sweep_rows(
             self._candidates.leaves,
             self._candidates.log_prior,
             self._first,

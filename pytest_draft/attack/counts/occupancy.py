@@ -18,12 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.special import gammaln, psi
 
-from pytest_draft.attack.problem import IntArray
-
-FloatArray = NDArray[np.float64]
+from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 
 MISSING = 20.0
 """What the search takes off the log-likelihood for each row that a leaf lacks: no dataset is impossible to it."""
@@ -170,7 +167,7 @@ def log_stirling(most: int) -> FloatArray:
 
 
 @njit(cache=True, nogil=True)
-def pull(leaves: NDArray[np.int32], table: FloatArray, total: FloatArray) -> None:
+def pull(leaves: Int32Array, table: FloatArray, total: FloatArray) -> None:
     """Add up, per candidate, the table's entries at its leaves.
 
     Parameters
@@ -188,7 +185,7 @@ def pull(leaves: NDArray[np.int32], table: FloatArray, total: FloatArray) -> Non
 
 
 @njit(cache=True, nogil=True)
-def push(leaves: NDArray[np.int32], mass: FloatArray, table: FloatArray) -> None:
+def push(leaves: Int32Array, mass: FloatArray, table: FloatArray) -> None:
     """Add each candidate's mass to the table's entries at its leaves; parameters as of `pull`."""
     for k in range(leaves.shape[0]):
         if mass[k] != 0:
@@ -301,8 +298,8 @@ def _refresh(
 
 
 @njit(cache=True, nogil=True)
-def sweep(  # noqa: PLR0912
-    leaves: NDArray[np.int32],
+def sweep_rows(  # noqa: PLR0912
+    leaves: Int32Array,
     bias: FloatArray,
     first: IntArray,
     last: IntArray,

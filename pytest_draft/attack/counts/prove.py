@@ -26,13 +26,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from pytest_draft.attack.counts.exact import Alternatives, Search
-from pytest_draft.attack.problem import BoolArray, IntArray, Problem
+from pytest_draft.arrays import BoolArray, IntArray
+from pytest_draft.attack.counts.exact import Alternatives
+from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.search import Search
 from pytest_draft.facts.certificate import Bounds, Certificate
 
 _MOST_COMPARED = 10_000_000  # coefficients of a part whose candidates are compared
@@ -59,18 +60,6 @@ class Proof:
     certificate: Certificate
     least: IntArray
     most: IntArray
-
-
-def certify(
-    problem: Problem,
-    rows: IntArray,
-    lower: IntArray,
-    upper: IntArray,
-    parts: Sequence[Alternatives],
-    search: Search,
-) -> Certificate:
-    """Return the certificate of `prove`, which says what goes in."""
-    return prove(problem, rows, lower, upper, parts, search).certificate
 
 
 def prove(
@@ -470,7 +459,7 @@ def _representatives(matrix: sparse.csc_array, kind: IntArray) -> IntArray:
     first = np.searchsorted(digest[order], digest)
     chief = order[first]
     chief = np.where(kind[chief] < 0, chief, itself)
-    same: NDArray[np.int64] = np.where(_equal_columns(matrix, chief), chief, itself)
+    same: IntArray = np.where(_equal_columns(matrix, chief), chief, itself)
     return same
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pytest_draft.attack.problem import IntArray, System
+from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.attack.system import System
 from pytest_draft.timebox import TimeBox
 
 _EXPONENT = 1.5
@@ -40,13 +40,13 @@ class Relaxed:
     """
 
     columns: IntArray
-    mass: NDArray[np.float64]
+    mass: FloatArray
     residual: float
 
 
 def relax(
     system: System,
-    prior: NDArray[np.float64],
+    prior: FloatArray,
     group: IntArray,
     size: IntArray,
     *,
@@ -79,9 +79,9 @@ def relax(
     total = np.asarray(matrix.sum(axis=0)).ravel()
     single = size[group] == 1
 
-    def normalised(mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    def normalised(mass: FloatArray) -> FloatArray:
         scale = size / np.maximum(np.bincount(group, mass, minlength=n_groups), _TINY)
-        result: NDArray[np.float64] = mass * scale[group]
+        result: FloatArray = mass * scale[group]
         return result
 
     mass = before = normalised(prior)

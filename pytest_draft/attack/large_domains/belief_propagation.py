@@ -15,13 +15,11 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.attack.enumeration import MAX_BYTES
 from pytest_draft.attack.large_domains.regions import Regions
-from pytest_draft.attack.problem import MAX_BYTES, BoolArray, IntArray
 from pytest_draft.timebox import TimeBox
-
-FloatArray = NDArray[np.float64]
 
 _DAMPING = 0.5
 _LEAST_VARIANCE = 0.1

@@ -11,26 +11,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.enumeration import build, too_large
+from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.large_domains.domain_reduction import Reach
 from pytest_draft.attack.large_domains.gradient_descent import Descent, SoftTrees, descend_softly
 from pytest_draft.attack.large_domains.regions import Regions, Words
-from pytest_draft.attack.problem import (
-    Groups,
-    InfeasibleError,
-    IntArray,
-    Observations,
-    OutOfTimeError,
-    Problem,
-    build,
-    observations,
-    too_large,
-)
+from pytest_draft.attack.observations import Observations, observations
+from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 
 MOST_JOINED = 200_000
 """Most (group, cell, class) triples that are listed where a domain is not enumerated."""
@@ -220,7 +213,7 @@ def _left_over(reach: Reach, found: Descent, search: Search) -> tuple[IntArray, 
     return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty((0, len(regions.whole)), dtype=np.uint64)
 
 
-def _drawn(belief: NDArray[np.float64], bounds: IntArray, rng: np.random.Generator) -> IntArray:
+def _drawn(belief: FloatArray, bounds: IntArray, rng: np.random.Generator) -> IntArray:
     """Return the bins of each row's attributes, shape (n_rows, n_attributes), drawn from what is believed."""
     bins = np.empty((belief.shape[1], len(bounds) - 1), dtype=np.int64)
     for a in range(len(bounds) - 1):

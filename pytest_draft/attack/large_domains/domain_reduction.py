@@ -14,16 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from pytest_draft.arrays import BoolArray, IntArray
+from pytest_draft.attack.enumeration import MAX_BYTES
+from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.large_domains.regions import Regions, Words
-from pytest_draft.attack.problem import (
-    MAX_BYTES,
-    BoolArray,
-    Groups,
-    InfeasibleError,
-    IntArray,
-    OutOfTimeError,
-)
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
 _UNITS_PER_LEAF = 2e-8

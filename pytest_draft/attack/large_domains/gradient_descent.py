@@ -18,14 +18,14 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
-from pytest_draft.attack.counts.exact import Search
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.large_domains.belief_propagation import Marginals, propagate_beliefs
 from pytest_draft.attack.large_domains.domain_reduction import Reach
 from pytest_draft.attack.large_domains.regions import Regions
-from pytest_draft.attack.problem import BoolArray, IntArray
+from pytest_draft.attack.search import Search
 from pytest_draft.timebox import TimeBox
 
-Beliefs = NDArray[np.float64]
+Beliefs = FloatArray
 
 _RATE = 0.1
 _FIRST_MOMENT, _SECOND_MOMENT = 0.9, 0.99
@@ -244,7 +244,7 @@ class SoftTrees:
         share: Beliefs = at_fault / np.maximum((self.weight > 0).sum(axis=0), 1)
         return share
 
-    def _gaps(self, t: int, leaf: NDArray[np.int32], labels: IntArray) -> IntArray:
+    def _gaps(self, t: int, leaf: Int32Array, labels: IntArray) -> IntArray:
         """Return how far counts by class, and distinct rows, are off at a tree's leaves, by column.
 
         With unknown occurrences: whether a leaf lacks a row of a class that was drawn there.

@@ -13,8 +13,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.problem import BoolArray, Cells, IntArray, KnownValues
+from pytest_draft.attack.cells import Cells
+from pytest_draft.attack.groups import KnownValues
 from pytest_draft.domain import Attribute, Domain
 
 Words = NDArray[np.uint64]
@@ -78,7 +80,7 @@ class Regions:
     first_leaf: IntArray
     last_leaf: IntArray
     leaf_start: IntArray
-    position: NDArray[np.int32]
+    position: Int32Array
     leaf_node: IntArray
     box: Words
     entry_start: IntArray
@@ -101,7 +103,7 @@ class Regions:
             Both as in `Problem`.
         """
         n_attributes = len(domain.attributes)
-        owner = {column: (a, i) for a, made in enumerate(domain.attributes) for i, column in enumerate(made.columns)}
+        owner, place = domain.attribute_of_column.tolist(), domain.place_of_column.tolist()
         tested: list[set[tuple[int, int, bool]]] = [set() for _ in range(n_attributes)]
         tests = []
         for tree in forest.trees:
@@ -109,8 +111,8 @@ class Regions:
                 if feature < 0:
                     tests.append((-1, 0, 0, False))
                     continue
-                a, column = owner[feature]
-                values = _tested_values(domain.attributes[a], column, threshold)
+                a = owner[feature]
+                values = _tested_values(domain.attributes[a], place[feature], threshold)
                 tested[a].add(values)
                 tests.append((a, *values))
         bin_of = tuple(_bins(made, tested[a]) for a, made in enumerate(domain.attributes))
@@ -208,7 +210,7 @@ class Regions:
             box[np.arange(len(values)), self.first_word[a] + values[:, a] // 64] = bit
         return box
 
-    def signature(self, box: Words) -> NDArray[np.int32]:
+    def signature(self, box: Words) -> Int32Array:
         """Return the leaf that holds each region, shape (n_trees, n_regions); -1 where a tree splits the region."""
         return _signature(
             box,
@@ -223,7 +225,7 @@ class Regions:
             self.position,
         )
 
-    def has_draws(self, signature: NDArray[np.int32], label: IntArray, times: IntArray) -> BoolArray:
+    def has_draws(self, signature: Int32Array, label: IntArray, times: IntArray) -> BoolArray:
         """Return whether every leaf of each signature has so many draws of a class.
 
         Parameters
@@ -242,7 +244,7 @@ class Regions:
             enough &= leaves[self.leaf_start[t] + signature[t], label] >= times[t]
         return enough
 
-    def left_by(self, signature: NDArray[np.int32], label: IntArray, times: IntArray) -> tuple[IntArray, IntArray]:
+    def left_by(self, signature: Int32Array, label: IntArray, times: IntArray) -> tuple[IntArray, IntArray]:
         """Return what some rows leave of the nodes' counts and distinct rows; parameters as of `has_draws`."""
         counts, distinct = [], []
         for t in range(self.n_trees):
@@ -254,7 +256,7 @@ class Regions:
         rows = self.at_nodes(tuple(distinct))
         return self.counts - self.at_nodes(tuple(counts)), np.where(self.distinct < 0, -1, self.distinct - rows)
 
-    def around(self, signature: NDArray[np.int32], seen: BoolArray) -> Words:
+    def around(self, signature: Int32Array, seen: BoolArray) -> Words:
         """Return the common part of leaves, shape (n_regions, n_words).
 
         Parameters
@@ -420,8 +422,8 @@ def _signature(
     inverted: BoolArray,
     start: IntArray,
     first_word: IntArray,
-    position: NDArray[np.int32],
-) -> NDArray[np.int32]:
+    position: Int32Array,
+) -> Int32Array:
     """Return the leaf that holds each region; -1 where a tree splits it."""
     n_trees = len(start) - 1
     found = np.full((n_trees, len(box)), -1, dtype=np.int32)

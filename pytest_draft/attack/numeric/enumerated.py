@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.numeric.states import States, states_of, thresholds_are_midpoints
-from pytest_draft.attack.problem import Groups
-from pytest_draft.attack.reconstruct import Reconstruction, Status
+from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.domain import Attribute, Domain
+from pytest_draft.facts.status import SolverStatus
 
 MOST_VECTORS = 4_096
 """Most combinations of states that are enumerated; beyond, rows are annealed one by one."""
@@ -67,7 +68,7 @@ class Enumerated:
         groups : Groups
             In the original domain: what they know of each row stays as it is.
         """
-        status: Status = "consistent" if reconstruction.status == "unique" else reconstruction.status
+        status: SolverStatus = "consistent" if reconstruction.status == "unique" else reconstruction.status
         return replace(
             reconstruction,
             status=status,

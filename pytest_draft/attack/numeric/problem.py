@@ -15,13 +15,13 @@ from scipy import sparse
 from scipy.optimize import lsq_linear
 
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.numeric.anneal import Nodes
 from pytest_draft.attack.numeric.extremes import Extremes, replay_and_decode
 from pytest_draft.attack.numeric.midpoints import Bounds, propagate
 from pytest_draft.attack.numeric.replay import Replay
 from pytest_draft.attack.numeric.states import States, nodes_of, states_of, thresholds_are_midpoints
 from pytest_draft.attack.numeric.targets import identify_rows
-from pytest_draft.attack.problem import Groups
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox

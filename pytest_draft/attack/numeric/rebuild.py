@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.numeric.anneal import NONE, Dataset, Nodes, exchange, fill, missed, sweep, tested
 from pytest_draft.attack.numeric.midpoints import Bounds
 from pytest_draft.attack.numeric.prior import EVERY, Prior
 from pytest_draft.attack.numeric.problem import NumericProblem
 from pytest_draft.attack.numeric.states import attributes_of
-from pytest_draft.attack.problem import OutOfTimeError
-from pytest_draft.attack.reconstruct import Reconstruction
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
 Int32 = NDArray[np.int32]

@@ -251,10 +251,7 @@ def nodes_of(
     extremes : pair of sequences of ndarray of float64, shape (n_nodes,), or None
         By tree: decoded least and greatest value of the tested column at each node, NaN where unknown.
     """
-    owner, position = np.empty(forest.n_features, dtype=np.int64), np.zeros(forest.n_features, dtype=np.int64)
-    for a, attribute in enumerate(states.domain.attributes):
-        owner[list(attribute.columns)] = a
-        position[list(attribute.columns)] = np.arange(len(attribute.columns))
+    owner, position = states.domain.attribute_of_column, states.domain.place_of_column
     grouped = np.array([attribute.kind == "one-hot" for attribute in states.domain.attributes])
     best = thresholds_are_midpoints(forest)
     told_apart = forest.bootstrap or forest.row_times is not None

@@ -1,6 +1,6 @@
 """The parts of a CP model that rows have with and without bagging: in go row variables, out come datasets.
 
-The model is that of DRAFT (ICML 2024), section 6 with appendices C and D; `Rows` holds its variables x_ki.
+The model is that of DRAFT (ICML 2024), section 6 with appendices C and D; `RowVariables` holds its variables x_ki.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
-from pytest_draft.attack.papers.published import Dataset, IntArray, Published, Status
+from pytest_draft.arrays import IntArray
+from pytest_draft.attack.papers.published import ModelDataset, ModelStatus, RowModelInput
 from pytest_draft.timebox import TimeBox
 
-_STATUS: dict[cp_model.CpSolverStatus, Status] = {
+_STATUS: dict[cp_model.CpSolverStatus, ModelStatus] = {
     cp_model.OPTIMAL: "optimal",
     cp_model.FEASIBLE: "feasible",
     cp_model.INFEASIBLE: "infeasible",
@@ -23,7 +24,7 @@ _STATUS: dict[cp_model.CpSolverStatus, Status] = {
 }
 
 
-class Rows:
+class RowVariables:
     """The variables x_ki of a CP model: the position of each column's value in each row.
 
     Columns of two values are Booleans, as in section 6; others whole numbers, as in appendix D.
@@ -31,11 +32,11 @@ class Rows:
     Parameters
     ----------
     model : cp_model.CpModel
-    published : Published
+    published : RowModelInput
     n_rows : int
     """
 
-    def __init__(self, model: cp_model.CpModel, published: Published, n_rows: int) -> None:
+    def __init__(self, model: cp_model.CpModel, published: RowModelInput, n_rows: int) -> None:
         self.model = model
         self._last = [len(values) - 1 for values in published.values]
         self._x = [
@@ -65,14 +66,14 @@ class Rows:
             self.model.add_bool_and(literals).only_enforce_if(literal)
 
     def forbid(
-        self, published: Published, datasets: Sequence[Dataset], is_class: NDArray[np.object_], group: IntArray
+        self, published: RowModelInput, datasets: Sequence[ModelDataset], is_class: NDArray[np.object_], group: IntArray
     ) -> None:
         """Leave datasets out of the model.
 
         Parameters
         ----------
-        published : Published
-        datasets : sequence of Dataset
+        published : RowModelInput
+        datasets : sequence of ModelDataset
         is_class : ndarray of object, shape (n_rows, n_classes)
             Literals z_kc, or bools.
         group : ndarray of int64, shape (n_rows,)
@@ -110,7 +111,7 @@ class Rows:
         return np.array([[solver.value(x) for x in row] for row in self._x], dtype=np.int64)
 
 
-def solved(model: cp_model.CpModel, timebox: TimeBox, seed: int, workers: int) -> tuple[Status, cp_model.CpSolver]:
+def solved(model: cp_model.CpModel, timebox: TimeBox, seed: int, workers: int) -> tuple[ModelStatus, cp_model.CpSolver]:
     """Ask CP-SAT within a time box; the answer depends on the seed and the threads, not on the machine's speed.
 
     Parameters

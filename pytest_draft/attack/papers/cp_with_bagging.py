@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
+from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.papers.cp_rows import Rows, solved
+from pytest_draft.attack.papers.cp_rows import RowVariables, solved
 from pytest_draft.attack.papers.likelihood import log_chances, log_likelihood
-from pytest_draft.attack.papers.published import Dataset, IntArray, Outcome, Published, residual_of
+from pytest_draft.attack.papers.published import ModelDataset, ModelOutcome, RowModelInput, residual_of
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
@@ -27,7 +28,7 @@ MOST_OCCURRENCES = 7
 _SCALE = 1_000_000
 
 
-def reconstruct(
+def solve(
     forest: Forest,
     domain: Domain,
     n_rows: int,
@@ -37,8 +38,8 @@ def reconstruct(
     most_occurrences: int = MOST_OCCURRENCES,
     seed: int = 0,
     workers: int = 1,
-    forbidden: Sequence[Dataset] = (),
-) -> Outcome:
+    forbidden: Sequence[ModelDataset] = (),
+) -> ModelOutcome:
     """Find the dataset and the occurrences of the largest likelihood that meet every leaf's counts.
 
     Parameters
@@ -55,12 +56,12 @@ def reconstruct(
         Largest number of times that a tree may see a row, where the occurrences are unknown.
     seed, workers : int
         Of CP-SAT.
-    forbidden : sequence of Dataset
+    forbidden : sequence of ModelDataset
         Datasets that are left out, whatever the order of rows that nothing tells apart.
 
     Returns
     -------
-    Outcome
+    ModelOutcome
         ``infeasible`` holds for `most_occurrences`. The objective is exact; CP-SAT maximises it with coefficients
         rounded to 1e-6, so an optimal one is at most that times half the number of trees x rows below its bound.
 
@@ -79,7 +80,7 @@ def reconstruct(
         )
     if occurrences is not None and occurrences.shape != (forest.n_trees, n_rows):
         raise ValueError(f"occurrences of shape {occurrences.shape} for {forest.n_trees} trees and {n_rows} rows")
-    published = Published.of(forest, domain)
+    published = RowModelInput.of(forest, domain)
     published.require_size(n_rows, per_node=1 + published.n_classes)
     model = _Model(published, n_rows)
     group = np.zeros(n_rows, np.int64)
@@ -87,26 +88,26 @@ def reconstruct(
         model.fix(occurrences)
         group = np.unique(occurrences, axis=1, return_inverse=True)[1].reshape(-1)
     elif not model.maximise(most_occurrences):
-        return Outcome("infeasible")
+        return ModelOutcome("infeasible")
     model.rows.forbid(published, forbidden, model.z, group)
     status, solver = solved(model.model, timebox, seed, workers)
     if status in ("infeasible", "no solution"):
-        return Outcome(status)
+        return ModelOutcome(status)
     times = _values(solver, model.eta)
-    dataset = Dataset(published.decoded(model.rows.found(solver)), _values(solver, model.z).argmax(axis=1))
+    dataset = ModelDataset(published.decoded(model.rows.found(solver)), _values(solver, model.z).argmax(axis=1))
     objective = bound = log_likelihood(times)
     if occurrences is None:
         bound = max(objective, (solver.best_objective_bound + 0.5 * times.size) / _SCALE)
-    return Outcome(status, dataset, times, objective, bound, residual_of(forest, dataset, times))
+    return ModelOutcome(status, dataset, times, objective, bound, residual_of(forest, dataset, times))
 
 
 class _Model:
     """All constraints but those on the occurrences, which are either fixed or maximised over."""
 
-    def __init__(self, published: Published, n_rows: int) -> None:
+    def __init__(self, published: RowModelInput, n_rows: int) -> None:
         self.published = published
         self.model = cp_model.CpModel()
-        self.rows = Rows(self.model, published, n_rows)
+        self.rows = RowVariables(self.model, published, n_rows)
         shape = (n_rows, published.n_classes)
         self.z = np.array([self.model.new_bool_var("") for _ in range(n_rows * shape[1])], dtype=object).reshape(shape)
         most = [[int(part.counts[0].sum())] * n_rows for part in published.trees]

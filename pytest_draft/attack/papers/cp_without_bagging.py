@@ -12,13 +12,13 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.papers.cp_rows import Rows, solved
-from pytest_draft.attack.papers.published import Dataset, Outcome, Published, residual_of
+from pytest_draft.attack.papers.cp_rows import RowVariables, solved
+from pytest_draft.attack.papers.published import ModelDataset, ModelOutcome, RowModelInput, residual_of
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 
 
-def reconstruct(
+def solve(
     forest: Forest,
     domain: Domain,
     n_rows: int,
@@ -26,8 +26,8 @@ def reconstruct(
     *,
     seed: int = 0,
     workers: int = 1,
-    forbidden: Sequence[Dataset] = (),
-) -> Outcome:
+    forbidden: Sequence[ModelDataset] = (),
+) -> ModelOutcome:
     """Find a dataset that meets every leaf's counts.
 
     Parameters
@@ -40,12 +40,12 @@ def reconstruct(
     timebox : TimeBox
     seed, workers : int
         Of CP-SAT.
-    forbidden : sequence of Dataset
+    forbidden : sequence of ModelDataset
         Datasets that are left out, whatever the order of their rows.
 
     Returns
     -------
-    Outcome
+    ModelOutcome
         Never ``feasible``: all datasets that meet the counts are equally good.
 
     Raises
@@ -55,13 +55,13 @@ def reconstruct(
     DataError
         Where the domain is not that of the forest's columns.
     """
-    published = Published.without_bagging(forest, domain)
+    published = RowModelInput.without_bagging(forest, domain)
     published.require_size(n_rows, per_node=1)
     labels = published.root_labels
     if len(labels) != n_rows:
-        return Outcome("infeasible")
+        return ModelOutcome("infeasible")
     model = cp_model.CpModel()
-    rows = Rows(model, published, n_rows)
+    rows = RowVariables(model, published, n_rows)
     for part in published.trees:
         taken: list[list[cp_model.IntVar]] = [[] for _ in range(n_rows)]
         for v in part.tree.leaves:
@@ -79,7 +79,7 @@ def reconstruct(
     rows.forbid(published, forbidden, is_class, np.zeros(n_rows, np.int64))
     status, solver = solved(model, timebox, seed, workers)
     if status in ("infeasible", "no solution"):
-        return Outcome(status)
-    dataset = Dataset(published.decoded(rows.found(solver)), labels)
+        return ModelOutcome(status)
+    dataset = ModelDataset(published.decoded(rows.found(solver)), labels)
     once = np.ones((forest.n_trees, n_rows), np.int64)
-    return Outcome("optimal", dataset, once, 0.0, 0.0, residual_of(forest, dataset, once))
+    return ModelOutcome("optimal", dataset, once, 0.0, 0.0, residual_of(forest, dataset, once))

@@ -11,13 +11,13 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 from scipy import stats
 
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.papers.cp_rows import Rows, solved
-from pytest_draft.attack.papers.published import Dataset, IntArray, Outcome, Published, recounted
+from pytest_draft.attack.papers.cp_rows import RowVariables, solved
+from pytest_draft.attack.papers.published import ModelDataset, ModelOutcome, RowModelInput, recounted
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError
 from pytest_draft.facts.privacy import Privacy
@@ -30,7 +30,7 @@ _PER_NAT = 1_000_000  # CP-SAT maximises whole numbers
 _IMPOSSIBLE = -1e6
 
 
-def reconstruct(
+def solve(
     forest: Forest,
     domain: Domain,
     n_rows: int | tuple[int, int],
@@ -38,7 +38,7 @@ def reconstruct(
     *,
     seed: int = 0,
     workers: int = 1,
-) -> Outcome:
+) -> ModelOutcome:
     """Find the dataset that makes the released counts likeliest.
 
     Parameters
@@ -54,7 +54,7 @@ def reconstruct(
 
     Returns
     -------
-    Outcome
+    ModelOutcome
         Its objective is the log-probability of the released counts given a recount of the dataset; its bound is proved
         for datasets whose counts lie within the interval, but for a rounding of `_PER_NAT` of each count's.
 
@@ -73,7 +73,7 @@ def reconstruct(
     privacy, structure = _privacy(forest), _structure(forest, domain)
     structure.require_size(most, per_node=forest.n_classes)
     model = cp_model.CpModel()
-    rows = Rows(model, structure, most)
+    rows = RowVariables(model, structure, most)
     used = [model.new_constant(1) if k < least else model.new_bool_var("") for k in range(most)]
     for k in range(least, most - 1):
         model.add_implication(used[k + 1], used[k])
@@ -94,7 +94,7 @@ def reconstruct(
             number = int(released[place, c])
             counts = _interval(number, privacy.scale, most)
             if not len(counts):
-                return Outcome("infeasible")
+                return ModelOutcome("infeasible")
             is_count = [model.new_bool_var("") for _ in counts]
             model.add_exactly_one(is_count)
             inside = cp_model.LinearExpr.sum([in_leaf[k][c][place] for k in range(most)])
@@ -104,21 +104,21 @@ def reconstruct(
     model.maximize(cp_model.LinearExpr.weighted_sum(held, price))  # (9)
     status, solver = solved(model, timebox, seed, workers)
     if status in ("infeasible", "no solution"):
-        return Outcome(status)
+        return ModelOutcome(status)
     labels = np.array([[solver.value(literal) for literal in row] for row in is_class])
     here = labels.any(axis=1)
-    found = Dataset(structure.decoded(rows.found(solver)[here]), labels[here].argmax(axis=1).astype(np.int64))
+    found = ModelDataset(structure.decoded(rows.found(solver)[here]), labels[here].argmax(axis=1).astype(np.int64))
     once = np.ones((forest.n_trees, len(found.rows)), np.int64)
-    return Outcome(status, found, once, log_likelihood(forest, found), solver.best_objective_bound / _PER_NAT)
+    return ModelOutcome(status, found, once, log_likelihood(forest, found), solver.best_objective_bound / _PER_NAT)
 
 
-def log_likelihood(forest: Forest, dataset: Dataset) -> float:
+def log_likelihood(forest: Forest, dataset: ModelDataset) -> float:
     """Return the log-probability of all released counts given those of a dataset.
 
     Parameters
     ----------
     forest : Forest
-    dataset : Dataset
+    dataset : ModelDataset
 
     Returns
     -------
@@ -138,7 +138,7 @@ def log_likelihood(forest: Forest, dataset: Dataset) -> float:
     return total
 
 
-def log_chance(privacy: Privacy, released: int, counts: IntArray) -> NDArray[np.float64]:
+def log_chance(privacy: Privacy, released: int, counts: IntArray) -> FloatArray:
     """Return the log-probability of a released count given each of some true ones (section III).
 
     The noise fell between two whole numbers: what is cut to 0 was between -1 and 1, to another number between it and
@@ -162,13 +162,13 @@ def log_chance(privacy: Privacy, released: int, counts: IntArray) -> NDArray[np.
     low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
     log_cdf = _log_laplace if privacy.mechanism == "laplace" else stats.norm.logcdf
     above = log_cdf(high)
-    share: NDArray[np.float64] = -np.expm1(np.minimum(log_cdf(low) - above, -1e-300))
+    share: FloatArray = -np.expm1(np.minimum(log_cdf(low) - above, -1e-300))
     return np.maximum(above + np.log(share), _IMPOSSIBLE)
 
 
-def _log_laplace(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_laplace(x: FloatArray) -> FloatArray:
     """Return the logarithm of Laplace's distribution function with scale 1."""
-    below: NDArray[np.float64] = np.minimum(x, 0.0) - np.log(2.0)
+    below: FloatArray = np.minimum(x, 0.0) - np.log(2.0)
     return np.where(x <= 0, below, np.log1p(-0.5 * np.exp(-np.abs(x))))
 
 
@@ -184,7 +184,7 @@ def _privacy(forest: Forest) -> Privacy:
     return forest.privacy
 
 
-def _structure(forest: Forest, domain: Domain) -> Published:
+def _structure(forest: Forest, domain: Domain) -> RowModelInput:
     """Return a forest's nodes, and the conditions that lead to them, without counts."""
     bare = tuple(replace(tree, value=np.zeros_like(tree.value)) for tree in forest.trees)
-    return Published.of(replace(forest, privacy=None, trees=bare), domain)
+    return RowModelInput.of(replace(forest, privacy=None, trees=bare), domain)

@@ -7,14 +7,14 @@ b times. It is a likelihood of the occurrences, which the papers maximise jointl
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binom
 
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.papers.published import Dataset, IntArray, reached, residual_of
+from pytest_draft.attack.papers.published import ModelDataset, reached, residual_of
 
 
-def log_chances(n_rows: int, n_draws: int) -> NDArray[np.float64]:
+def log_chances(n_rows: int, n_draws: int) -> FloatArray:
     """Return log p_b for b = 0 to `n_draws`, shape (n_draws + 1,).
 
     A row is drawn b times of n with the chance of the binomial distribution; -inf where that is 0.
@@ -29,13 +29,13 @@ def log_likelihood(occurrences: IntArray) -> float:
     return float(sum(log_chances(n_rows, int(times.sum()))[times].sum() for times in occurrences))
 
 
-def objective(forest: Forest, dataset: Dataset, occurrences: IntArray) -> float:
+def objective(forest: Forest, dataset: ModelDataset, occurrences: IntArray) -> float:
     """Return the papers' objective of a dataset with its occurrences.
 
     Parameters
     ----------
     forest : Forest
-    dataset : Dataset
+    dataset : ModelDataset
     occurrences : ndarray of int64, shape (n_trees, n_rows)
 
     Returns
@@ -46,7 +46,7 @@ def objective(forest: Forest, dataset: Dataset, occurrences: IntArray) -> float:
     return log_likelihood(occurrences) if residual_of(forest, dataset, occurrences) == 0 else -np.inf
 
 
-def best_objective(forest: Forest, dataset: Dataset, most_occurrences: int | None = None) -> float:
+def best_objective(forest: Forest, dataset: ModelDataset, most_occurrences: int | None = None) -> float:
     """Return the largest objective of a dataset over all occurrences that meet the published counts.
 
     The n_tvc draws of a leaf and class fall on the s rows of that class in it. As log p_b is concave in b, no split of
@@ -55,7 +55,7 @@ def best_objective(forest: Forest, dataset: Dataset, most_occurrences: int | Non
     Parameters
     ----------
     forest : Forest
-    dataset : Dataset
+    dataset : ModelDataset
     most_occurrences : int or None
         Largest number of times that a tree may see a row.
 

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.attack.papers.published import Conditions, Dataset, IntArray, Outcome, Published, residual_of
+from pytest_draft.attack.papers.published import Conditions, ModelDataset, ModelOutcome, RowModelInput, residual_of
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 
@@ -25,9 +25,9 @@ _INFEASIBLE = 2  # as SciPy numbers the status of a solution
 _MOST_WEIGHT = 2**16  # HiGHS computes with tolerances near 1e-6, so larger weights would lose the smaller ones
 
 
-def reconstruct(
-    forest: Forest, domain: Domain, n_rows: int, timebox: TimeBox, *, forbidden: Sequence[Dataset] = ()
-) -> Outcome:
+def solve(
+    forest: Forest, domain: Domain, n_rows: int, timebox: TimeBox, *, forbidden: Sequence[ModelDataset] = ()
+) -> ModelOutcome:
     """Find a dataset that meets every leaf's counts.
 
     SciPy hands HiGHS neither a seed nor a number of threads; of the time box it keeps the wall clock's limit only, and
@@ -41,12 +41,12 @@ def reconstruct(
     n_rows : int
         N.
     timebox : TimeBox
-    forbidden : sequence of Dataset
+    forbidden : sequence of ModelDataset
         Datasets that are left out, whatever the order of their rows.
 
     Returns
     -------
-    Outcome
+    ModelOutcome
         Never ``feasible``: all datasets that meet the counts are equally good. ``infeasible`` is what HiGHS says, in
         floating point. A solution that does not meet the counts when it is recounted is ``no solution``.
 
@@ -57,33 +57,33 @@ def reconstruct(
     DataError
         Where the domain is not that of the forest's columns.
     """
-    published = Published.without_bagging(forest, domain)
+    published = RowModelInput.without_bagging(forest, domain)
     published.require_size(n_rows, per_node=1)
     labels = published.root_labels
     if len(labels) != n_rows:
-        return Outcome("infeasible")
+        return ModelOutcome("infeasible")
     model = _Model(published, labels)
     for dataset in forbidden:
         model.forbid(published.positions(dataset.rows), dataset.labels)
     if timebox.over:
-        return Outcome("no solution")
+        return ModelOutcome("no solution")
     before = timebox.elapsed
     status, positions = model.solve(timebox.remaining)
     timebox.spend(timebox.elapsed - before)
     if status == _INFEASIBLE:
-        return Outcome("infeasible")
+        return ModelOutcome("infeasible")
     if positions is None:
-        return Outcome("no solution")
-    dataset = Dataset(published.decoded(positions), labels)
+        return ModelOutcome("no solution")
+    dataset = ModelDataset(published.decoded(positions), labels)
     once = np.ones((forest.n_trees, n_rows), np.int64)
     residual = residual_of(forest, dataset, once)
-    return Outcome("no solution") if residual else Outcome("optimal", dataset, once, 0.0, 0.0, residual)
+    return ModelOutcome("no solution") if residual else ModelOutcome("optimal", dataset, once, 0.0, 0.0, residual)
 
 
 class _Model:
     """The model of all rows: each row's variables stand side by side, x_ki first, then y_tvk and lambda_tdk by tree."""
 
-    def __init__(self, published: Published, labels: IntArray) -> None:
+    def __init__(self, published: RowModelInput, labels: IntArray) -> None:
         self._labels = labels
         self._last = np.array([len(values) - 1 for values in published.values])
         n_rows, n_columns = len(labels), published.n_columns
@@ -190,8 +190,8 @@ class _Constraints:
     """Constraints ``low <= matrix @ variables <= high``."""
 
     matrix: sparse.csr_array
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    low: FloatArray
+    high: FloatArray
 
 
 class _Collector:

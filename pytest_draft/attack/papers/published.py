@@ -7,29 +7,25 @@ with the groups x cells engine, so that the two can be tested against each other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import DataError, NotCoveredError
 
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
-Rows = NDArray[np.float32]
-
-Status = Literal["optimal", "feasible", "infeasible", "no solution"]
+ModelStatus = Literal["optimal", "feasible", "infeasible", "no solution"]
 
 MAX_VARIABLES = 20_000_000
 """Most variables that a row-based model may have; CP-SAT's Python wrapper ends at models of 2 GB (appendix F)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dataset:
+class ModelDataset:
     """A whole dataset. Its repr shows no row.
 
     Attributes
@@ -44,11 +40,11 @@ class Dataset:
     labels: IntArray
 
     def __repr__(self) -> str:
-        return f"<Dataset: {len(self.rows)} rows>"
+        return f"<ModelDataset: {len(self.rows)} rows>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Outcome:
+class ModelOutcome:
     """What a model of the papers found. Its repr shows no row.
 
     Attributes
@@ -56,7 +52,7 @@ class Outcome:
     status : {"optimal", "feasible", "infeasible", "no solution"}
         ``optimal``: no dataset of the model has a larger objective; ``feasible``: a dataset, the time was out before
         it was proved optimal; ``infeasible``: the model has no dataset; ``no solution``: none was found in time.
-    dataset : Dataset or None
+    dataset : ModelDataset or None
     occurrences : ndarray of int64, shape (n_trees, n_rows), or None
         How often each tree saw each row.
     objective, bound : float or None
@@ -65,15 +61,15 @@ class Outcome:
         Sum of absolute differences between the published leaf counts and those of a recount without any solver.
     """
 
-    status: Status
-    dataset: Dataset | None = None
+    status: ModelStatus
+    dataset: ModelDataset | None = None
     occurrences: IntArray | None = None
     objective: float | None = None
     bound: float | None = None
     residual: int | None = None
 
     def __repr__(self) -> str:
-        return f"<Outcome: {self.status}, objective {self.objective}, residual {self.residual}>"
+        return f"<ModelOutcome: {self.status}, objective {self.objective}, residual {self.residual}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,7 +95,7 @@ class Conditions:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Published:
+class RowModelInput:
     """A forest and a domain as the row-based models need them.
 
     Attributes
@@ -118,7 +114,7 @@ class Published:
     n_classes: int
 
     @classmethod
-    def of(cls, forest: Forest, domain: Domain) -> Published:
+    def of(cls, forest: Forest, domain: Domain) -> RowModelInput:
         """Return what a forest publishes, over a domain.
 
         Raises
@@ -143,7 +139,7 @@ class Published:
         return cls(tuple(values), one_hot, trees, forest.n_classes)
 
     @classmethod
-    def without_bagging(cls, forest: Forest, domain: Domain) -> Published:
+    def without_bagging(cls, forest: Forest, domain: Domain) -> RowModelInput:
         """Return what a forest publishes whose trees all saw every row once.
 
         Raises
@@ -228,13 +224,13 @@ def reached(tree: Tree, rows: Rows) -> BoolArray:
     return found
 
 
-def residual_of(forest: Forest, dataset: Dataset, occurrences: IntArray) -> int:
+def residual_of(forest: Forest, dataset: ModelDataset, occurrences: IntArray) -> int:
     """Return the sum of absolute differences between published and recounted leaf counts.
 
     Parameters
     ----------
     forest : Forest
-    dataset : Dataset
+    dataset : ModelDataset
     occurrences : ndarray of int64, shape (n_trees, n_rows)
 
     Returns
@@ -248,33 +244,6 @@ def residual_of(forest: Forest, dataset: Dataset, occurrences: IntArray) -> int:
     return missed
 
 
-def enumerate_datasets(solve: Callable[[Sequence[Dataset]], Outcome], most: int) -> tuple[list[Outcome], bool]:
-    """Return datasets of a model one after the other, each forbidden to the next, and whether these are all.
-
-    Parameters
-    ----------
-    solve : callable
-        Takes the datasets that are forbidden.
-    most : int
-        Where to stop.
-
-    Returns
-    -------
-    outcomes : list of Outcome
-    complete : bool
-        Whether it is proved that there is no other.
-    """
-    found: list[Outcome] = []
-    known: list[Dataset] = []
-    while len(found) < most:
-        outcome = solve(known)
-        if outcome.dataset is None:
-            return found, outcome.status == "infeasible"
-        found.append(outcome)
-        known.append(outcome.dataset)
-    return found, False
-
-
 def _values_of(attribute: Attribute, column: int, forest: Forest) -> NDArray[np.float32]:
     """Return what one encoded column can hold, ascending."""
     if attribute.kind == "one-hot":
@@ -286,7 +255,7 @@ def _values_of(attribute: Attribute, column: int, forest: Forest) -> NDArray[np.
     return _middles(np.concatenate([[attribute.low], inside, [attribute.high]]))
 
 
-def _middles(edges: NDArray[np.float64]) -> NDArray[np.float32]:
+def _middles(edges: FloatArray) -> NDArray[np.float32]:
     """Return a float32 value of each interval of (edge, next edge], the first one closed, that holds any."""
     above, most = edges[:-1].copy(), edges[1:]
     above[0] = np.nextafter(above[0], -np.inf)

@@ -1,8 +1,8 @@
-"""Noisy counts: in goes what was released and what the adversary knows, out come datasets that explain it well.
+"""Datasets behind noisy counts: in goes a `NoisyProblem`, out come datasets that explain it well and their consensus.
 
 With noise many datasets are about as likely as the right one, and the likeliest of them is a poor guess: it explains
 the noise too. So whole datasets are drawn from the posterior, by heat-bath sweeps that are cooled from several starts
-(`noisy_sweep`), and the guess is their consensus, which has the least expected error. Against DRAFT-DP (SaTML 2026),
+(`sweeps`), and the guess is their consensus, which has the least expected error. Against DRAFT-DP (SaTML 2026),
 which takes one optimum of the likelihood, the error is lower most where the noise is strong.
 """
 
@@ -15,28 +15,16 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
-from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.compiled_trees import Int32, Walks, leaves_of, tested_anywhere, tests_of
+from pytest_draft.arrays import BoolArray, Int32Array, IntArray
+from pytest_draft.attack.compiled_trees import Walks, leaves_of, tested_anywhere, tests_of
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.filling import INDICATOR_ODDS
-from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.private.sweeps import Counts, Evidence, Mixture, Rows, all_gains, sweep
-from pytest_draft.attack.problem import BoolArray, InfeasibleError, IntArray, OutOfTimeError
-from pytest_draft.domain import Domain
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.attack.private.noisy_problem import NoisyProblem, values_of
+from pytest_draft.attack.private.sweeps import Counts, Evidence, Mixture, SampledRows, all_gains, sweep_dataset
+from pytest_draft.attack.search import Search
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.matching import row_identities
-
-MOST_SLOTS = 400
-"""Most rows that are looked for where their number is unknown, as in the paper's experiments."""
-
-MOST_APART = 10_000_000
-"""Most that released counts may lie apart: a table holds the probability of each difference to a true count."""
-
-CONFIDENCE = 0.95
-"""Of the interval that an unknown number of rows is looked for in (DRAFT-DP, appendix A)."""
 
 _COMPONENTS = 5
 _CONCENTRATION = 1.0
@@ -53,64 +41,6 @@ _SECONDS_PER_STEP = 1.2e-8  # measured: one value of one row in one tree
 _SECONDS_PER_CUBE = 2e-10  # of a matching, as where they are made
 _CONSENSUS_ROUNDS = 4
 _MOST_RIVALS = 4
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class NoisyProblem:
-    """Released counts, and what the adversary knows of the rows behind them. Its repr shows no row.
-
-    Attributes
-    ----------
-    domain : Domain
-    walks : Walks
-    noise : CountNoise
-    released : ndarray of int64, shape (n_leaves, n_classes)
-        All trees' leaves, tree by tree.
-    value : ndarray of int32, shape (n_slots, n_attributes)
-        Index of each value that the adversary knows; -1 where it doesn't.
-    label : ndarray of int64, shape (n_slots,)
-        Index of each label that it knows; -1 where it doesn't.
-    n_rows : tuple of int
-        The fewest and the most rows: equal where the adversary knows how many there are, and then as many slots.
-    """
-
-    domain: Domain
-    walks: Walks
-    noise: CountNoise
-    released: IntArray
-    value: Int32
-    label: IntArray
-    n_rows: tuple[int, int]
-
-    def __repr__(self) -> str:
-        least, most = self.n_rows
-        return f"<NoisyProblem: {len(self.released)} leaves, {least} to {most} rows, values not shown>"
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return int(self.released.shape[1])
-
-    @property
-    def known(self) -> BoolArray:
-        """Which slots hold a row that the adversary knows whole, shape (n_slots,)."""
-        whole: BoolArray = (self.value >= 0).all(axis=1) & (self.label >= 0)
-        return whole
-
-    def log_likelihood(self, value: Int32, label: IntArray) -> float:
-        """Return the log-probability of all released counts, given a whole dataset.
-
-        Parameters
-        ----------
-        value : ndarray of int32, shape (n_rows, n_attributes)
-        label : ndarray of int64, shape (n_rows,)
-        """
-        return float(self.noise.log_probability(self.released.ravel(), self.counts(value, label)).sum())
-
-    def counts(self, value: Int32, label: IntArray) -> IntArray:
-        """Return how many rows of a dataset lie at each leaf by class, shape (n_leaves * n_classes,)."""
-        entry = leaves_of(self.walks, value).astype(np.int64) * self.n_classes + label[:, None]
-        return np.bincount(entry.ravel(), minlength=self.released.size)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,7 +66,7 @@ class Posterior:
     """
 
     guess: NDArray[np.float32]
-    value: Int32
+    value: Int32Array
     label: IntArray
     log_likelihood: float
     level: float
@@ -149,87 +79,9 @@ class Posterior:
         return f"<Posterior: {len(self.guess)} rows, log-likelihood {self.log_likelihood:.1f}>"
 
 
-def values_of(domain: Domain, rows: NDArray[np.float32], attributes: Sequence[int] | None = None) -> Int32:
-    """Return the index of each value of encoded rows; -1 for attributes that are not asked for.
-
-    Parameters
-    ----------
-    domain : Domain
-        Holds the rows.
-    rows : ndarray of float32, shape (n_rows, n_columns)
-    attributes : sequence of int or None
-        Positions; None for all.
-    """
-    value = np.full((len(rows), len(domain.attributes)), -1, dtype=np.int32)
-    for a in range(len(domain.attributes)) if attributes is None else attributes:
-        attribute = domain.attributes[a]
-        value[:, a] = attribute.index(rows[:, list(attribute.columns)])
-    return value
-
-
-def build_noisy(
-    forest: Forest,
-    domain: Domain,
-    value: Int32,
-    label: IntArray,
-    *,
-    size_known: bool = True,
-) -> NoisyProblem:
-    """Return the problem of a forest that released noisy counts.
-
-    Parameters
-    ----------
-    forest : Forest
-    domain : Domain
-        Without numeric attributes.
-    value, label : ndarray
-        What is known of each row, as in `NoisyProblem`; a slot for each row.
-    size_known : bool
-        Whether there are as many rows as slots. Else the slots are those rows that are known, and the number of the
-        others is looked for in its confidence interval.
-
-    Raises
-    ------
-    NotCoveredError
-        Where an attribute is numeric, or released counts lie too far apart.
-    """
-    if forest.privacy is None:
-        raise ValueError("this forest releases exact counts")
-    noise = CountNoise.of(forest.privacy)
-    walks = Walks.of(forest, domain)
-    released = np.concatenate([forest.released(t) for t in range(forest.n_trees)])
-    if int(released.max()) - int(released.min()) > MOST_APART:
-        raise NotCoveredError(
-            f"its released counts lie up to {int(released.max()) - int(released.min()):,} apart, more than the "
-            f"{MOST_APART:,} that are covered"
-        )
-    n_rows = (len(value), len(value))
-    if not size_known:
-        least, most = size_interval(forest, noise)
-        least, most = max(least, len(value), 1), max(most, len(value) + 1)
-        n_rows = (min(least, MOST_SLOTS), min(most, max(MOST_SLOTS, len(value) + 1)))
-        room = n_rows[1] - len(value)
-        value = np.concatenate([value, np.full((room, len(domain.attributes)), -1, dtype=np.int32)])
-        label = np.concatenate([label, np.full(room, -1, dtype=np.int64)])
-    return NoisyProblem(domain, walks, noise, released, value, label, n_rows)
-
-
-def size_interval(forest: Forest, noise: CountNoise) -> tuple[int, int]:
-    """Return the confidence interval of the number of rows (DRAFT-DP, SaTML 2026, appendix A-A).
-
-    Each tree's released counts add up to the number of rows and the noise of its entries, whose deviation is known: so
-    the mean over trees is nearly normal. (The paper takes Student's coefficient, as if the deviation were estimated.)
-    Cutting the sum takes up to half a row off each entry, on average, so the interval reaches as much higher.
-    """
-    totals = np.array([forest.released(t).sum() for t in range(forest.n_trees)], dtype=np.float64)
-    entries = sum(forest.released(t).size for t in range(forest.n_trees))
-    deviation = noise.deviation * np.sqrt(entries) / forest.n_trees
-    half = float(stats.norm.ppf(0.5 + CONFIDENCE / 2)) * deviation
-    cut = 0.5 * entries / forest.n_trees if noise.rounding == "sum" else 0.0
-    return int(np.floor(totals.mean() - half)), int(np.ceil(totals.mean() + half + cut))
-
-
-def sample_posterior(problem: NoisyProblem, search: Search, start: tuple[Int32, IntArray] | None = None) -> Posterior:
+def sample_posterior(
+    problem: NoisyProblem, search: Search, start: tuple[Int32Array, IntArray] | None = None
+) -> Posterior:
     """Draw datasets from the posterior and return their consensus, anytime.
 
     Cooling is repeated from new starts, twice as slowly each time, until the datasets that it ends in explain the
@@ -309,7 +161,9 @@ def _cooled(problem: NoisyProblem, search: Search) -> tuple[list[_Chain], bool, 
     return best, settled, n_sweeps
 
 
-def _warmed(problem: NoisyProblem, start: tuple[Int32, IntArray], search: Search) -> tuple[list[_Chain], bool, int]:
+def _warmed(
+    problem: NoisyProblem, start: tuple[Int32Array, IntArray], search: Search
+) -> tuple[list[_Chain], bool, int]:
     """Return chains that have left a given dataset for others that are about as likely."""
     evidence = _evidence(problem)
     with search.clock("warm"), ThreadPoolExecutor(search.workers) as pool:
@@ -357,14 +211,14 @@ class _Chain:
         problem: NoisyProblem,
         evidence: Evidence,
         seed: list[int],
-        start: tuple[Int32, IntArray] | None = None,
+        start: tuple[Int32Array, IntArray] | None = None,
     ) -> None:
         self._problem, self._evidence = problem, evidence
         self._rng = np.random.default_rng(seed)
         self._rows = self._started(start)
         self._counts = self._counted()
         self._mixture = self._mixed()
-        self.kept: list[tuple[Int32, IntArray]] = []
+        self.kept: list[tuple[Int32Array, IntArray]] = []
         self.reached: list[float] = []
         self.highest = -np.inf
         self.top = self._dataset()
@@ -398,16 +252,16 @@ class _Chain:
         least, most = (size - n_known for size in self._problem.n_rows)
         if fixed:
             least = most = self.n_rows - n_known
-        sweep(
+        sweep_dataset(
             self._problem.walks, self._evidence, self._counts, self._rows, self._mixture, least, most, n_sweeps, hot,
             cold, self._rng,
         )  # fmt: skip
 
-    def _dataset(self) -> tuple[Int32, IntArray]:
+    def _dataset(self) -> tuple[Int32Array, IntArray]:
         present = self._rows.present
         return self._rows.value[present].copy(), self._rows.label[present].copy()
 
-    def _started(self, start: tuple[Int32, IntArray] | None) -> Rows:
+    def _started(self, start: tuple[Int32Array, IntArray] | None) -> SampledRows:
         """Return a dataset whose unknown rows are given, or its unknown values drawn evenly."""
         problem, rng = self._problem, self._rng
         n_slots = len(problem.value)
@@ -423,7 +277,7 @@ class _Chain:
             value[slots], label[slots] = start
             present = problem.known.copy()
             present[slots] = True
-        return Rows(
+        return SampledRows(
             value,
             label,
             rng.integers(0, _COMPONENTS, n_slots),
@@ -496,6 +350,6 @@ def _together(problem: NoisyProblem, n_rows: int) -> IntArray:
     return identity
 
 
-def open_attributes(walks: Walks, value: Int32) -> BoolArray:
+def open_attributes(walks: Walks, value: Int32Array) -> BoolArray:
     """Return which attributes no tree tests on the way of each row, shape (n_rows, n_attributes)."""
     return ~tested_anywhere(walks, value)

@@ -13,26 +13,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.enumeration import MAX_BYTES
+from pytest_draft.attack.groups import Groups, KnownRows
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.problem import (
-    MAX_BYTES,
-    BoolArray,
-    Groups,
-    InfeasibleError,
-    IntArray,
-    KnownRows,
-    OutOfTimeError,
-    leaf_positions,
-)
 from pytest_draft.domain import Domain
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
-
-FloatArray = NDArray[np.float64]
-Rows = NDArray[np.float32]
 
 VectorScore = Callable[[int], FloatArray]
 """Log-likelihood of what was released, up to a constant, when one unknown row is each vector of each class.
@@ -169,7 +159,7 @@ def guess_alone(
     """
     _require_size(domain, n_classes)
     vectors = domain.vectors()
-    population = Population.of(domain, everyone.rows, everyone.labels, n_classes)
+    population = KnownPopulation.of(domain, everyone.rows, everyone.labels, n_classes)
     closest, valid, likeliest = (np.empty((len(unknown), domain.n_columns), dtype=np.float32) for _ in range(3))
     labels = np.empty(len(unknown), dtype=np.int64)
     chance = np.empty(len(unknown))
@@ -186,7 +176,7 @@ def guess_alone(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Population:
+class KnownPopulation:
     """How likely one more row of the same population is each vector and class, given those that are known.
 
     A mixture: either the row resembles a known one, drawn at random, and each of its attributes (the class too) is
@@ -213,10 +203,10 @@ class Population:
     around: FloatArray
 
     def __repr__(self) -> str:
-        return f"<Population: {len(self.entry)} rows>"
+        return f"<KnownPopulation: {len(self.entry)} rows>"
 
     @classmethod
-    def of(cls, domain: Domain, rows: Rows, labels: IntArray, n_classes: int) -> Population:
+    def of(cls, domain: Domain, rows: Rows, labels: IntArray, n_classes: int) -> KnownPopulation:
         """Return the population of encoded rows.
 
         Parameters

@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from pytest_draft.attack.problem import IntArray
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.facts.privacy import Privacy, Rounding
-
-FloatArray = NDArray[np.float64]
 
 _WIDE = 1_000.0
 _REACH = 30.0  # standard deviations of noise that are summed over

@@ -14,16 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from pytest_draft.attack.compiled_trees import Int32, leaves_of
-from pytest_draft.attack.counts.exact import Search
-from pytest_draft.attack.private.datasets import NoisyProblem, values_of
-from pytest_draft.attack.problem import IntArray, equal_columns
-
-FloatArray = NDArray[np.float64]
+from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.attack.cells import equal_columns
+from pytest_draft.attack.compiled_trees import leaves_of
+from pytest_draft.attack.private.noisy_problem import NoisyProblem, values_of
+from pytest_draft.attack.search import Search
 
 MOST_VECTORS = 500_000
 """Largest domain whose vectors are priced."""
@@ -58,7 +56,7 @@ class Optimum:
         No dataset of the domain is likelier.
     """
 
-    value: Int32
+    value: Int32Array
     label: IntArray
     log_likelihood: float
     bound: float
@@ -72,7 +70,7 @@ class Optimum:
         return self.bound <= self.log_likelihood + _MET
 
 
-def find_optimum(problem: NoisyProblem, value: Int32, label: IntArray, search: Search) -> Optimum | None:
+def find_optimum(problem: NoisyProblem, value: Int32Array, label: IntArray, search: Search) -> Optimum | None:
     """Look for the likeliest dataset, and bound the likelihood of all.
 
     Parameters
@@ -161,7 +159,7 @@ class _Program:
     def n_pieces(self) -> int:
         return len(self._slope)
 
-    def columns_of(self, value: Int32, label: IntArray) -> IntArray:
+    def columns_of(self, value: Int32Array, label: IntArray) -> IntArray:
         """Return the column of each row."""
         leaves = leaves_of(self._problem.walks, value)
         both = np.concatenate([self._leaves, leaves])

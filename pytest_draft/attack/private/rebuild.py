@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_draft.attack.counts.exact import Search
-from pytest_draft.attack.private.datasets import NoisyProblem, sample_posterior
+from pytest_draft.attack.private.datasets import sample_posterior
+from pytest_draft.attack.private.noisy_problem import NoisyProblem
 from pytest_draft.attack.private.optimum import find_optimum
-from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError
-from pytest_draft.attack.reconstruct import Reconstruction, Status
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
+from pytest_draft.facts.status import SolverStatus
 
 SAMPLING_SHARE = 0.7
 """Share of the attack's time that drawing datasets may take; the rest is for the likeliest one and its proof."""
@@ -59,7 +61,7 @@ def rebuild_from_noise(problem: NoisyProblem, search: Search, *, prove: bool = T
     figures["log-likelihood"] = likeliest
     if optimum is not None:
         figures["bound of the log-likelihood"] = optimum.bound
-    status: Status = "likeliest" if drawn.settled else "not converged"
+    status: SolverStatus = "likeliest" if drawn.settled else "not converged"
     if drawn.settled and optimum is not None and optimum.proved:
         status = "optimal"
     return Reconstruction(

@@ -14,12 +14,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pytest_draft.attack.compiled_trees import Int32, leaf_of, tested_by
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
+from pytest_draft.attack.compiled_trees import leaf_of, tested_by
 from pytest_draft.attack.redacted import redacted
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 @redacted
@@ -54,7 +51,7 @@ class Counts(NamedTuple):
 
 
 @redacted
-class Rows(NamedTuple):
+class SampledRows(NamedTuple):
     """A whole dataset as the sampler holds it.
 
     Attributes
@@ -73,14 +70,14 @@ class Rows(NamedTuple):
         As `tested_by`.
     """
 
-    value: Int32
+    value: Int32Array
     label: IntArray
     component: IntArray
     present: BoolArray
     open_value: BoolArray
     open_label: BoolArray
     removable: BoolArray
-    leaf: Int32
+    leaf: Int32Array
     tested: NDArray[np.uint64]
 
 
@@ -88,7 +85,7 @@ class Rows(NamedTuple):
 class _Scratch(NamedTuple):
     """Room that every step uses again: leaves by value and tree, log-weights, trees."""
 
-    leaf: Int32
+    leaf: Int32Array
     weight: FloatArray
     tree: IntArray
 
@@ -163,7 +160,7 @@ def _drawn(weight: FloatArray, n: int, rng: np.random.Generator) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _count(rows: Rows, mixture: Mixture, row: int, step: int) -> None:
+def _count(rows: SampledRows, mixture: Mixture, row: int, step: int) -> None:
     """Add a row to its component's counts, or take it away."""
     k = rows.component[row]
     mixture.rows[k] += step
@@ -301,7 +298,7 @@ def _resize(walks, evidence, counts, rows, mixture, least, most, temperature, we
 
 
 @njit(cache=True, nogil=True)
-def sweep(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, cold, rng):  # type: ignore[no-untyped-def]
+def sweep_dataset(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, cold, rng):  # type: ignore[no-untyped-def]
     """Sweep a dataset several times, cooling evenly on a log scale; all but `walks` and `evidence` changes in place.
 
     Parameters
@@ -310,7 +307,7 @@ def sweep(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, co
     evidence : Evidence
     counts : Counts
         Of the present rows.
-    rows : Rows
+    rows : SampledRows
     mixture : Mixture
         Of the present rows.
     least, most : int

@@ -14,15 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 
+from profiles import examples
 from pytest_draft.artifact import Forest, read
-from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.cells import Cells
 from pytest_draft.attack.counts.likeliest import Likely, find_likeliest
 from pytest_draft.attack.counts.occupancy import Draws
+from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.gaps import gaps_of
-from pytest_draft.attack.problem import Cells, Groups, OutOfTimeError, Problem, build
+from pytest_draft.attack.groups import Groups
+from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import draws_of, reconstruct
+from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import declared
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.knowledge import exchangeable_groups, grant
@@ -204,7 +209,7 @@ def test_the_truth_is_never_likelier_than_what_is_found():
     assert likelier  # else the comparison could be of equals only
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=examples(80), deadline=None, derandomize=True)
 @given(**SIZES)
 def test_datasets_keep_the_groups_and_the_posterior_is_their_own(**sizes):
     toy = Toy.of(**sizes)
@@ -215,7 +220,7 @@ def parts(likely):
     return likely.chosen, likely.samples, likely.expected, np.array([likely.missing, likely.log_posterior])
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=examples(15), deadline=None, derandomize=True)
 @given(effort=st.sampled_from([math.inf, 1e-5, 1e-6, 3e-7]), **SIZES)
 def test_the_same_seed_gives_the_same_datasets_and_effort_on_any_number_of_workers(effort, **sizes):
     toy = Toy.of(**sizes)
@@ -239,7 +244,7 @@ def ticking(ticks):
     return TimeBox(ticks + 0.5, clock=lambda: float(next(now)))
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=examples(25), deadline=None, derandomize=True)
 @given(**SIZES)
 def test_when_the_time_is_out_there_is_a_valid_dataset_or_none(**sizes):
     toy = Toy.of(**sizes)
@@ -256,7 +261,7 @@ def test_when_the_time_is_out_there_is_a_valid_dataset_or_none(**sizes):
     assert n_samples[-1] > 0
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=examples(25), deadline=None, derandomize=True)
 @given(effort=st.floats(1e-9, 1e-3), **SIZES)
 def test_when_the_effort_is_out_there_is_a_valid_dataset(effort, **sizes):
     toy = Toy.of(**sizes)

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
+from profiles import examples
 from pytest_draft.attack.counts import occupancy
-from pytest_draft.attack.counts.occupancy import MISSING, MOST_DRAWS, Draws, log_stirling, pull, push, sweep
+from pytest_draft.attack.counts.occupancy import MISSING, MOST_DRAWS, Draws, log_stirling, pull, push, sweep_rows
 
 
 @cache
@@ -166,7 +167,7 @@ def leaves(draw, most=25):
     return rows, counts, distinct
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(leaf=leaves())
 def test_large_leaves_agree_with_exact_whole_numbers(leaf):
     rows, counts, distinct = leaf
@@ -243,7 +244,7 @@ def log_ways(rows, draws):
     return np.where(used >= 0, fall, draws.counts[alone] * np.log(s)).sum()
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(
     sizes=st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30), st.floats(0.0, 20.0)), min_size=1, max_size=5),
     use_distinct=st.booleans(),
@@ -264,7 +265,7 @@ def test_the_slope_is_the_derivative_where_one_class_is_drawn(sizes, use_distinc
     assert not slope[:, 0].any()
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(leaf=leaves(), rows=st.lists(st.floats(0.0, 30.0), min_size=4, max_size=4))
 def test_slopes_are_finite_and_rise_with_what_a_leaf_lacks(leaf, rows):
     _, counts, distinct = leaf
@@ -279,7 +280,7 @@ def test_slopes_are_finite_and_rise_with_what_a_leaf_lacks(leaf, rows):
             assert (draws.slope(here / 2) >= slope - 1e-9).all()
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=examples(50), deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10_000), n_candidates=st.integers(0, 30), n_trees=st.integers(1, 5))
 def test_pull_and_push_are_sums_over_leaves(seed, n_candidates, n_trees):
     rng = np.random.default_rng(seed)
@@ -328,7 +329,7 @@ class Toy:
         return np.bincount(entries, weights, minlength=math.prod(self.shape)).astype(np.int64).reshape(self.shape)
 
     def posterior(self, chosen):
-        """Return what `sweep` should return for a dataset, from exact whole numbers."""
+        """Return what `sweep_rows` should return for a dataset, from exact whole numbers."""
         rows = (self.recount(chosen) + self.known).tolist()
         total = float(self.bias[chosen].sum())
         for s, n, d in zip(rows, self.draws.counts.tolist(), self.draws.distinct.tolist(), strict=True):
@@ -345,7 +346,7 @@ class Toy:
         draws, n_rows = self.draws, len(chosen)
         tables = draws.counts, draws.distinct, draws.log_factorial, draws.log_stirling
         order, level = self.rng.permutation(n_rows), self.rng.random(n_rows)
-        return sweep(
+        return sweep_rows(
             self.leaves, self.bias, self.first, self.last, chosen, rows, *tables, order, level, float(temperature)
         )
 
@@ -362,7 +363,7 @@ TOYS = {
 }
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(temperature=st.sampled_from([0.0, 0.3, 1.0, 4.0]), **TOYS)
 def test_a_sweep_keeps_the_books_and_returns_the_posterior_of_the_new_dataset(temperature, **sizes):
     toy = Toy(**sizes)
@@ -375,7 +376,7 @@ def test_a_sweep_keeps_the_books_and_returns_the_posterior_of_the_new_dataset(te
         assert value == pytest.approx(toy.posterior(chosen), rel=1e-10, abs=1e-8)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(**TOYS)
 def test_a_sweep_at_temperature_0_never_lowers_the_posterior(**sizes):
     toy = Toy(**sizes)
@@ -437,7 +438,7 @@ def test_a_sweep_stays_inside_its_buffers_at_the_largest_leaves(monkeypatch):
     order, level = np.arange(n_rows), np.full(n_rows, 0.5)
     tables = draws.counts, draws.distinct, draws.log_factorial, draws.log_stirling
     for temperature in (0.0, 4.0, 0.0):
-        value = sweep(leaves, np.zeros(3), first, last, chosen, rows, *tables, order, level, temperature)
+        value = sweep_rows(leaves, np.zeros(3), first, last, chosen, rows, *tables, order, level, temperature)
     assert draws.missing(rows) == 0
     exact = 2 * math.log(ways(tuple(rows[0].tolist()), (4, 5, 40), n_rows))
     assert value == pytest.approx(exact, rel=1e-11)

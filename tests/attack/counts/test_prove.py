@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
+from profiles import examples
 from pytest_draft.attack.counts import prove
-from pytest_draft.attack.counts.bounds_propagation import propagate
-from pytest_draft.attack.counts.exact import Alternatives, Search
-from pytest_draft.attack.counts.prove import certify
-from pytest_draft.attack.problem import System
+from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
+from pytest_draft.attack.counts.exact import Alternatives
+from pytest_draft.attack.search import Search
+from pytest_draft.attack.system import System
 from pytest_draft.domain import declared
 from pytest_draft.facts.certificate import Bounds, Certificate
 from pytest_draft.timebox import TimeBox
@@ -25,8 +26,13 @@ from pytest_draft.timebox import TimeBox
 FIGURES = ["certain_cells", "certain_rows", "guaranteed_overlap", "certain_vectors", "guaranteed_vectors"]
 
 
+def certificate_of(*arguments):
+    """Return the certificate of a proof."""
+    return prove.prove(*arguments).certificate
+
+
 def problem_of(matrix, observed, cell, label, n_vectors, n_classes=2):
-    """Return what `certify` reads of a problem."""
+    """Return what `prove` reads of a problem."""
     system = System(sparse.csc_array(np.asarray(matrix, np.int32)), np.asarray(observed))
     cells = SimpleNamespace(n_vectors=np.asarray(n_vectors), n_cells=len(n_vectors))
     return SimpleNamespace(
@@ -50,7 +56,7 @@ def connected(matrix, columns):
 
 def opened(problem, rows, upper, others=(), complete=False):
     """Return bounds and parts; each part knows the given dataset and some others."""
-    lower, upper = propagate(problem.system, np.asarray(upper), TimeBox(60))
+    lower, upper = propagate_bounds(problem.system, np.asarray(upper), TimeBox(60))
     parts = []
     for columns in connected(problem.system.matrix.toarray(), np.flatnonzero(lower < upper)):
         known = {other[columns].tobytes(): other[columns] for other in (rows, *others)}
@@ -137,12 +143,12 @@ def instances(draw):
 def test_certificates_agree_with_enumeration():
     several = []
 
-    @settings(max_examples=300, deadline=None, derandomize=True)
+    @settings(max_examples=examples(300), deadline=None, derandomize=True)
     @given(instances(), st.sampled_from(["none", "some", "all"]))
     def agrees(case, known):
         others = {"none": [], "some": case.datasets[:3], "all": case.datasets}[known]
         lower, upper, parts = opened(case.problem, case.rows, case.upper, others, complete=known == "all")
-        found = certify(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60)))
+        found = certificate_of(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60)))
         truth = enumerated(case.problem, case.rows, case.datasets)
         assert all_exact(found)
         assert lower_of(found) == truth
@@ -157,13 +163,13 @@ def test_certificates_agree_with_enumeration():
     assert sum(several) > len(several) / 3
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(instances(), st.integers(0, 60))
 def test_figures_hold_whenever_the_clock_ends_the_search(case, looks):
     lower, upper, parts = opened(case.problem, case.rows, case.upper)
     seen = count()
     box = TimeBox(60, clock=lambda: 0.0 if next(seen) < looks else 100.0)
-    found = certify(case.problem, case.rows, lower, upper, parts, Search(box))
+    found = certificate_of(case.problem, case.rows, lower, upper, parts, Search(box))
     truth = enumerated(case.problem, case.rows, case.datasets)
     event("exact" if all_exact(found) else "cut short")
     for name in FIGURES:
@@ -171,12 +177,13 @@ def test_figures_hold_whenever_the_clock_ends_the_search(case, looks):
     assert found.unique in (None, truth["guaranteed_overlap"] == found.n_rows)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(instances(), st.sampled_from([1e-9, 1e-5, 1e-4, 1e-3, 1e-2]))
 def test_figures_hold_whenever_the_effort_ends_the_search_and_repeat(case, effort):
     lower, upper, parts = opened(case.problem, case.rows, case.upper)
     found = [
-        certify(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60, effort), seed=5)) for _ in range(2)
+        certificate_of(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60, effort), seed=5))
+        for _ in range(2)
     ]
     assert found[0] == found[1]
     truth = enumerated(case.problem, case.rows, case.datasets)
@@ -185,13 +192,13 @@ def test_figures_hold_whenever_the_effort_ends_the_search_and_repeat(case, effor
         assert getattr(found[0], name).lower <= truth[name] <= getattr(found[0], name).upper
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(instances())
 def test_skipped_parts_leave_what_propagation_proves(case):
     lower, upper, parts = opened(case.problem, case.rows, case.upper)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prove, "_MOST_COLUMNS", 0)
-        found = certify(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60)))
+        found = certificate_of(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60)))
     truth = enumerated(case.problem, case.rows, case.datasets)
     assert found.certain_cells.lower == found.guaranteed_overlap.lower == lower.sum()
     assert found.guaranteed_overlap.upper == found.n_rows
@@ -200,7 +207,7 @@ def test_skipped_parts_leave_what_propagation_proves(case):
         assert getattr(found, name).lower <= truth[name] <= getattr(found, name).upper
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(instances(), st.integers(0, 1000))
 def test_figures_hold_whatever_questions_stay_open(case, seed):
     lower, upper, parts = opened(case.problem, case.rows, case.upper)
@@ -212,7 +219,7 @@ def test_figures_hold_whatever_questions_stay_open(case, seed):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prove._Model, "fewest", hesitant)
-        found = certify(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60)))
+        found = certificate_of(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60)))
     truth = enumerated(case.problem, case.rows, case.datasets)
     event("exact" if all_exact(found) else "open")
     for name in FIGURES:
@@ -221,7 +228,7 @@ def test_figures_hold_whatever_questions_stay_open(case, seed):
     assert found.certain_rows.lower <= found.certain_cells.lower <= found.guaranteed_overlap.lower
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(instances())
 def test_each_kind_is_asked_for_by_itself_where_questions_for_many_stay_open(case):
     lower, upper, parts = opened(case.problem, case.rows, case.upper)
@@ -232,20 +239,20 @@ def test_each_kind_is_asked_for_by_itself_where_questions_for_many_stay_open(cas
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prove._Model, "fewest", narrow)
-        found = certify(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60)))
+        found = certificate_of(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60)))
     truth = enumerated(case.problem, case.rows, case.datasets)
     for name in ("certain_cells", "certain_rows", "certain_vectors"):
         assert getattr(found, name) == Bounds(truth[name], truth[name])
     assert found.certain_cells.lower <= found.guaranteed_overlap.lower <= truth["guaranteed_overlap"]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(instances())
 def test_questions_for_many_kinds_decide_all_that_the_solver_can(case):
     lower, upper, parts = opened(case.problem, case.rows, case.upper)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prove, "_PATIENCE", 0)
-        found = certify(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60)))
+        found = certificate_of(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60)))
     assert all_exact(found)
     assert lower_of(found) == enumerated(case.problem, case.rows, case.datasets)
 
@@ -278,7 +285,7 @@ def test_listed_datasets_need_no_solver(monkeypatch):
     rows = np.array([4, 0, 0, 3])
     datasets = np.array([[4 - a - b, a, b, 3 - a - b] for a in range(4) for b in range(4 - a)])
     lower, upper, parts = opened(problem, rows, [4, 4, 4, 3], datasets, complete=True)
-    found = certify(problem, rows, lower, upper, parts, Search(TimeBox(60)))
+    found = certificate_of(problem, rows, lower, upper, parts, Search(TimeBox(60)))
     assert all_exact(found)
     assert lower_of(found) == enumerated(problem, rows, datasets)
 
@@ -286,7 +293,7 @@ def test_listed_datasets_need_no_solver(monkeypatch):
 def certified(problem, rows, upper, **options):
     rows = np.asarray(rows)
     lower, upper, parts = opened(problem, rows, upper)
-    return certify(problem, rows, lower, upper, parts, Search(TimeBox(60), **options))
+    return certificate_of(problem, rows, lower, upper, parts, Search(TimeBox(60), **options))
 
 
 def test_a_kind_in_two_parts_is_counted_over_both():
@@ -360,13 +367,13 @@ def test_threads_and_seeds_change_no_exact_figure(workers):
 def test_a_dataset_with_a_residual_is_refused():
     problem = problem_of([[1, 1]], [1], [0, 1], [0, 0], [1, 1])
     with pytest.raises(ValueError, match="a dataset with residual 1 cannot be certified"):
-        certify(problem, np.array([1, 1]), np.zeros(2, int), np.ones(2, int), [], Search(TimeBox(60)))
+        certificate_of(problem, np.array([1, 1]), np.zeros(2, int), np.ones(2, int), [], Search(TimeBox(60)))
 
 
 def test_parts_that_leave_something_out_are_refused():
     problem = problem_of([[1, 1]], [1], [0, 1], [0, 0], [1, 1])
     with pytest.raises(ValueError, match="the parts must hold each open candidate once"):
-        certify(problem, np.array([1, 0]), np.zeros(2, int), np.ones(2, int), [], Search(TimeBox(60)))
+        certificate_of(problem, np.array([1, 0]), np.zeros(2, int), np.ones(2, int), [], Search(TimeBox(60)))
 
 
 def test_bounds_are_in_order():
@@ -455,7 +462,7 @@ def test_certificates_of_forests_agree_with_enumeration(publish, leaves, shown, 
         of_vector = np.array([cell.get(tuple(signature), -1) for signature in np.transpose(leaf).tolist()])
         rows = placed(published, of_vector, datasets[at])
         lower, upper, parts = opened(problem, rows, groups.size[problem.group])
-        found = certify(problem, rows, lower, upper, parts, Search(TimeBox(60)))
+        found = certificate_of(problem, rows, lower, upper, parts, Search(TimeBox(60)))
         assert all_exact(found)
         # the definitions themselves, over vectors: no cells but where open attributes are let pass
         vector, label = datasets[:, :, 0], datasets[:, :, 1]

@@ -11,25 +11,21 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
+from profiles import examples
 from pytest_draft.artifact import read
-from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.enumeration import MAX_VECTORS, build
+from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.large_domains import candidates as generate
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.large_domains.domain_reduction import Reach
 from pytest_draft.attack.large_domains.regions import Regions
-from pytest_draft.attack.problem import (
-    MAX_VECTORS,
-    InfeasibleError,
-    OutOfTimeError,
-    build,
-    group_by_occurrences,
-    leaf_positions,
-    observations,
-)
+from pytest_draft.attack.observations import observations
 from pytest_draft.attack.reconstruct import reconstruct
+from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain, declared
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.knowledge import exchangeable_groups, grant
 from pytest_draft.timebox import TimeBox
@@ -118,7 +114,7 @@ def joined(domain, forest, groups, *, by_counts):
 
 
 def test_the_generator_finds_the_cells_that_enumeration_finds(small):
-    @settings(max_examples=120, deadline=None, derandomize=True)
+    @settings(max_examples=examples(120), deadline=None, derandomize=True)
     @given(small)
     def agrees(case):
         domain, _, _, forest, groups = case
@@ -141,7 +137,7 @@ def test_the_generator_finds_the_cells_that_enumeration_finds(small):
 
 
 def test_weighing_counts_strikes_out_no_row_of_the_truth(small):
-    @settings(max_examples=120, deadline=None, derandomize=True)
+    @settings(max_examples=examples(120), deadline=None, derandomize=True)
     @given(small)
     def keeps(case):
         domain, rows, labels, forest, groups = case
@@ -160,7 +156,7 @@ def test_weighing_counts_strikes_out_no_row_of_the_truth(small):
 
 
 def test_a_generated_problem_has_the_answer_of_an_enumerated_one(small):
-    @settings(max_examples=80, deadline=None, derandomize=True)
+    @settings(max_examples=examples(80), deadline=None, derandomize=True)
     @given(small)
     def agrees(case):
         domain, _, _, forest, groups = case
@@ -185,7 +181,7 @@ def test_a_generated_problem_has_the_answer_of_an_enumerated_one(small):
 def test_an_incomplete_problem_proves_nothing(small, monkeypatch):
     monkeypatch.setattr(generate, "MOST_JOINED", 0)
 
-    @settings(max_examples=40, deadline=None, derandomize=True)
+    @settings(max_examples=examples(40), deadline=None, derandomize=True)
     @given(small)
     def proves_nothing(case):
         domain, _, _, forest, groups = case
@@ -320,7 +316,7 @@ def test_numeric_columns_and_small_domains_go_where_they_went(tmp_path):
         build_any(forest, numeric, groups, search())
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(st.data())
 def test_a_region_is_in_the_leaf_that_its_vectors_reach(by_hand, data):
     random = np.random.default_rng(data.draw(st.integers(0, 100_000)))

@@ -9,12 +9,12 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.artifact import occurrences
+from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.numeric.anneal import _cost_of, exchange, missed, put, sweep, take
 from pytest_draft.attack.numeric.anneal import tested as attributes_tested
 from pytest_draft.attack.numeric.prior import Prior
 from pytest_draft.attack.numeric.problem import build_numeric
 from pytest_draft.attack.numeric.states import attributes_of
-from pytest_draft.attack.problem import group_by_occurrences
 from pytest_draft.domain import infer
 from pytest_draft.timebox import TimeBox
 from studies.numeric_agreement import filled, generated

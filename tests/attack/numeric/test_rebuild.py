@@ -10,14 +10,14 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 
 from pytest_draft.artifact import occurrences
-from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by_values
 from pytest_draft.attack.numeric.anneal import missed
 from pytest_draft.attack.numeric.problem import build_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
 from pytest_draft.attack.numeric.states import attributes_of
-from pytest_draft.attack.problem import KnownRows, OutOfTimeError, group_by_occurrences, split_by_values
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import infer
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import NotCoveredError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 from studies.numeric_agreement import filled
 

@@ -10,9 +10,10 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import occurrences
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.numeric.problem import build_numeric
 from pytest_draft.attack.numeric.states import attributes_of, decimal_step, nodes_of, preorder, states_of, thresholds_of
-from pytest_draft.attack.problem import group_by_occurrences, leaf_positions
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.timebox import TimeBox
 from studies.numeric_agreement import filled, generated

@@ -9,14 +9,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pytest_draft.attack.papers.published import Dataset
+from profiles import examples
+from pytest_draft.attack.papers.published import ModelDataset
 from studies import agreement
-from studies.agreement import SETTINGS, TooManyError, changed, compared, generated
+from studies.agreement import compared
+from studies.agreement_enumeration import TooManyError
+from studies.agreement_instances import SETTINGS, changed, generated
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_engine_models_and_enumeration_agree(setting):
-    @settings(max_examples=30, deadline=None, derandomize=True)
+    @settings(max_examples=examples(30), deadline=None, derandomize=True)
     @given(st.integers(0, 10**6))
     def agree(seed):
         try:
@@ -50,14 +53,15 @@ def test_an_engine_that_sees_another_forest_is_noticed(monkeypatch):
 
 
 def test_a_false_certificate_is_noticed(monkeypatch):
-    certify = agreement.certify
+    prove = agreement.prove
 
     def boasting(*arguments):
-        certificate = certify(*arguments)
-        everything = replace(certificate.certain_cells, lower=certificate.n_rows, upper=certificate.n_rows)
-        return replace(certificate, certain_cells=everything)
+        proof = prove(*arguments)
+        n_rows = proof.certificate.n_rows
+        everything = replace(proof.certificate.certain_cells, lower=n_rows, upper=n_rows)
+        return replace(proof, certificate=replace(proof.certificate, certain_cells=everything))
 
-    monkeypatch.setattr(agreement, "certify", boasting)
+    monkeypatch.setattr(agreement, "prove", boasting)
     assert "engine: certain_cells" in facts("no bagging")
 
 
@@ -67,7 +71,7 @@ def test_a_truth_that_does_not_explain_the_forest_is_noticed(monkeypatch, settin
     for seed in range(12):
         instance = generated(setting, [7, seed])
         if instance.truth is not None:
-            others = Dataset(instance.truth.rows, (instance.truth.labels + 1) % instance.forest.n_classes)
+            others = ModelDataset(instance.truth.rows, (instance.truth.labels + 1) % instance.forest.n_classes)
             noticed += bool(compared(replace(instance, truth=others)).disagreements)
     assert noticed >= 3
 
@@ -77,7 +81,7 @@ def test_an_engine_for_unknown_occurrences_is_compared():
     honest = [instance for instance in instances if instance.truth is not None]
     for instance in honest:
         assert compared(instance, lambda i: i.truth).disagreements == []
-    others = [compared(instance, lambda i: Dataset(1 - i.truth.rows, i.truth.labels)) for instance in honest]
+    others = [compared(instance, lambda i: ModelDataset(1 - i.truth.rows, i.truth.labels)) for instance in honest]
     assert any("engine: joint likelihood" in verdict.disagreements for verdict in others)
 
 

@@ -13,11 +13,12 @@ from scipy.stats import binom
 
 from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp
 from pytest_draft.attack.papers.likelihood import best_objective, log_chances, log_likelihood, objective
-from pytest_draft.attack.papers.published import Dataset, enumerate_datasets, residual_of
+from pytest_draft.attack.papers.published import ModelDataset, residual_of
 from pytest_draft.domain import Attribute, Domain, declared
 from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.timebox import TimeBox
-from studies.agreement import Enumeration, TooManyError, generated
+from studies.agreement_enumeration import Enumeration, TooManyError
+from studies.agreement_instances import generated
 
 WITHOUT_BAGGING = [cp_without_bagging, milp]
 MODELS = [*WITHOUT_BAGGING, cp_with_bagging]
@@ -36,8 +37,19 @@ def bagged(forest, n_rows):
     return replace(forest, bootstrap=True, replacement=True, n_samples=n_rows)
 
 
+def enumerate_datasets(solve, most):
+    """Return outcomes of a model one after the other, each forbidden to the next, and whether these are all."""
+    outcomes = []
+    while len(outcomes) < most:
+        outcome = solve([known.dataset for known in outcomes])
+        if outcome.dataset is None:
+            return outcomes, outcome.status == "infeasible"
+        outcomes.append(outcome)
+    return outcomes, False
+
+
 def found(model, forest, domain, n_rows, **options):
-    return model.reconstruct(forest, domain, n_rows, TimeBox(60), **options)
+    return model.solve(forest, domain, n_rows, TimeBox(60), **options)
 
 
 def test_the_papers_models_import_nothing_of_the_engine():
@@ -159,7 +171,7 @@ def test_the_chances_are_those_of_drawing_with_replacement():
 
 def test_the_objective_adds_up_chances_and_rejects_what_misses_the_counts(by_hand):
     forest = bagged(by_hand(1, (0, [3], [1])), 4)
-    dataset = Dataset(np.array([[0], [0], [1], [1]], np.float32), np.zeros(4, np.int64))
+    dataset = ModelDataset(np.array([[0], [0], [1], [1]], np.float32), np.zeros(4, np.int64))
     right, wrong = np.array([[2, 1, 0, 1]]), np.array([[2, 2, 0, 0]])
     expected = binom.logpmf([2, 1, 0, 1], 4, 1 / 4).sum()
     assert objective(forest, dataset, right) == pytest.approx(expected)
@@ -169,7 +181,7 @@ def test_the_objective_adds_up_chances_and_rejects_what_misses_the_counts(by_han
 
 def test_the_best_objective_of_a_dataset_is_that_of_its_best_occurrences(by_hand):
     forest = bagged(by_hand(1, (0, [3, 0], [1, 1])), 5)
-    dataset = Dataset(np.array([[0], [0], [1], [1], [1]], np.float32), np.array([0, 0, 0, 1, 0]))
+    dataset = ModelDataset(np.array([[0], [0], [1], [1], [1]], np.float32), np.array([0, 0, 0, 1, 0]))
     everything = (np.array([times]) for times in product(range(6), repeat=5))
     best = max(objective(forest, dataset, times) for times in everything)
     assert best_objective(forest, dataset) == pytest.approx(best)
@@ -234,7 +246,7 @@ def test_no_time_gives_no_solution(by_hand, model):
     forest = bagged(by_hand(1, [2]), 2) if model is cp_with_bagging else by_hand(1, [2])
     timebox = TimeBox(60, effort=1.0)
     timebox.spend(1.0)
-    outcome = model.reconstruct(forest, binary("a"), 2, timebox)
+    outcome = model.solve(forest, binary("a"), 2, timebox)
     assert (outcome.status, outcome.dataset) == ("no solution", None)
 
 

@@ -12,18 +12,19 @@ from scipy.special import gammaln
 
 from pytest_draft.attack import compiled_trees as walk
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
-from pytest_draft.attack.counts.exact import Search
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.private import datasets as noisy
 from pytest_draft.attack.private import optimum as noisy_optimum
 from pytest_draft.attack.private import rebuild as private
-from pytest_draft.attack.private.datasets import NoisyProblem, build_noisy, sample_posterior, size_interval, values_of
+from pytest_draft.attack.private.datasets import sample_posterior
 from pytest_draft.attack.private.noise import CountNoise
+from pytest_draft.attack.private.noisy_problem import NoisyProblem, build_noisy, size_interval, values_of
 from pytest_draft.attack.private.optimum import Optimum, find_optimum
 from pytest_draft.attack.private.rebuild import rebuild_from_noise
 from pytest_draft.attack.private.sweeps import all_gains
-from pytest_draft.attack.problem import InfeasibleError, OutOfTimeError, leaf_positions
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.progress import StageClock
 from pytest_draft.timebox import TimeBox

@@ -8,11 +8,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from pytest_draft.attack.private.informed import Population, guess_alone, noisy_score
+from pytest_draft.attack.groups import Groups, KnownRows, KnownValues
+from pytest_draft.attack.private.informed import KnownPopulation, guess_alone, noisy_score
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.problem import Groups, InfeasibleError, KnownRows, KnownValues, OutOfTimeError
 from pytest_draft.domain import declared
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.timebox import TimeBox
 
@@ -111,7 +111,7 @@ def by_score(score, unknown=(0,), n_rows=30, values=None, labels=None):
 def belief_at(row, score, n_rows=30):
     """Return the posterior of each vector, by the population and Bayes' rule."""
     rows, labels = people(n_rows)
-    joint = Population.of(DOMAIN, rows, labels, N_CLASSES).without(row) * np.exp(score)
+    joint = KnownPopulation.of(DOMAIN, rows, labels, N_CLASSES).without(row) * np.exp(score)
     return joint.sum(axis=1) / joint.sum()
 
 
@@ -152,14 +152,14 @@ def test_nothing_of_a_row_is_used_in_its_own_attack(released):
 
 def test_a_population_is_a_distribution_of_the_other_rows():
     rows, labels = people(50)
-    some = Population.of(DOMAIN, rows, labels, N_CLASSES)
+    some = KnownPopulation.of(DOMAIN, rows, labels, N_CLASSES)
     found = some.without(3)
     assert found.shape == (DOMAIN.n_vectors, N_CLASSES)
     assert (found > 0).all()
     assert found.sum() == pytest.approx(1)
     rows, labels = rows.copy(), labels.copy()
     rows[3], labels[3] = DOMAIN.vectors()[0], 1 - labels[3]
-    assert np.allclose(Population.of(DOMAIN, rows, labels, N_CLASSES).without(3), found, rtol=1e-6, atol=0)
+    assert np.allclose(KnownPopulation.of(DOMAIN, rows, labels, N_CLASSES).without(3), found, rtol=1e-6, atol=0)
 
 
 def test_a_population_gives_new_rows_more_than_independent_attributes_do():
@@ -167,7 +167,7 @@ def test_a_population_gives_new_rows_more_than_independent_attributes_do():
     new, new_labels = people(4_000)
     vectors = DOMAIN.vectors()
     place = [int((vectors == row).all(axis=1).argmax()) for row in new[400:]]
-    found = Population.of(DOMAIN, rows, labels, N_CLASSES).without(0)[place, new_labels[400:]]
+    found = KnownPopulation.of(DOMAIN, rows, labels, N_CLASSES).without(0)[place, new_labels[400:]]
     independent = np.ones(len(place))
     for attribute in DOMAIN.attributes:
         columns = list(attribute.columns)
@@ -179,7 +179,7 @@ def test_a_population_gives_new_rows_more_than_independent_attributes_do():
 
 def test_a_population_of_one_other_row_is_a_distribution_too():
     rows, labels = people(2)
-    found = Population.of(DOMAIN, rows, labels, N_CLASSES).without(0)
+    found = KnownPopulation.of(DOMAIN, rows, labels, N_CLASSES).without(0)
     assert (found > 0).all()
     assert found.sum() == pytest.approx(1)
 
@@ -207,7 +207,7 @@ def test_a_one_hot_group_without_a_likely_value_is_left_zero_where_that_is_close
     for value, share in zip(range(3), (0.4, 0.3, 0.3), strict=True):
         mine = int(np.flatnonzero((vectors[:, value] == 1) & (vectors[:, 3:] == [0, 1, 0, 0, 0, 0]).all(axis=1))[0])
         rows, labels = people(30)
-        prior = Population.of(DOMAIN, rows, labels, N_CLASSES).without(0)
+        prior = KnownPopulation.of(DOMAIN, rows, labels, N_CLASSES).without(0)
         score[mine, 0] = np.log(share / prior[mine, 0])
     found = by_score(score)
     assert (found.closest[0, :3] == 0).all()
@@ -278,4 +278,4 @@ def test_reprs_show_no_row(released):
     rows, labels = people(20)
     found = guesses(released(rows, labels), rows, labels, np.array([0, 1]))
     assert repr(found) == "<Guesses: 2 rows>"
-    assert repr(Population.of(DOMAIN, rows, labels, N_CLASSES)) == "<Population: 20 rows>"
+    assert repr(KnownPopulation.of(DOMAIN, rows, labels, N_CLASSES)) == "<KnownPopulation: 20 rows>"

@@ -10,16 +10,21 @@ import numpy as np
 import pytest
 
 from pytest_draft.artifact import Forest, Tree
-from pytest_draft.attack.counts.exact import Search
 from pytest_draft.attack.private import labels as engine
-from pytest_draft.attack.private.labels import (
-    label_log_probability,
+from pytest_draft.attack.private.label_sweeps import LabelChain
+from pytest_draft.attack.private.labels import rebuild_from_labels
+from pytest_draft.attack.private.leaf_labels import (
+    PRIOR_ROWS,
+    LabelPopulation,
+    LeafLabels,
+    gauss,
     labels_log_posterior,
+    log_labels,
     parts_by_size,
     parts_of,
-    rebuild_from_labels,
     reveals,
 )
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.facts.privacy import Privacy
@@ -95,6 +100,11 @@ INSTANCES = {
 }
 
 
+def log_probability(scores, label, epsilon):
+    """Return the engine's log-probability of labels."""
+    return log_labels(np.ascontiguousarray(scores), label, epsilon, *gauss(scores.shape[1]))
+
+
 def by_permutations(scores, epsilon):
     """Return the exact chance of each label: every order of the candidates, each one tossed in turn."""
     chance = np.exp(-epsilon * (max(scores) - np.array(scores)))
@@ -111,7 +121,7 @@ def by_permutations(scores, epsilon):
 @pytest.mark.parametrize("epsilon", [0.01, 0.7, 3.0, 20.0])
 def test_label_probabilities_are_those_of_all_orders(scores, epsilon):
     every = np.arange(len(scores))
-    value = label_log_probability(np.tile(np.array(scores), (len(scores), 1)), every, epsilon)
+    value = log_probability(np.tile(np.array(scores), (len(scores), 1)), every, epsilon)
     assert np.exp(value) == pytest.approx(by_permutations(scores, epsilon), rel=1e-12, abs=0)
     assert math.fsum(np.exp(value)) == pytest.approx(1.0, abs=1e-12)
 
@@ -119,10 +129,10 @@ def test_label_probabilities_are_those_of_all_orders(scores, epsilon):
 @pytest.mark.parametrize("n_classes", [2, 17, 60])
 def test_many_classes_and_large_counts_stay_exact(n_classes):
     scores = np.zeros((n_classes, n_classes), dtype=np.int64)
-    even = label_log_probability(scores, np.arange(n_classes), 1.0)
+    even = log_probability(scores, np.arange(n_classes), 1.0)
     assert even == pytest.approx(-math.log(n_classes), rel=1e-12)
     scores[:, 0] = 100_000
-    value = label_log_probability(scores, np.arange(n_classes), 50.0)
+    value = log_probability(scores, np.arange(n_classes), 50.0)
     assert value[0] == pytest.approx(0.0, abs=1e-12)
     assert value[1:] == pytest.approx(-5_000_000 - math.log(2), rel=1e-12)
 
@@ -134,7 +144,7 @@ def test_label_probabilities_are_diffprivlibs():
         epsilon=0.8, sensitivity=1, monotonic=True, utility=scores, random_state=random
     )
     share = np.bincount([mechanism.randomise() for _ in range(n_draws)], minlength=3) / n_draws
-    expected = np.exp(label_log_probability(np.tile(np.array(scores), (3, 1)), np.arange(3), 0.8))
+    expected = np.exp(log_probability(np.tile(np.array(scores), (3, 1)), np.arange(3), 0.8))
     assert np.abs(share - expected).max() < 5 * math.sqrt(0.25 / n_draws)
 
 
@@ -162,7 +172,7 @@ def enumerated(forest, domain, n_rows):
     prior = []
     for attribute in domain.attributes:
         odds = [1.0, 0.4] if attribute.kind == "binary" else [1.0] * attribute.n_values
-        prior.append({k: engine._PRIOR_ROWS * o / sum(odds) for k, o in enumerate(odds)})
+        prior.append({k: PRIOR_ROWS * o / sum(odds) for k, o in enumerate(odds)})
     everyone = list(product(*map(range, n_values), range(forest.n_classes)))
     parts = parts_by_size(n_rows, forest.n_trees)
     for dataset in product(everyone, repeat=n_rows):
@@ -200,10 +210,10 @@ def test_sampled_datasets_are_as_frequent_as_their_posterior(name):
     forest, domain, n_rows = INSTANCES[name]
     posterior = {dataset: chance for dataset, _, chance in enumerated(forest, domain, n_rows)}
     total = math.fsum(posterior.values())
-    published = engine._Labels.of(forest, domain)
-    population = engine._Population.of(domain, forest.n_classes)
+    published = LeafLabels.of(forest, domain)
+    population = LabelPopulation.of(domain, forest.n_classes)
     parts, timebox = parts_by_size(n_rows, forest.n_trees), TimeBox(600)
-    chain = engine._Chain(published, population, forest, domain, parts, [0])
+    chain = LabelChain(published, population, forest, domain, parts, [0])
     found, n_sweeps = Counter(), 3_000
     for i in range(n_sweeps):
         chain.sweep(1.0, 1 + i % 2, timebox)  # how a sweep is cut up changes nothing
@@ -327,9 +337,9 @@ def test_trees_share_what_their_labels_tell_of_the_population():
     # All trees but the last say that a one in the first column goes with class 0; the last one doesn't test it.
     told = [tree([(0, 0.5), 1, 0], 2) for _ in range(12)]
     forest = forest_of(*told, tree([(1, 0.5), 0, 1], 2), epsilon=50.0)
-    published, population = engine._Labels.of(forest, TWO), engine._Population.of(TWO, 2)
+    published, population = LeafLabels.of(forest, TWO), LabelPopulation.of(TWO, 2)
     parts, timebox = parts_by_size(130, 13), TimeBox(600)
-    chain = engine._Chain(published, population, forest, TWO, parts, [1])
+    chain = LabelChain(published, population, forest, TWO, parts, [1])
     of_class = np.zeros((2, 2))
     for i in range(400):
         chain.sweep(1.0, 1, timebox)

@@ -1,0 +1,21 @@
+"""Names of the kinds of arrays that the package works with: nothing goes in, and type aliases come out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+"""Numbers of rows, positions, and indices of values and classes."""
+
+Int32Array = NDArray[np.int32]
+"""Like `IntArray`, where there are so many that memory counts."""
+
+BoolArray = NDArray[np.bool_]
+"""Masks."""
+
+FloatArray = NDArray[np.float64]
+"""Weights, probabilities and logarithms of them."""
+
+Rows = NDArray[np.float32]
+"""Feature vectors as a forest compares them: encoded, one in each row unless something else is said."""

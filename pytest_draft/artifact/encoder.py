@@ -1,0 +1,176 @@
+"""Columns on their way to a forest: in go raw columns and the steps that transformers do, out comes an `Encoder`.
+
+Every transformer that is covered makes each of its columns from a single one. So an encoder is a list of the forest's
+columns, each with the raw column it comes from and the steps on the way. What they mean is
+`pytest_draft.data.encoding`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.artifact.records import AnyArray
+
+NO_CODE = -1
+"""Stands for a value without a category, whose one-hot columns are all 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """The values that an encoder knows of one column. They are values of its training data.
+
+    Attributes
+    ----------
+    values : tuple of (str, int, float, bool or None), length n_values
+        Distinct; at most one is missing (None or NaN).
+    codes : ndarray of int64, shape (n_values,)
+        Which category each value is of, from 0; infrequent values share one.
+    n_codes : int
+        Number of categories.
+    unknown : int or None
+        The code of any other value: `NO_CODE` for none of them, None where such a value is refused.
+    from_data : bool
+        Whether the values were collected from the rows that the encoder was fitted on, so that each of these has one.
+    """
+
+    values: tuple[object, ...] = field(repr=False)
+    codes: NDArray[np.int64]
+    n_codes: int
+    unknown: int | None
+    from_data: bool
+
+    @property
+    def complete(self) -> bool:
+        """Whether each row that the encoder was fitted on has one of the categories."""
+        return self.from_data or self.unknown != NO_CODE
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Columns of one array have one type: NumPy's common type of `block`.
+
+    Attributes
+    ----------
+    block : tuple of Column
+    types : tuple of str
+        The types that the next step computes in; any other becomes the first. Empty for all.
+    """
+
+    block: tuple[Column, ...]
+    types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Numbers, scaled.
+
+    Attributes
+    ----------
+    operations : tuple of (str, ndarray of shape (1,))
+        ``subtract``, ``divide``, ``multiply`` or ``add`` and by what, one after the other and in place: each result is
+        rounded to the column's type. Operands are not 0 where they divide or multiply.
+    cast : bool
+        Whether operands are cast to the column's type first.
+    clip : tuple of float or None
+        Bounds of the result.
+    """
+
+    operations: tuple[tuple[Literal["subtract", "divide", "multiply", "add"], AnyArray], ...]
+    cast: bool = False
+    clip: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Fill:
+    """Values, with `value` in place of the ones that are `missing` (None and NaN: whatever is missing)."""
+
+    missing: object
+    value: object = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class IsMissing:
+    """Whether a value is missing, as `Fill` says."""
+
+    missing: object
+
+
+@dataclass(frozen=True, eq=False)
+class OneHot:
+    """Whether a value is of one category. The `dropped` category has no column, NO_CODE for none such."""
+
+    categories: Categories
+    code: int
+    dropped: int
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False)
+class Ordinal:
+    """A number for each category, shape (n_codes,), and one for values without a category."""
+
+    categories: Categories
+    numbers: NDArray[np.float64]
+    unknown: float
+    dtype: str
+
+
+Step = Together | Scale | Fill | IsMissing | OneHot | Ordinal
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column on its way to the forest: the raw column that it comes from, and the steps up to here."""
+
+    source: int
+    steps: tuple[Step, ...] = ()
+
+    def then(self, *steps: Step) -> Column:
+        """Return the column after further steps."""
+        return Column(self.source, (*self.steps, *steps))
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """How raw columns become a forest's columns.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        One for each column of the forest.
+    n_inputs : int
+        Number of raw columns that the transformers were fitted on.
+    names : tuple of str or None
+        Their names, where the file has them.
+    sparse : bool
+        Whether the forest was given a sparse matrix.
+    transformers : tuple of str
+        Class names in order of their first use.
+    """
+
+    columns: tuple[Column, ...]
+    n_inputs: int
+    names: tuple[str, ...] | None
+    sparse: bool
+    transformers: tuple[str, ...]
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The raw columns that the forest's columns come from, ascending."""
+        return tuple(sorted({column.source for column in self.columns}))
+
+    def name(self, source: int) -> str:
+        """Return the name of a raw column, ``x0`` and so on where the file has none."""
+        return f"x{source}" if self.names is None else self.names[source]
+
+
+@dataclass(frozen=True)
+class Block:
+    """The columns between two transformers, and whether they are a sparse matrix."""
+
+    columns: tuple[Column, ...]
+    sparse: bool = False

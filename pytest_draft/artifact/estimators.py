@@ -1,0 +1,452 @@
+"""Forests of scikit-learn, diffprivlib and `pytest_draft.dp`: in goes an estimator's record, out comes a `Forest`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+
+from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.declared_privacy import REPLAYED, WARM_START, of_labels, of_noisy_counts, with_counts
+from pytest_draft.artifact.forest import FloatArray, Forest, IntArray, Tree
+from pytest_draft.artifact.objects import Object, data_of, described, kind_of, numbers_of, plain_classes, with_article
+from pytest_draft.artifact.private_arrays import trees_of_arrays
+from pytest_draft.artifact.records import Record
+from pytest_draft.artifact.validate import RawTree, Values, checked_tree
+from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
+from pytest_draft.facts.privacy import Mechanism, Privacy
+
+SUPPORTED = (
+    "supported are RandomForest, ExtraTrees, DecisionTree, ExtraTree and Bagging of trees, "
+    "alone or as the last step of a Pipeline or in a fitted search, "
+    "the private forests of pytest_draft.dp and diffprivlib, "
+    "and, alone, imodels' GreedyRuleListClassifier and CORELS' rule lists"
+)
+"""What a file can hold to be judged, for messages."""
+
+_MAX_SEED = 2**31 - 1
+"""Seeds of a Bagging's trees are drawn below it (``sklearn.ensemble._bagging.MAX_INT``)."""
+
+
+def class_keys(modules: tuple[str, ...], names: tuple[str, ...]) -> set[tuple[str, str]]:
+    """Return the keys of classes that have each of the names in each of the modules, as in `Global.key`."""
+    return {(module, name) for module in modules for name in names}
+
+
+# The second module name of each pair is that of scikit-learn before 0.22.
+_FORESTS = class_keys(
+    ("sklearn.ensemble._forest", "sklearn.ensemble.forest"),
+    ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"),
+)
+_TREES = class_keys(
+    ("sklearn.tree._classes", "sklearn.tree.tree"),
+    ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
+)
+_BAGGING = class_keys(
+    ("sklearn.ensemble._bagging", "sklearn.ensemble.bagging"), ("BaggingClassifier", "BaggingRegressor")
+)
+_LABEL_FORESTS = {("diffprivlib.models.forest", "RandomForestClassifier")}
+_LABEL_TREES = {("diffprivlib.models.forest", "DecisionTreeClassifier")}
+_NOISY_FORESTS: dict[tuple[str, str], Mechanism] = {
+    ("pytest_draft.dp", "LaplaceForestClassifier"): "laplace",
+    ("pytest_draft.dp", "GaussianForestClassifier"): "gaussian",
+}
+ESTIMATORS = frozenset(_FORESTS | _TREES | _BAGGING | _LABEL_FORESTS | _LABEL_TREES | _NOISY_FORESTS.keys())
+"""The classes of whose instances `ForestReader` reads a forest."""
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """How each tree's rows were drawn; the fields are those of `Forest`."""
+
+    bootstrap: bool
+    replacement: bool
+    n_samples: int | None
+    n_draws: int | None
+
+
+class ForestReader:
+    """Reads one estimator's forest.
+
+    Parameters
+    ----------
+    estimator : Object
+        Of one of the `ESTIMATORS`.
+    budget : Budget
+
+    Attributes
+    ----------
+    parts : list of Object
+        The inner objects that were looked at.
+    """
+
+    def __init__(self, estimator: Object, budget: Budget) -> None:
+        self._estimator = estimator
+        self._budget = budget
+        self._classifier = estimator.record.cls.name.endswith("Classifier")
+        self._meanings: frozenset[Values] | None = None
+        self._classes: tuple[object, ...] | None = None
+        self._n_features = 0
+        self.parts: list[Object] = []
+
+    def forest(self) -> Forest:
+        """Read the forest, by the estimator's class.
+
+        Raises
+        ------
+        UnsupportedArtifactError
+            If it is of a kind that is not covered.
+        CorruptArtifactError
+            If it contradicts itself.
+        """
+        key = self._estimator.record.cls.key
+        if key in _FORESTS:
+            return self._random_forest()
+        if key in _BAGGING:
+            return self._bagging()
+        if key in _NOISY_FORESTS:
+            return self._noisy_forest(_NOISY_FORESTS[key])
+        if key in _LABEL_FORESTS | _LABEL_TREES:
+            return self._label_forest()
+        return self._single_tree()
+
+    def _random_forest(self) -> Forest:
+        """Read a RandomForest or ExtraTrees."""
+        trees = self._inner_estimators(_TREES)
+        self._read_columns_and_classes()
+        decoded = tuple(self._tree(tree, i, None, self._seed(tree)) for i, tree in enumerate(trees))
+        draw = self._forest_draw(decoded)
+        return self._forest(decoded, draw, seeds_from="tree", sample_weight=self._sample_weight(draw))
+
+    def _single_tree(self) -> Forest:
+        """Read a DecisionTree or ExtraTree."""
+        self._estimator.is_fitted("tree_")
+        self._read_columns_and_classes()
+        tree = self._tree(self._estimator, 0, None, self._seed(self._estimator))
+        draw = _Draw(False, False, int(tree.n_distinct[0]), None)
+        return self._forest((tree,), draw, seeds_from=None, sample_weight=None)
+
+    def _bagging(self) -> Forest:
+        """Read a Bagging ensemble of trees."""
+        estimator = self._estimator
+        trees = self._inner_estimators(_TREES)
+        self._read_columns_and_classes()
+        subsets = estimator.get("estimators_features_")
+        if not isinstance(subsets, list) or len(subsets) != len(trees):
+            raise CorruptArtifactError("estimators_features_ does not have the columns of each tree")
+        seeds = self._ensemble_seeds(len(trees))
+        decoded = tuple(self._tree(tree, i, self._subset(subsets[i], i), seeds[i]) for i, tree in enumerate(trees))
+        n_samples = estimator.integer("_n_samples", minimum=1)
+        n_draws = estimator.integer("_max_samples", minimum=1)
+        replacement = estimator.boolean("bootstrap")
+        drawn = replacement or n_draws < n_samples
+        if not replacement and n_draws > n_samples:
+            raise CorruptArtifactError(f"it draws {n_draws} of {n_samples} rows without replacement")
+        draw = _Draw(drawn, replacement, n_samples, n_draws if drawn else None)
+        return self._forest(
+            decoded,
+            draw,
+            seeds_from="ensemble",
+            sample_weight=self._sample_weight(draw),
+            max_features=estimator.integer("_max_features", minimum=1),
+            bootstrap_features=estimator.boolean("bootstrap_features"),
+        )
+
+    def _noisy_forest(self, mechanism: Mechanism) -> Forest:
+        """Read a forest of `pytest_draft.dp`: noisy counts in plain arrays."""
+        estimator = self._estimator
+        estimator.is_fitted("counts_")
+        self._n_features = estimator.integer("n_features_in_", minimum=1)
+        self._classes = plain_classes(estimator.get("classes_"))
+        trees = trees_of_arrays(estimator, self._n_features, len(self._classes), self._budget)
+        self._meanings = frozenset(("totals",))
+        rounding = estimator.get("rounding_")
+        if rounding not in ("sum", "noise"):
+            raise CorruptArtifactError("rounding_ is neither sum nor noise")
+        try:
+            declared = Privacy(
+                mechanism,
+                epsilon=estimator.number("epsilon_"),
+                delta=estimator.number("delta_"),
+                scale=estimator.number("scale_"),
+                rounding=rounding,
+            )
+        except ValueError as error:
+            raise CorruptArtifactError(str(error)) from None
+        return self._private_forest(trees, of_noisy_counts(trees, declared))
+
+    def _label_forest(self) -> Forest:
+        """Read a forest or a tree of diffprivlib: a label at each leaf, or counts that somebody filled in."""
+        is_forest = self._estimator.record.cls.key in _LABEL_FORESTS
+        if is_forest:
+            estimators = self._inner_estimators(_LABEL_TREES)
+        else:
+            self._estimator.is_fitted("tree_")
+            estimators = [self._estimator]
+        self._read_columns_and_classes()
+        if is_forest and self._classes != tuple(range(len(self._classes or ()))):
+            # It hands its trees the positions of the labels, and they look for the labels themselves.
+            raise UnsupportedArtifactError(
+                "it holds a forest of diffprivlib whose classes are not 0, 1 and so on: diffprivlib mixes those up, "
+                "so that its leaves' labels mean nothing; train it again on classes 0, 1 and so on"
+            )
+        trees = tuple(self._tree(tree, i, None, None, private=True) for i, tree in enumerate(estimators))
+        broken_by = [REPLAYED] if any(self._seed(tree) is not None for tree in estimators) else []
+        if is_forest and self._estimator.get("warm_start") is True:
+            broken_by.append(WARM_START)
+        try:
+            epsilon = max(tree.number("epsilon") for tree in estimators)
+            declared = Privacy("permute-and-flip", epsilon, broken_by=tuple(broken_by))
+        except ValueError as error:
+            raise CorruptArtifactError(str(error)) from None
+        return self._private_forest(trees, of_labels(trees, declared))
+
+    def _private_forest(self, trees: tuple[Tree, ...], privacy: Privacy) -> Forest:
+        """Return a forest without bootstrap: with exact counts an ordinary one, else of unknown size."""
+        if privacy.exact:
+            trees = tuple(with_counts(tree) for tree in trees)
+        n_samples = int(trees[0].n_distinct[0]) if privacy.exact else None
+        draw = _Draw(False, False, n_samples, None)
+        return self._forest(trees, draw, seeds_from=None, sample_weight=None, privacy=privacy)
+
+    def _forest(
+        self,
+        trees: tuple[Tree, ...],
+        draw: _Draw,
+        *,
+        seeds_from: Any,
+        sample_weight: FloatArray | None,
+        max_features: int | None = None,
+        bootstrap_features: bool = False,
+        privacy: Privacy | None = None,
+    ) -> Forest:
+        _check_roots(trees, draw)
+        by = " of diffprivlib" if self._estimator.record.cls.key in _LABEL_FORESTS | _LABEL_TREES else ""
+        return Forest(
+            kind=f"{self._estimator.record.cls.name}{by}",
+            trees=trees,
+            n_features=self._n_features,
+            feature_names=self._feature_names(),
+            classes=self._classes,
+            values=self._values(),
+            bootstrap=draw.bootstrap,
+            replacement=draw.replacement,
+            n_samples=draw.n_samples,
+            n_draws=draw.n_draws,
+            sample_weight=sample_weight,
+            seeds_from=seeds_from,
+            max_features=max_features,
+            bootstrap_features=bootstrap_features,
+            sklearn_version=self._version(),
+            parameters=self._parameters(),
+            privacy=privacy,
+        )
+
+    # The ensemble's own attributes
+
+    def _inner_estimators(self, kinds: set[tuple[str, str]]) -> list[Object]:
+        self._estimator.is_fitted("estimators_")
+        records = self._estimator.get("estimators_")
+        if not isinstance(records, list) or not records:
+            raise CorruptArtifactError("estimators_ is not a list of trees")
+        if len({id(record) for record in records}) != len(records):
+            raise CorruptArtifactError("estimators_ has the same tree twice")
+        for record in records:
+            if not isinstance(record, Record) or record.cls.key not in kinds:
+                raise UnsupportedArtifactError(
+                    f"it holds {with_article(self._estimator.kind)} of {described(record)}; {SUPPORTED}"
+                )
+            if record.cls.name.endswith("Classifier") != self._classifier:
+                raise CorruptArtifactError("estimators_ mixes classifiers and regressors")
+        trees = [Object(record, f"{self._estimator.path}estimators_[*].") for record in records]
+        self.parts.extend(trees)
+        return trees
+
+    def _read_columns_and_classes(self) -> None:
+        estimator = self._estimator
+        # Before 0.24 it was called n_features_.
+        name = "n_features_in_" if "n_features_in_" in estimator else "n_features_"
+        self._n_features = estimator.integer(name, minimum=1)
+        if "n_outputs_" in estimator and estimator.integer("n_outputs_", minimum=1) != 1:
+            raise UnsupportedArtifactError(
+                f"it holds {with_article(estimator.kind)} with several outputs, which is not covered yet"
+            )
+        if self._classifier:
+            self._classes = plain_classes(estimator.get("classes_"))
+            if estimator.integer("n_classes_", minimum=1) != len(self._classes):
+                raise CorruptArtifactError("n_classes_ is not the number of classes_")
+
+    def _parameters(self) -> dict[str, object]:
+        """Return the estimator's parameters, and a Bagging's trees' as scikit-learn names nested ones."""
+        parameters = self._estimator.parameters()
+        if self._estimator.record.cls.key in _BAGGING:
+            inner = self.parts[0].parameters()
+            parameters.update((f"estimator__{name}", inner[name]) for name in inner if name != "random_state")
+        return parameters
+
+    def _feature_names(self) -> tuple[str, ...] | None:
+        return self._estimator.texts("feature_names_in_", self._n_features)
+
+    def _version(self) -> str | None:
+        version = self._estimator.get("_sklearn_version")
+        return one_line(version, 40) if type(version) is str else None
+
+    def _values(self) -> Values:
+        # Both hold where every node has weight 1; then they are the same.
+        preferred: tuple[Values, ...] = ("fractions", "totals", "means")
+        for meaning in preferred:
+            if self._meanings is not None and meaning in self._meanings:
+                return meaning
+        raise CorruptArtifactError("some of its trees have class fractions and some have class totals")
+
+    def _sample_weight(self, draw: _Draw) -> FloatArray | None:
+        stored = self._estimator.get("_sample_weight")
+        if stored is None:
+            return None
+        # Single precision is kept: the draw depends on it.
+        weight = numbers_of(stored, "f", "_sample_weight") if kind_of(stored) == "f" else None
+        if weight is None:
+            weight = numbers_of(stored, "iu", "_sample_weight").astype(np.float64)
+        if draw.n_samples is not None and len(weight) != draw.n_samples:
+            raise CorruptArtifactError(f"_sample_weight has {len(weight)} rows instead of {draw.n_samples}")
+        if not np.isfinite(weight).all() or (weight < 0).any() or not weight.sum() > 0:
+            raise CorruptArtifactError("_sample_weight is not a finite weight for each row")
+        return weight
+
+    def _ensemble_seeds(self, n_trees: int) -> list[int | None]:
+        """Return each tree's seed; after a warm start only those of the last fit are stored.
+
+        Those of earlier fits come from the ensemble's own seed, where it is a number that gives the stored ones
+        too and each tree's ``random_state``.
+        """
+        stored = self._estimator.get("_seeds")
+        seeds = [] if stored is None else numbers_of(stored, "iu", "_seeds").tolist()
+        earlier = n_trees - len(seeds)
+        if earlier < 0:
+            raise CorruptArtifactError(f"_seeds has {len(seeds)} seeds for {n_trees} trees")
+        known = [_checked_seed(seed) for seed in seeds]
+        seed = self._seed(self._estimator)
+        if not earlier or seed is None:
+            return [None] * earlier + known
+        drawn = RandomState(seed).randint(_MAX_SEED, size=n_trees).tolist()
+        return [
+            seed if drawn[earlier:] == known and RandomState(seed).randint(_MAX_SEED) == self._seed(tree) else None
+            for seed, tree in zip(drawn[:earlier], self.parts, strict=False)
+        ] + known
+
+    def _subset(self, stored: object, index: int) -> IntArray:
+        columns = numbers_of(stored, "iu", f"estimators_features_[{index}]").astype(np.int64)
+        self._budget.spend_copy(columns.nbytes)
+        if not len(columns) or columns.min() < 0 or columns.max() >= self._n_features:
+            raise CorruptArtifactError(
+                f"estimators_features_[{index}] is not a choice of the {self._n_features} columns"
+            )
+        return columns
+
+    def _forest_draw(self, trees: tuple[Tree, ...]) -> _Draw:
+        estimator = self._estimator
+        bootstrap = estimator.boolean("bootstrap")
+        n_samples = estimator.optional_integer("_n_samples", minimum=1)
+        n_draws = estimator.optional_integer("_n_samples_bootstrap", minimum=1)
+        if not bootstrap:
+            return _Draw(False, False, n_samples or int(trees[0].n_distinct[0]), None)
+        if n_draws is None:
+            n_draws = self._draws_by_roots(trees)
+        if n_samples is None and estimator.get("max_samples") is None:
+            n_samples = n_draws
+        return _Draw(True, True, n_samples, n_draws)
+
+    def _draws_by_roots(self, trees: tuple[Tree, ...]) -> int | None:
+        """Return the bootstrap's size by the trees' roots, where no weights have changed them."""
+        roots = {float(tree.weight[0]) for tree in trees}
+        weighted = self._estimator.get("class_weight") is not None
+        size = roots.pop()
+        return None if roots or weighted or not size.is_integer() or not 0 < size < 2**53 else int(size)
+
+    # One tree
+
+    def _seed(self, tree: Object) -> int | None:
+        seed = tree.get("random_state")
+        return _checked_seed(seed) if type(seed) is int else None
+
+    def _tree(
+        self, estimator: Object, index: int, features: IntArray | None, seed: int | None, *, private: bool = False
+    ) -> Tree:
+        if estimator.get("monotonic_cst") is not None or self._estimator.get("monotonic_cst") is not None:
+            raise UnsupportedArtifactError(
+                "it has monotonic constraints, which are not covered: they clip the values of leaves"
+            )
+        n_features = self._n_features if features is None else len(features)
+        self._check_classes(estimator, index)
+        raw = self._raw_tree(estimator, index, features, n_features, seed)
+        self._budget.spend_copy(raw.nodes.nbytes + raw.values.nbytes)
+        tree, meanings = checked_tree(raw, classifier=self._classifier, private=private)
+        self._meanings = meanings if self._meanings is None else self._meanings & meanings
+        return tree
+
+    def _check_classes(self, estimator: Object, index: int) -> None:
+        """Check that a tree inside an ensemble knows the ensemble's classes, by their numbers."""
+        stored = estimator.get("classes_")
+        if estimator is self._estimator or self._classes is None or stored is None:
+            return
+        known = numbers_of(stored, "biuf", f"classes_ of tree {index}")
+        if len(known) != len(self._classes):
+            raise UnsupportedArtifactError(
+                f"tree {index} was trained on {len(known)} of {len(self._classes)} classes: not covered yet"
+            )
+        if (known != np.arange(len(known))).any():
+            raise CorruptArtifactError(f"classes_ of tree {index} are not numbered as the forest's are")
+
+    def _raw_tree(
+        self, estimator: Object, index: int, features: IntArray | None, n_features: int, seed: int | None
+    ) -> RawTree:
+        record = estimator.get("tree_")
+        if not isinstance(record, Record) or record.cls.key != ("sklearn.tree._tree", "Tree"):
+            raise CorruptArtifactError(f"tree {index} has no nodes, or was not fitted")
+        tree = Object(record, f"{estimator.path}tree_.")
+        self.parts.append(tree)
+        n_values = 1 if self._classes is None else len(self._classes)
+        _check_arguments(record.args, index, n_features, n_values)
+        return RawTree(
+            index=index,
+            nodes=data_of(tree.get("nodes"), f"the nodes of tree {index}"),
+            values=data_of(tree.get("values"), f"the values of tree {index}"),
+            node_count=tree.integer("node_count"),
+            max_depth=tree.integer("max_depth"),
+            features=features,
+            n_features=n_features,
+            n_values=n_values,
+            seed=seed,
+        )
+
+
+def _check_arguments(arguments: tuple[object, ...], index: int, n_features: int, n_values: int) -> None:
+    """Check ``Tree(n_features, n_classes, n_outputs)`` against the forest."""
+    if len(arguments) != 3 or arguments[2] != 1 or arguments[0] != n_features:
+        raise CorruptArtifactError(f"tree {index} does not have the forest's columns and one output")
+    classes = numbers_of(arguments[1], "iu", f"the classes of tree {index}")
+    if classes.tolist() != [n_values]:
+        raise CorruptArtifactError(f"tree {index} does not have the forest's {n_values} classes")
+
+
+def _check_roots(trees: tuple[Tree, ...], draw: _Draw) -> None:
+    """Check the trees' roots against each other and against the number of rows drawn for them.
+
+    Their weights are left to `occurrences` and `Forest.counts`: before 1.9, class and sample weights
+    scale them.
+    """
+    limits = [size for size in (draw.n_samples, draw.n_draws) if size is not None]
+    for index, tree in enumerate(trees):
+        rows = int(tree.n_distinct[0])
+        if limits and rows > min(limits):
+            raise CorruptArtifactError(f"tree {index} has {rows} rows, of which only {min(limits)} were drawn")
+        if not draw.bootstrap and rows != trees[0].n_distinct[0]:
+            raise CorruptArtifactError(f"tree {index} has {rows} rows, and tree 0 another number, without bootstrap")
+
+
+def _checked_seed(seed: int) -> int:
+    if not 0 <= seed < 2**32:
+        raise CorruptArtifactError("a tree's seed is out of range")
+    return seed

@@ -1,0 +1,317 @@
+"""What each transformer does: in go its inert record and the columns before it, out come the columns behind it.
+
+Only learned numbers and texts are taken from the file.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from pytest_draft.artifact.encoder import (
+    NO_CODE,
+    Block,
+    Categories,
+    Column,
+    Fill,
+    IsMissing,
+    OneHot,
+    Ordinal,
+    Scale,
+    Together,
+)
+from pytest_draft.artifact.objects import Object, described, numbers_of
+from pytest_draft.artifact.records import AnyArray, Array, Global, Record
+from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
+
+_SCALER_TYPES = ("float64", "float32")
+"""Types that StandardScaler and MinMaxScaler compute in."""
+
+_FLOAT_TYPES = ("float64", "float32", "float16")
+"""Types that RobustScaler and SimpleImputer compute in."""
+
+_CAST_FROM = (1, 8)
+"""From this version on a StandardScaler casts what it has learned to the type of the data."""
+
+_DTYPES = {
+    **{("numpy", name): name for name in ("float64", "float32", "float16", "int64", "int32", "int16", "int8")},
+    **{("numpy", name): name for name in ("uint64", "uint32", "uint16", "uint8")},
+    ("numpy", "bool_"): "bool",
+    ("numpy", "bool"): "bool",
+    ("builtins", "float"): "float64",
+    ("builtins", "int"): "int64",
+    ("builtins", "bool"): "bool",
+    ("__builtin__", "float"): "float64",
+    ("__builtin__", "int"): "int64",
+    ("__builtin__", "bool"): "bool",
+}
+"""Types that an encoder makes, by what its ``dtype`` names; Python 2 and protocol 2 call the module __builtin__."""
+
+_UNKNOWN = ("error", "ignore", "infrequent_if_exist", "warn", "use_encoded_value")
+"""What ``handle_unknown`` can be."""
+
+
+def _standard(found: Object, block: Block) -> Block:
+    version = found.get("_sklearn_version")
+    cast = type(version) is str and _version(version) >= _CAST_FROM
+    operations: list[tuple[Literal["subtract", "divide"], str]] = []
+    if found.boolean("with_mean"):
+        operations.append(("subtract", "mean_"))
+    if found.boolean("with_std"):
+        operations.append(("divide", "scale_"))
+    return _scaled(found, block, operations, cast=cast, types=_SCALER_TYPES)
+
+
+def _robust(found: Object, block: Block) -> Block:
+    operations: list[tuple[Literal["subtract", "divide"], str]] = []
+    if found.boolean("with_centering"):
+        operations.append(("subtract", "center_"))
+    if found.boolean("with_scaling"):
+        operations.append(("divide", "scale_"))
+    return _scaled(found, block, operations, types=_FLOAT_TYPES)
+
+
+def _min_max(found: Object, block: Block) -> Block:
+    clip = None
+    if found.boolean("clip"):
+        bounds = found.get("feature_range")
+        if not isinstance(bounds, (tuple, list)) or len(bounds) != 2 or not all(_is_finite(bound) for bound in bounds):
+            raise CorruptArtifactError(f"{found.path}feature_range is not two numbers")
+        clip = (float(bounds[0]), float(bounds[1]))
+    return _scaled(found, block, [("multiply", "scale_"), ("add", "min_")], clip=clip, types=_SCALER_TYPES)
+
+
+def _scaled(
+    found: Object,
+    block: Block,
+    operations: Sequence[tuple[Literal["subtract", "divide", "multiply", "add"], str]],
+    *,
+    types: tuple[str, ...],
+    cast: bool = False,
+    clip: tuple[float, float] | None = None,
+) -> Block:
+    learned = [_learned(found, name, len(block.columns)) for _, name in operations]
+    made = []
+    together = Together(block.columns, types)
+    for index, column in enumerate(block.columns):
+        done: list[tuple[Literal["subtract", "divide", "multiply", "add"], AnyArray]] = []
+        for (operation, name), numbers in zip(operations, learned, strict=True):
+            operand = numbers[index : index + 1]
+            if operation in ("divide", "multiply") and not operand[0]:
+                raise CorruptArtifactError(f"{found.path}{name} has a 0")
+            # A sparse matrix is multiplied, which rounds differently.
+            done.append(("multiply", 1.0 / operand) if block.sparse and operation == "divide" else (operation, operand))
+        made.append(column.then(together, Scale(tuple(done), cast and not block.sparse, clip)))
+    return Block(tuple(made), block.sparse)
+
+
+def _learned(found: Object, name: str, count: int) -> AnyArray:
+    """Return a finite number for each column."""
+    numbers = numbers_of(found.get(name), "f", f"{found.path}{name}")
+    if len(numbers) != count:
+        raise CorruptArtifactError(f"{found.path}{name} has {len(numbers)} numbers for {count} columns")
+    if not np.isfinite(numbers).all():
+        raise UnsupportedArtifactError(f"{found.path}{name} is not finite: a column without any value is not covered")
+    return numbers
+
+
+def _imputed(found: Object, block: Block) -> Block:
+    strategy = found.get("strategy")
+    types = () if strategy in ("most_frequent", "constant") else _FLOAT_TYPES
+    missing = _missing_value(found)
+    values = _items(found.get("statistics_"), f"{found.path}statistics_")
+    if len(values) != len(block.columns):
+        raise CorruptArtifactError(f"{found.path}statistics_ has {len(values)} values for {len(block.columns)} columns")
+    together = Together(block.columns, types)
+    keeps_all = found.boolean("keep_empty_features")
+    joined = [column.then(together) for column in block.columns]
+    made = [
+        column.then(Fill(missing, value))
+        for column, value in zip(joined, values, strict=True)
+        if keeps_all or not _is_nan(value)
+    ]
+    if found.boolean("add_indicator"):
+        made += _indicated(found, joined, missing)
+        both = Together(tuple(made))
+        made = [column.then(both) for column in made]
+    return Block(tuple(made), block.sparse)
+
+
+def _indicated(found: Object, columns: list[Column], missing: object) -> list[Column]:
+    """Return the columns that tell where values were missing."""
+    record = found.get("indicator_")
+    if not isinstance(record, Record):
+        raise CorruptArtifactError(f"{found.path}indicator_ is missing")
+    stored = Object(record, f"{found.path}indicator_.").get("features_")
+    chosen = column_positions(stored, len(columns), f"{found.path}indicator_.features_")
+    return [columns[i].then(IsMissing(missing)) for i in chosen]
+
+
+def _missing_value(found: Object) -> object:
+    """Return what an imputer takes for missing; None for all that pandas does."""
+    value = found.get("missing_values")
+    if value is None or _is_nan(value) or (isinstance(value, Global) and value.name == "NA"):
+        return None
+    if type(value) in (str, bool, int, float):
+        return value
+    raise UnsupportedArtifactError(f"{found.path}missing_values is neither a number nor a text: not covered")
+
+
+def _one_hot(found: Object, block: Block) -> Block:
+    dtype = _dtype(found)
+    known = _categories(found, block, missing_apart=False)
+    stored = found.get("_drop_idx_after_grouping")
+    dropped = [None] * len(known) if stored is None else _items(stored, f"{found.path}_drop_idx_after_grouping")
+    if len(dropped) != len(known):
+        raise CorruptArtifactError(f"{found.path}_drop_idx_after_grouping does not have an entry for each column")
+    made: list[Column] = []
+    widths = []
+    for column, categories, left_out in zip(block.columns, known, dropped, strict=True):
+        drop = NO_CODE if left_out is None else left_out
+        if type(drop) is not int or not NO_CODE <= drop < categories.n_codes:
+            raise CorruptArtifactError(f"{found.path}_drop_idx_after_grouping is not a choice of categories")
+        codes = [code for code in range(categories.n_codes) if code != drop]
+        made += [column.then(OneHot(categories, code, drop, dtype)) for code in codes]
+        widths.append(len(codes))
+    if found.get("_n_features_outs") != widths:
+        raise CorruptArtifactError(f"{found.path}_n_features_outs is not the number of its categories")
+    return Block(tuple(made), found.boolean("sparse_output"))
+
+
+def _ordinal(found: Object, block: Block) -> Block:
+    dtype = _dtype(found)
+    known = _categories(found, block, missing_apart=True)
+    unknown = found.get("unknown_value")
+    made = []
+    for column, categories in zip(block.columns, known, strict=True):
+        numbers = np.arange(float(categories.n_codes))
+        gaps = [code for value, code in zip(categories.values, categories.codes, strict=True) if _is_nan(value)]
+        numbers[gaps] = _number(found, "encoded_missing_value") if gaps else 0.0
+        other = math.nan if unknown is None else _number(found, "unknown_value")
+        made.append(column.then(Ordinal(categories, numbers, other, dtype)))
+    return Block(tuple(made))
+
+
+def _categories(found: Object, block: Block, *, missing_apart: bool) -> list[Categories]:
+    """Return what an encoder knows of each column; NaN is grouped with no other value where it stands apart."""
+    stored = found.get("categories_")
+    if not isinstance(stored, list) or len(stored) != len(block.columns):
+        raise CorruptArtifactError(f"{found.path}categories_ does not have the categories of each column")
+    given = found.get("handle_unknown")
+    if given not in _UNKNOWN:
+        raise CorruptArtifactError(f"{found.path}handle_unknown is not one of {', '.join(_UNKNOWN)}")
+    groups = found.get("_default_to_infrequent_mappings") if found.get("_infrequent_enabled") is True else None
+    if groups is None:
+        groups = [None] * len(stored)
+    if not isinstance(groups, list) or len(groups) != len(stored):
+        raise CorruptArtifactError(f"{found.path}_default_to_infrequent_mappings is malformed")
+    from_data = found.get("categories") == "auto"
+    result = []
+    for index, (array, group) in enumerate(zip(stored, groups, strict=True)):
+        where = f"{found.path}categories_[{index}]"
+        values = _category_values(array, where)
+        apart = missing_apart and _is_nan(values[-1])
+        codes = np.arange(len(values))
+        if group is not None:
+            grouped = numbers_of(group, "iu", f"the infrequent values of {where}").astype(np.int64)
+            codes = np.append(grouped, grouped.max(initial=NO_CODE) + 1) if apart else grouped
+        n_codes = int(codes.max(initial=NO_CODE)) + 1
+        if len(codes) != len(values) or codes.min() < 0 or len(np.unique(codes)) != n_codes:
+            raise CorruptArtifactError(f"the infrequent values of {where} are not groups of its categories")
+        infrequent = NO_CODE if group is None else n_codes - 1
+        unknown = None if given == "error" else infrequent if given in ("infrequent_if_exist", "warn") else NO_CODE
+        result.append(Categories(values, codes, n_codes, unknown, from_data))
+    return result
+
+
+def _category_values(array: object, where: str) -> tuple[object, ...]:
+    values = _items(array, where)
+    if not values:
+        raise CorruptArtifactError(f"{where} is empty")
+    missing = [value for value in values if value is None or _is_nan(value)]
+    if len(missing) > 1:
+        raise UnsupportedArtifactError(f"{where} has two kinds of missing values, which a table cannot tell apart")
+    if len(set(values)) != len(values):
+        raise CorruptArtifactError(f"{where} has a category twice")
+    return values
+
+
+def _variance(found: Object, block: Block) -> Block:
+    variances = numbers_of(found.get("variances_"), "f", f"{found.path}variances_")
+    if len(variances) != len(block.columns):
+        raise CorruptArtifactError(f"{found.path}variances_ does not have a number for each column")
+    kept = np.flatnonzero(variances > found.number("threshold"))
+    together = Together(block.columns)
+    return Block(tuple(block.columns[i].then(together) for i in kept), block.sparse)
+
+
+_PREPROCESSING = "sklearn.preprocessing._data"
+_ENCODERS = "sklearn.preprocessing._encoders"
+READERS = {
+    (_PREPROCESSING, "StandardScaler"): _standard,
+    (_PREPROCESSING, "MinMaxScaler"): _min_max,
+    (_PREPROCESSING, "RobustScaler"): _robust,
+    (_ENCODERS, "OneHotEncoder"): _one_hot,
+    (_ENCODERS, "OrdinalEncoder"): _ordinal,
+    ("sklearn.impute._base", "SimpleImputer"): _imputed,
+    ("sklearn.feature_selection._variance_threshold", "VarianceThreshold"): _variance,
+}
+"""How each covered transformer is read, by its class; a ColumnTransformer and a Pipeline hold others (`pipeline`)."""
+
+
+def column_positions(stored: object, count: int, where: str) -> list[int]:
+    """Return a list of column positions."""
+    listed = numbers_of(stored, "iu", where).tolist() if isinstance(stored, Array) else stored
+    if not isinstance(listed, list) or any(type(i) is not int or not 0 <= i < count for i in listed):
+        raise CorruptArtifactError(f"{where} is not a choice of {count} columns")
+    return listed
+
+
+def _items(stored: object, where: str) -> tuple[object, ...]:
+    """Return a one-dimensional array's numbers and texts as plain Python values."""
+    if not isinstance(stored, Array) or len(stored.shape) != 1:
+        raise CorruptArtifactError(f"{where} is not a list of values")
+    if stored.data is not None and stored.data.dtype.kind not in "biufU":
+        raise UnsupportedArtifactError(f"{where} holds neither numbers nor texts, which is not covered")
+    items = stored.items if stored.data is None else stored.data.tolist()
+    if items is None or not all(_is_plain(item) for item in items):
+        raise UnsupportedArtifactError(f"{where} holds neither numbers nor texts, which is not covered")
+    return tuple(items)
+
+
+def _is_plain(value: object) -> bool:
+    # Larger integers can be chosen so that their hashes collide.
+    return value is None or type(value) in (str, bool, float) or (type(value) is int and -(2**63) <= value < 2**64)
+
+
+def _is_nan(value: object) -> bool:
+    return type(value) is float and math.isnan(value)
+
+
+def _is_finite(value: object) -> bool:
+    return type(value) in (int, float) and _is_plain(value) and math.isfinite(value)  # type: ignore[arg-type]
+
+
+def _number(found: Object, name: str) -> float:
+    """Return an attribute that is a finite number or NaN."""
+    value = found.get(name)
+    return math.nan if _is_nan(value) else found.number(name)
+
+
+def _dtype(found: Object) -> str:
+    """Return the name of the type that an encoder makes."""
+    given = found.get("dtype")
+    name = _DTYPES.get(given.key) if isinstance(given, Global) else None
+    if name is None:
+        raise UnsupportedArtifactError(f"{found.path}dtype is {one_line(described(given))}, which is not covered")
+    return name
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """Return the first two numbers of a version, nothing where it is not one."""
+    found = re.match(r"(\d{1,4})\.(\d{1,4})", text, re.ASCII)
+    return tuple(map(int, found.groups())) if found else ()

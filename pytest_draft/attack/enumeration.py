@@ -1,0 +1,290 @@
+"""A domain that is small enough to enumerate: in go a forest, a domain and groups, out comes a `Problem`.
+
+Enumeration and domain reduction are one pass over the trees, so that a vector that no group can hold any more costs
+nothing in the trees that follow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy import stats
+
+from pytest_draft.arrays import BoolArray, Int32Array, IntArray
+from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.attack.cells import equal_columns, merged_cells
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.gaps import Gap, gaps_of
+from pytest_draft.attack.groups import Groups, KnownValues
+from pytest_draft.attack.observations import observations
+from pytest_draft.attack.problem import Problem
+from pytest_draft.domain import Domain
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
+from pytest_draft.timebox import TimeBox
+
+MAX_VECTORS = 4_000_000
+"""Largest domain that is enumerated."""
+
+MAX_BYTES = 1024**3
+"""Most memory that the table of what each group can be may take."""
+
+MAX_CANDIDATES = 3_000_000
+"""Most (group, cell, class) triples that a problem may keep after domain reduction."""
+
+MAX_COEFFICIENTS = 300_000_000
+"""Most coefficients of the equations; each takes about 20 bytes while they are solved."""
+
+MAX_TRIPLES = 30_000_000
+"""Most (group, vector, class) triples that may be left before vectors are merged into cells."""
+
+_UNLIKELY = 1e-9
+
+_COMPACT_BELOW = 0.7
+
+
+def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, thresholds: bool = True) -> Problem:
+    """Enumerate the domain, reduce it tree by tree, and merge equal signatures into cells.
+
+    A vector is possible for a row of group ``g`` and class ``c`` only if every tree that saw the row has at
+    least ``weight[t, g]`` draws of class ``c`` at the vector's leaf, after those of the known rows are taken off,
+    and would not have split elsewhere with such a row (`pytest_draft.attack.gaps`); and only if it has the group's
+    known values. Cells that differ in known attributes are kept apart, as if one more tree told their values; so a
+    cell fixes all that is known. So are those that other trees exclude.
+
+    Parameters
+    ----------
+    forest : Forest
+        A classifier's forest with whole counts.
+    domain : Domain
+        Without numeric attributes or missing values.
+    groups : Groups
+    timebox : TimeBox
+    thresholds : bool
+        Whether thresholds exclude vectors, too.
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    NotCoveredError
+        Where the domain is numeric, has missing values or is too large to enumerate, or too many candidates remain.
+    InfeasibleError
+        Where some row can be nothing that the domain allows, or the known rows alone exceed what was observed.
+    OutOfTimeError
+    """
+    n_classes = forest.n_classes
+    reason = too_large(domain, groups, n_classes)
+    if reason is not None:
+        raise NotCoveredError(reason)
+    leaf_counts, distinct, known = observations(forest, groups)
+    survivors = _Survivors(domain, groups, n_classes)
+    gaps = gaps_of(forest, domain) if thresholds else (None,) * forest.n_trees
+    most_unseen = forest.n_trees if groups.noise == "exact" else _most_unseen(leaf_counts, groups)
+    for t, tree in enumerate(forest.trees):
+        if timebox.over:
+            raise OutOfTimeError
+        if groups.noise == "exact":
+            survivors.pass_tree(tree, leaf_counts[t], groups.weight[t], gaps[t])
+        else:
+            survivors.pass_drawn_tree(tree, leaf_counts[t], most_unseen, gaps[t])
+    group, label, vector = survivors.candidates()
+    if len(np.unique(group)) < groups.n_groups:
+        raise InfeasibleError
+    cells, of_vector = merged_cells(domain, survivors.columns.T, survivors.leaves, survivors.told_apart())
+    triples = np.unique(
+        (group * n_classes + label) * cells.n_cells + of_vector[vector]
+    )  # vectors of one cell are possible for the same groups and classes
+    if len(triples) > MAX_CANDIDATES:
+        raise NotCoveredError(
+            f"{len(triples):,} ways to place rows in cells remain, more than the {MAX_CANDIDATES:,} that are "
+            "solved; so many rows with so few constraints are not covered yet"
+        )
+    coefficients = len(triples) * (forest.n_trees * (2 if forest.bootstrap else 1) + 1)
+    if coefficients > MAX_COEFFICIENTS:
+        raise NotCoveredError(
+            f"{len(triples):,} ways to place rows in cells of {forest.n_trees:,} trees remain, more than are solved; "
+            "so many rows with so few constraints are not covered yet"
+        )
+    group_label, cell = np.divmod(triples, cells.n_cells)
+    return Problem(
+        domain, cells, groups, leaf_counts, distinct, group_label // n_classes, cell, group_label % n_classes, known
+    )
+
+
+def too_large(domain: Domain, groups: Groups, n_classes: int) -> str | None:
+    """Return why a domain is not enumerated; None where it is.
+
+    Raises
+    ------
+    NotCoveredError
+        Where an attribute is numeric.
+    """
+    n_vectors = _n_vectors(domain, groups.values)
+    if n_vectors > MAX_VECTORS:
+        return f"the domain allows {n_vectors:,} vectors, more than the {MAX_VECTORS:,} that are enumerated"
+    if 8 * n_vectors * domain.n_columns > MAX_BYTES:
+        return f"{n_vectors:,} vectors of {domain.n_columns:,} columns are too many to enumerate"
+    needed = n_vectors / 8 * groups.n_groups * n_classes
+    if needed > MAX_BYTES:
+        return (
+            f"{groups.n_groups:,} rows that the adversary tells apart x {n_vectors:,} vectors would take "
+            f"{needed / 1024**3:.1f} GiB; so many rows are not covered yet"
+        )
+    return None
+
+
+def _most_unseen(counts: tuple[IntArray, ...], groups: Groups) -> int:
+    """Return in how many trees some row was not drawn at most, but for a chance of `_UNLIKELY` a row."""
+    n_rows = groups.n_rows + (0 if groups.known is None else len(groups.known.rows))
+    missed = (1 - 1 / n_rows) ** min(int(table.sum()) for table in counts)
+    return int(stats.binom.isf(_UNLIKELY, len(counts), missed))
+
+
+def _n_vectors(domain: Domain, values: KnownValues | None) -> int:
+    """Return how many vectors `_vectors` gives."""
+    if values is None:
+        return domain.n_vectors
+    return len(np.unique(values.of_group, axis=0)) * domain.restricted(_unknown(domain, values)).n_vectors
+
+
+def _unknown(domain: Domain, values: KnownValues) -> list[int]:
+    """Return the positions of the attributes that are not known."""
+    return [a for a in range(len(domain.attributes)) if a not in values.attributes]
+
+
+def _vectors(
+    domain: Domain, values: KnownValues | None, n_groups: int
+) -> tuple[NDArray[np.float32], IntArray, IntArray]:
+    """Return the vectors that agree with some group's known values, and which combination of them each has.
+
+    Returns
+    -------
+    vectors : ndarray of float32, shape (n_vectors, n_columns)
+    combination : ndarray of int64, shape (n_vectors,)
+        All 0 where nothing is known.
+    of_group : ndarray of int64, shape (n_groups,)
+        The combination of each group.
+    """
+    if values is None:
+        vectors = domain.vectors()
+        return vectors, np.zeros(len(vectors), dtype=np.int64), np.zeros(n_groups, dtype=np.int64)
+    combinations, of_group = np.unique(values.of_group, axis=0, return_inverse=True)
+    positions = _unknown(domain, values)
+    unknown, columns = domain.restricted(positions), domain.columns_of(positions)
+    vectors = np.empty((len(combinations), unknown.n_vectors, domain.n_columns), dtype=np.float32)
+    vectors[:, :, columns] = unknown.vectors()
+    vectors[:, :, list(values.columns)] = combinations[:, None]
+    combination = np.repeat(np.arange(len(combinations)), unknown.n_vectors)
+    return vectors.reshape(-1, domain.n_columns), combination, of_group.reshape(-1).astype(np.int64)
+
+
+class _Survivors:
+    """The vectors that some group can still hold, while trees are passed one by one."""
+
+    def __init__(self, domain: Domain, groups: Groups, n_classes: int) -> None:
+        vectors, self.combination, of_group = _vectors(domain, groups.values, groups.n_groups)
+        self.columns = np.ascontiguousarray(vectors.T)
+        self.leaves: list[Int32Array] = []
+        self.crossed: list[BoolArray] = []
+        self.unseen = np.zeros((n_classes, len(vectors)), dtype=np.uint16)
+        agree = np.stack([np.packbits(self.combination == known) for known in range(int(of_group.max()) + 1)])
+        self.alive = np.repeat(agree[of_group][:, None], n_classes, axis=1)  # bits over vectors
+
+    def pass_tree(self, tree: Tree, counts: IntArray, weight: IntArray, gap: Gap | None) -> None:
+        """Strike out what the tree's leaves and thresholds exclude."""
+        leaf = self._leaf(tree)
+        here = counts[leaf].T
+        if gap is not None:
+            here = np.where(self._crossed(tree, gap), 0, here)
+        for times in np.unique(weight[weight > 0]):
+            enough = np.packbits(here >= times, axis=1)
+            members = weight == times
+            if members.all():
+                self.alive &= enough
+            else:
+                self.alive[members] &= enough
+        self._compact()
+
+    def pass_drawn_tree(self, tree: Tree, counts: IntArray, most_unseen: int, gap: Gap | None) -> None:
+        """Strike out what would have been missed by the draws of too many trees."""
+        leaf = self._leaf(tree)
+        unseen = (counts[leaf] == 0).T
+        if gap is not None:
+            unseen = unseen | self._crossed(tree, gap)
+        self.unseen += unseen
+        self.alive &= np.packbits(self.unseen <= most_unseen, axis=1)
+        self._compact()
+
+    def _crossed(self, tree: Tree, gap: Gap) -> BoolArray:
+        """Return which vectors the tree's thresholds exclude, and keep that."""
+        crossed = gap.crossed(tree, self.columns)
+        if crossed.any() and not crossed.all():
+            self.crossed.append(crossed)
+        return crossed
+
+    def _leaf(self, tree: Tree) -> Int32Array:
+        """Return the leaf of each vector, and keep it."""
+        leaf = leaf_positions(tree, self.columns)
+        self.leaves.append(leaf)
+        if 8 * len(self.leaves) * len(leaf) > MAX_BYTES:
+            raise NotCoveredError(
+                f"the leaves of {len(leaf):,} vectors in {len(self.leaves):,} trees take too much memory; "
+                "larger domains are not covered yet"
+            )
+        return leaf
+
+    def _compact(self) -> None:
+        n_vectors = self.columns.shape[1]
+        if not n_vectors:
+            return
+        some = np.unpackbits(np.bitwise_or.reduce(self.alive, axis=(0, 1)), count=n_vectors).astype(bool)
+        if some.mean() >= _COMPACT_BELOW:
+            return
+        self.columns = np.ascontiguousarray(self.columns[:, some])
+        self.leaves = [leaf[some] for leaf in self.leaves]
+        self.crossed = [crossed[some] for crossed in self.crossed]
+        self.combination = self.combination[some]
+        self.unseen = self.unseen[:, some]
+        self.alive = _only_bits(self.alive, np.flatnonzero(some))
+
+    def told_apart(self) -> IntArray:
+        """Return a number for each vector: other ones where known values, or the trees that exclude it, are others."""
+        if not self.crossed:
+            return self.combination
+        marks = np.stack([self.combination.astype(np.int32), *(crossed.astype(np.int32) for crossed in self.crossed)])
+        return equal_columns(marks)[1]
+
+    def candidates(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Return (group, label, vector) of all that is still possible."""
+        found = []
+        room = MAX_TRIPLES
+        for g in range(len(self.alive)):
+            label, vector = np.nonzero(np.unpackbits(self.alive[g], axis=1, count=self.columns.shape[1]))
+            room -= len(label)
+            if room < 0:
+                raise NotCoveredError(
+                    f"more than {MAX_TRIPLES:,} ways to place rows remain; so many rows with so few constraints "
+                    "are not covered yet"
+                )
+            found.append(np.stack([np.full(len(label), g), label, vector]))
+        group, label, vector = np.concatenate(found, axis=1)
+        return group, label, vector
+
+
+@njit(cache=True, nogil=True)
+def _only_bits(table: NDArray[np.uint8], kept: IntArray) -> NDArray[np.uint8]:
+    """Return some of the packed bits of the last axis; unpacked, the table would be eight times larger."""
+    result = np.zeros((*table.shape[:2], (len(kept) + 7) // 8), dtype=np.uint8)
+    byte, shift = (kept >> 3).astype(np.int32), (7 - (kept & 7)).astype(np.int32)
+    for g in range(table.shape[0]):
+        for c in range(table.shape[1]):
+            bits, packed = table[g, c], result[g, c]
+            for last in range(0, len(kept), 8):
+                eight = 0
+                for place in range(last, min(last + 8, len(kept))):
+                    eight |= ((bits[byte[place]] >> shift[place]) & 1) << (7 - (place - last))
+                packed[last >> 3] = eight
+    return result

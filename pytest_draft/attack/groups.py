@@ -1,0 +1,172 @@
+"""What the adversary cannot tell apart: in go occurrences and side knowledge, out come `Groups` of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.arrays import IntArray
+from pytest_draft.artifact.forest import Tree
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.matching import row_identities
+
+Noise = Literal["exact", "multinomial"]
+"""How the published counts come from the rows: the occurrences are known, or drawn with replacement and unknown."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KnownValues:
+    """Attributes whose value the adversary knows in every row (DRAFT, ICML 2024, appendix G).
+
+    Attributes
+    ----------
+    attributes : tuple of int
+        Positions among the domain's attributes.
+    columns : tuple of int
+        Their encoded columns.
+    of_group : ndarray of float32, shape (n_groups, len(columns))
+        What the rows of each group hold there.
+    """
+
+    attributes: tuple[int, ...]
+    columns: tuple[int, ...]
+    of_group: NDArray[np.float32]
+
+    def __repr__(self) -> str:
+        return f"KnownValues({len(self.attributes)} attributes, values not shown)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KnownRows:
+    """Rows that the adversary knows whole, with their labels.
+
+    Attributes
+    ----------
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    labels : ndarray of int64, shape (n_rows,)
+    weight : ndarray of int64, shape (n_trees, n_rows)
+        How often each tree saw each row, as far as the adversary knows: ones where the occurrences are unknown.
+    """
+
+    rows: NDArray[np.float32]
+    labels: IntArray
+    weight: IntArray
+
+    def __repr__(self) -> str:
+        return f"KnownRows({len(self.rows)} rows, values not shown)"
+
+    def at_leaves(self, tree: Tree, times: IntArray, n_classes: int) -> IntArray:
+        """Return how often each leaf of a tree holds each class when each row is counted some times.
+
+        Parameters
+        ----------
+        tree : Tree
+        times : ndarray of int64, shape (n_rows,)
+        n_classes : int
+
+        Returns
+        -------
+        ndarray of int64, shape (n_leaves, n_classes)
+        """
+        table = np.zeros((len(tree.leaves), n_classes), dtype=np.int64)
+        np.add.at(table, (leaf_positions(tree, np.ascontiguousarray(self.rows.T)), self.labels), times)
+        return table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Groups:
+    """Sets of exchangeable rows: nothing that the adversary knows tells the rows of a group apart.
+
+    Attributes
+    ----------
+    of_row : ndarray of int64, shape (n_rows,)
+        Group of each row that the adversary does not know whole.
+    size : ndarray of int64, shape (n_groups,)
+    weight : ndarray of int64, shape (n_trees, n_groups)
+        How often each tree saw each row of a group.
+    values : KnownValues or None
+        What the adversary knows of each group's rows.
+    known : KnownRows or None
+        The rows that are in no group because the adversary knows them whole.
+    noise : {"exact", "multinomial"}
+        With unknown occurrences the weights are ones.
+    """
+
+    of_row: IntArray
+    size: IntArray
+    weight: IntArray
+    values: KnownValues | None = None
+    known: KnownRows | None = None
+    noise: Noise = "exact"
+
+    def __repr__(self) -> str:
+        return f"Groups({self.n_rows} rows, {self.n_groups} groups, {self.values}, {self.known})"
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.size)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows in all groups."""
+        return len(self.of_row)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the occurrences tell some rows apart, so that a reconstruction has a row order."""
+        return bool((self.weight != self.weight[:, :1]).any())
+
+
+def group_by_occurrences(occurrences: IntArray) -> Groups:
+    """Return rows grouped by how often each tree saw them (design: groups x cells).
+
+    Parameters
+    ----------
+    occurrences : ndarray of int64, shape (n_trees, n_rows)
+
+    Returns
+    -------
+    Groups
+        One group without bagging; with bagging, rows that no tree tells apart share a group.
+    """
+    if (occurrences == 1).all():
+        n_trees, n_rows = occurrences.shape
+        everyone = np.array([n_rows], dtype=np.int64)
+        return Groups(np.zeros(n_rows, dtype=np.int64), everyone, np.ones((n_trees, 1), dtype=np.int64))
+    weight, of_row, size = np.unique(occurrences, axis=1, return_inverse=True, return_counts=True)
+    return Groups(of_row.reshape(-1).astype(np.int64), size.astype(np.int64), weight)
+
+
+def split_by_values(
+    groups: Groups, attributes: tuple[int, ...], columns: tuple[int, ...], values: NDArray[np.float32]
+) -> Groups:
+    """Return groups of rows that also agree in what the adversary knows of them.
+
+    Parameters
+    ----------
+    groups : Groups
+    attributes, columns : tuple of int
+        As in `KnownValues`.
+    values : ndarray of float32, shape (n_rows, len(columns))
+        Each row's.
+
+    Returns
+    -------
+    Groups
+        Without bagging one for each combination of values.
+    """
+    (identity,) = row_identities(values)
+    _, first, of_row, size = np.unique(
+        groups.of_row * len(values) + identity, return_index=True, return_inverse=True, return_counts=True
+    )
+    return replace(
+        groups,
+        of_row=of_row.reshape(-1).astype(np.int64),
+        size=size.astype(np.int64),
+        weight=groups.weight[:, groups.of_row[first]],
+        values=KnownValues(attributes, columns, values[first]),
+    )

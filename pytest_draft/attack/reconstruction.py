@@ -1,0 +1,138 @@
+"""What an attack rebuilt: in go rows, labels and what is proved of them, out comes a validated `Reconstruction`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.facts.certificate import Certificate
+from pytest_draft.facts.status import RECONSTRUCTION_STATUSES, SolverStatus
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reconstruction:
+    """What the attack rebuilt. Its repr shows no row.
+
+    Attributes
+    ----------
+    status : str
+        One of `RECONSTRUCTION_STATUSES`; `SolverStatus` says what each means.
+    rows : ndarray of float32, shape (n_rows, n_columns), or None
+        Encoded feature vectors: the guess with the least expected error. Where several datasets are consistent, it can
+        be their consensus, which differs from each of them.
+    consistent : ndarray of float32, shape (n_rows, n_columns), or None
+        A whole dataset with the stated residual, the one that statuses and certificates speak of.
+    labels : ndarray of int64, shape (n_rows,), or None
+        Indices into the forest's classes.
+    cells : ndarray of int64, shape (n_rows,), or None
+        The problem's cell of each row of `consistent`; with a residual, of `rows`.
+    free : ndarray of bool, shape (n_rows, n_attributes), or None
+        Attributes that the row's cell leaves open, and all of a row that no tree has seen: filled with a guess,
+        never recovered.
+    ordered : bool
+        Whether row ``i`` stands for training row ``i``.
+    residual : int or None
+        Sum of absolute differences between what the file publishes and what the reconstruction gives; with
+        unknown occurrences, the rows that its leaves lack.
+    log_posterior : float or None
+        With unknown occurrences: what the likeliest dataset was chosen by (`log_posterior`), which the truth's must
+        not exceed. With noise: the highest log-likelihood among the datasets that the guess was made of, and one
+        standard deviation of it.
+    disagreement : float or None
+        By how much the sampler's chains differ in their log-posterior: Gelman and Rubin's R-hat, 1 if alike. None where
+        they tell nothing of it.
+    log_likelihood, bound : float or None
+        With noise: of `consistent`, and what no dataset of the domain exceeds.
+    reproduced_trees : int or None
+        Trees that grow again from the reconstruction; None where that was not tried.
+    certificate : Certificate or None
+        What is proved of it; None where it has a residual or the occurrences are unknown.
+    proved, provable : ndarray of float32, shape (n_proved, n_columns) and (n_provable, n_columns), or None
+        The feature vectors that `certificate` proves to be in every consistent dataset, as often as they are; and those
+        that no dataset is known to do without. None without a certificate.
+    seen : ndarray of bool, shape (n_rows,), or None
+        Rows that some tree has seen; of the others the file tells nothing. None stands for all.
+    certain : ndarray of bool, shape (n_rows, n_attributes), or None
+        Values of `rows` that equations of the file alone fix, proved; None where nothing is proved value by value.
+    proved_values : mapping of int to ndarray of float64, shape (n_values,), or None
+        By column, different values that are proved to stand in some training row, nobody knows in which one.
+    cut_short : bool
+        Whether the clock ended a step: with more time the reconstruction could be closer to the truth.
+    statistics : mapping of str to float
+        Sizes of the problem and seconds of each stage.
+    """
+
+    status: SolverStatus
+    rows: NDArray[np.float32] | None
+    labels: IntArray | None
+    cells: IntArray | None
+    free: BoolArray | None
+    ordered: bool
+    residual: int | None
+    reproduced_trees: int | None = None
+    cut_short: bool = False
+    consistent: NDArray[np.float32] | None = None
+    log_posterior: float | None = None
+    disagreement: float | None = None
+    log_likelihood: float | None = None
+    bound: float | None = None
+    certificate: Certificate | None = None
+    proved: NDArray[np.float32] | None = None
+    provable: NDArray[np.float32] | None = None
+    seen: BoolArray | None = None
+    certain: BoolArray | None = None
+    proved_values: Mapping[int, FloatArray] | None = None
+    statistics: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.status not in RECONSTRUCTION_STATUSES:
+            raise ValueError(f"a reconstruction has no status {self.status!r}")
+        if self.residual is not None and self.residual < 0:
+            raise ValueError("a reconstruction's residual is below 0")
+        n_columns = None
+        for name in ("rows", "consistent", "proved", "provable"):
+            table = getattr(self, name)
+            if table is None:
+                continue
+            if table.ndim != 2:
+                raise ValueError(f"a reconstruction's {name} have shape {table.shape}, not 2 dimensions")
+            n_columns = table.shape[1] if n_columns is None else n_columns
+            if table.shape[1] != n_columns:
+                raise ValueError(f"a reconstruction's {name} have {table.shape[1]} columns, not {n_columns}")
+        for name, n_dimensions in (
+            ("consistent", 2),
+            ("labels", 1),
+            ("cells", 1),
+            ("free", 2),
+            ("seen", 1),
+            ("certain", 2),
+        ):
+            self._check_rows_of(name, n_dimensions)
+        if self.free is not None and self.certain is not None and self.free.shape != self.certain.shape:
+            raise ValueError(
+                f"a reconstruction's free and certain values have shapes {self.free.shape} and {self.certain.shape}"
+            )
+        for column, values in (self.proved_values or {}).items():
+            if values.ndim != 1 or (n_columns is not None and not 0 <= column < n_columns):
+                raise ValueError(f"a reconstruction's proved values of column {column} have shape {values.shape}")
+
+    def _check_rows_of(self, name: str, n_dimensions: int) -> None:
+        """Raise where an array does not say one thing of each rebuilt row."""
+        array = getattr(self, name)
+        if array is None:
+            return
+        if self.rows is None:
+            raise ValueError(f"a reconstruction without rows has {name} of shape {array.shape}")
+        if array.ndim != n_dimensions or len(array) != len(self.rows):
+            raise ValueError(
+                f"a reconstruction's {name} have shape {array.shape}: not {n_dimensions} dimensions and "
+                f"{len(self.rows)} rows"
+            )
+
+    def __repr__(self) -> str:
+        n_rows = 0 if self.rows is None else len(self.rows)
+        return f"<Reconstruction: {self.status}, {n_rows} rows, residual {self.residual}>"

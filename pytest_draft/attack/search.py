@@ -1,0 +1,28 @@
+"""What every step of a search shares: in go a time box, a seed and threads, out comes a `Search`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pytest_draft.progress import StageClock
+from pytest_draft.timebox import TimeBox
+
+
+@dataclass(frozen=True)
+class Search:
+    """What every step of a search shares.
+
+    Attributes
+    ----------
+    timebox : TimeBox
+    seed : int
+        Of every random choice.
+    workers : int
+        Threads of what runs side by side; the result does not depend on it.
+    clock : StageClock
+    """
+
+    timebox: TimeBox
+    seed: int = 0
+    workers: int = 1
+    clock: StageClock = field(default_factory=StageClock)

@@ -1,0 +1,62 @@
+"""How little chance makes of a match: in go counts of equal values, out come bits.
+
+A bit is minus log2 of a probability. An array is taken for a copy of training data where chance would hardly make it,
+so everything that a match tells is measured in bits and held against `ENOUGH`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+
+@dataclass(frozen=True)
+class EnoughBits:
+    """From where on a match is no chance any more.
+
+    Attributes
+    ----------
+    anywhere : float
+        An array is taken for a copy where chance makes it with a probability of at most 2 to the power of minus this.
+    in_order : float
+        The same for a column in the rows' order, such as one of 20 rows of zeros and ones, that is a file's only one.
+    """
+
+    anywhere: float = 20.0
+    in_order: float = 12.0
+
+
+ENOUGH = EnoughBits()
+
+
+def bits_of_counts(times: NDArray[Any]) -> float:
+    """Return minus log2 of the chance of just these counts, were each value drawn as often as it is here.
+
+    Parameters
+    ----------
+    times : ndarray of int64 or float64, shape (n_values,)
+        How often each value occurs, at least once.
+    """
+    n = float(times.sum())
+    log = gammaln(n + 1) - gammaln(times + 1).sum() + (times * np.log(times / n)).sum()
+    return float(-log / np.log(2))
+
+
+def arrangements(times: NDArray[Any], n: int) -> float:
+    """Return the natural logarithm of the number of orders in which `n` values can stand that occur so often each."""
+    return float(gammaln(n + 1) - gammaln(times + 1).sum())
+
+
+def bits_of_order(codes: NDArray[np.int64], ways: float) -> float:
+    """Return what the order of values tells, as one of so many (`arrangements`); nothing where they are sorted."""
+    steps = np.diff(codes)
+    return 0.0 if (steps >= 0).all() or (steps <= 0).all() else float(ways / np.log(2))
+
+
+def bits_of_choice(tried: float, found: int) -> float:
+    """Return log2 of the number of ways to choose what was found among all that was tried."""
+    return float((gammaln(tried + 1) - gammaln(found + 1) - gammaln(tried - found + 1)) / np.log(2))

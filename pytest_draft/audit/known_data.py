@@ -1,0 +1,287 @@
+"""The training data as a file can hold them: in go raw and encoded columns, out come what rows and columns tell.
+
+`RowTable` finds rows among others, `KnownData` columns; both say how much that is beyond chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.audit.chance import ENOUGH, arrangements, bits_of_choice, bits_of_counts, bits_of_order
+from pytest_draft.audit.scaled_copies import Scaled
+from pytest_draft.audit.value_hashes import (
+    AnyArray,
+    Identities,
+    are_same,
+    comparable,
+    digest,
+    halved,
+    identified,
+    identities,
+    ranks_of,
+    row_hashes,
+    spread_of,
+)
+from pytest_draft.data import Table, TrainingData
+from pytest_draft.data.files import IN_MEMORY, parsed, place_of
+
+__tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
+
+
+def raw_columns_of(given: object) -> dict[object, AnyArray]:
+    """Return the columns of training data as they were given, by name; none of `TrainingData`, which are encoded.
+
+    Raises
+    ------
+    DataError
+        Where arrays in memory are no table.
+    """
+    targets: dict[object, AnyArray] = {}
+    if isinstance(given, Table):
+        frame = given.frame
+        targets = {f"{name} (array)": a for name, a in (given.targets or {}).items() if a is not None}
+    elif isinstance(given, pd.DataFrame):
+        frame = given
+    elif isinstance(given, tuple) and len(given) == 2:
+        where = place_of(IN_MEMORY)
+        features, labels = given
+        frame = parsed(lambda: pd.DataFrame(features), where, lambda _: "X cannot be made a table")
+        targets = {"y (array)": parsed(lambda: np.asarray(labels), where, lambda _: "y cannot be made an array")}
+    else:
+        return {}
+    columns: dict[object, AnyArray] = {name: _hashable(frame.iloc[:, i]) for i, name in enumerate(frame.columns)}
+    columns |= {name: array.ravel() for name, array in targets.items() if array.size == len(frame)}
+    return {name: comparable(column) for name, column in columns.items()}
+
+
+def _hashable(column: pd.Series[Any]) -> AnyArray:
+    """Return a column's values; texts in place of lists and the like, which cannot be looked up."""
+    mixed = column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) == "mixed"
+    return (column.astype(str) if mixed else column).to_numpy()
+
+
+class RowTable:
+    """The rows of one table, by hash; what is not asked for is not made.
+
+    Parameters
+    ----------
+    identified : sequence of ndarray of uint64
+        The identities of each column's values.
+    columns : sequence of ndarray
+        The values; empty where these rows are not to be looked for in other forms.
+    """
+
+    def __init__(self, identified: Sequence[Identities], columns: Sequence[AnyArray] = ()) -> None:
+        self._identified = identified
+        self._columns = columns
+        self._distinct = np.unique(row_hashes(identified), return_index=True, return_counts=True)
+        self.width = len(identified)
+
+    @property
+    def hashes(self) -> Identities:
+        """The different ones, ascending."""
+        return self._distinct[0]
+
+    @cached_property
+    def bits(self) -> NDArray[np.float64]:
+        """How little chance it takes that a row like each is in the table.
+
+        Minus log2 of the expected number of them, were the columns independent; at least 0, and 0 for a row of one and
+        the same value.
+        """
+        n_rows = len(self._identified[0])
+        expected = np.full(n_rows, np.log2(n_rows))
+        same = np.full(n_rows, self.width > 1)
+        for column in self._identified:
+            _, which, times = np.unique(column, return_inverse=True, return_counts=True)
+            expected += np.log2(times / n_rows)[which]
+            same &= column == self._identified[0]
+        bits: NDArray[np.float64] = np.where(same, 0.0, np.maximum(0.0, -expected))[self._distinct[1]]
+        return bits
+
+    @cached_property
+    def halved(self) -> RowTable | None:
+        """The same rows in half precision; None where nothing changes by that."""
+        halves = [halved(column) for column in self._columns]
+        same = all(map(are_same, halves, self._columns))
+        return None if same else RowTable(identified(halves))
+
+    @cached_property
+    def ranked(self) -> RowTable | None:
+        """The same rows as the ranks of their values in each column; None where one holds no numbers."""
+        ranks = ranks_of(self._columns) if self._columns else None
+        return None if ranks is None else RowTable(ranks)
+
+    @cached_property
+    def spread(self) -> bytes:
+        """A digest of how often each value occurs in each column."""
+        return spread_of(self._identified)
+
+    def found_in(self, hashes: Identities, tried: int | None = None) -> tuple[int, float]:
+        """Return how many rows stand among others, and how many bits that is beyond chance; so many were tried."""
+        theirs, times = np.unique(hashes, return_counts=True)
+        _, mine, at = np.intersect1d(self.hashes, theirs, assume_unique=True, return_indices=True)
+        if not len(mine):
+            return 0, 0.0
+        common = np.minimum(self._distinct[2][mine], times[at])
+        found, tried = int(common.sum()), len(hashes) if tried is None else tried
+        return found, float(self.bits[mine] @ common - bits_of_choice(tried, found))
+
+
+class KnownData:
+    """The training data, as they are compared with.
+
+    Parameters
+    ----------
+    columns : dict of ndarray
+        The raw ones, by name.
+    data : TrainingData or None
+    model : Forest or RuleList
+    """
+
+    def __init__(self, columns: dict[object, AnyArray], data: TrainingData | None, model: Forest | RuleList) -> None:
+        self._raw = {name: column for name, column in columns.items() if identities(column[:1]) is not None}
+        self._all_raw = len(self._raw) == len(columns)
+        self._encoded = [] if data is None else list(data.rows.T)
+        self._labels = [] if data is None else [data.labels]
+        self._names = model.feature_names
+        self._values = [*columns.values(), *self._encoded, *self._labels]
+        self.n_rows = len(self._values[0])
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return 3 * self.n_rows * len(self._values)
+
+    @cached_property
+    def widths(self) -> frozenset[int]:
+        """Numbers of columns that rows of a file can have."""
+        return frozenset(map(len, self._choices))
+
+    def can_hold(self, size: int) -> bool:
+        """Return whether an array of so many values can hold a row or a column."""
+        return size > 0 and size >= min((*self.widths, self.n_rows))
+
+    def most_in_a_run(self, values: Identities) -> int:
+        """Return how many values stand next to each other at most that the tables have as well."""
+        strange = np.flatnonzero(~pd.Series(values).isin(self._identities).to_numpy())
+        return int(np.diff(np.r_[-1, strange, len(values)]).max()) - 1
+
+    @cached_property
+    def _identities(self) -> Identities:
+        """The identities of all values, also in half precision."""
+        columns = (*self._values, *self._in_half_precision)
+        return np.unique(np.concatenate(identified(columns)))
+
+    @cached_property
+    def tables(self) -> list[RowTable]:
+        """The tables that rows of a file can be of."""
+        found: list[RowTable] = []
+        for columns in self._choices:
+            table = RowTable(identified(columns), columns)
+            if not any(np.array_equal(table.hashes, other.hashes) for other in found):
+                found.append(table)
+        return found
+
+    @property
+    def _choices(self) -> list[Sequence[AnyArray]]:
+        raw = list(self._raw.values()) if self._all_raw else []
+        choices: list[Sequence[AnyArray]] = [self._encoded, raw, raw[:-1], raw[1:]]
+        if self._names is not None and set(self._names) <= set(self._raw):
+            choices.append([self._raw[name] for name in self._names])
+        return [columns for columns in choices if columns]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, raw and encoded."""
+        return len(self._values)
+
+    @cached_property
+    def _n_different(self) -> int:
+        """Number of columns that tell the rows apart differently."""
+        return len({next(_patterns(column))[0] for column in self._values})
+
+    @cached_property
+    def _by_values(self) -> dict[bytes, float]:
+        """What the values of a column tell in any order, in bits, by their digest."""
+        hashed = [identities(column) for column in (*self._values, *self._in_half_precision)]
+        return {
+            digest(np.sort(column)): bits_of_counts(np.unique(column, return_counts=True)[1].astype(np.float64))
+            for column in hashed
+            if column is not None
+        }
+
+    @cached_property
+    def _by_order(self) -> dict[bytes, float]:
+        """What the order of a column's values tells, in bits, by its digest."""
+        found: dict[bytes, float] = {}
+        for column in (*self._values, *self._in_half_precision):
+            found.update(_patterns(column))
+        return found
+
+    @cached_property
+    def _in_half_precision(self) -> list[AnyArray]:
+        """The columns of numbers that half precision changes, in that."""
+        numbers = [column for column in self._values if column.dtype.kind in "iuf"]
+        return [half for column in numbers if not np.array_equal(half := halved(column), column, equal_nan=True)]
+
+    @cached_property
+    def _scaled(self) -> Scaled:
+        return Scaled(self._values)
+
+    def columns_in(self, table: AnyArray, tries: int) -> int:
+        """Return how many columns of a file are the training data's, among so many in the file that are tried.
+
+        A column by itself has to tell enough that chance hardly makes it; several different ones, together.
+        """
+        penalty = float(np.log2(tries * self._n_different))
+        alone, together = 0, 0
+        by_pattern: dict[bytes, float] = {}
+        scaled = self._scaled.perhaps(table)
+        for index in range(table.shape[1]):
+            bits, enough, pattern = self._surprise_by(table[:, index], bool(scaled[index]))
+            if bits > penalty:
+                alone += int(bits - penalty >= enough)
+                together += 1
+                by_pattern[pattern] = bits - penalty
+        return together if sum(by_pattern.values()) >= ENOUGH.anywhere else alone
+
+    def _surprise_by(self, column: AnyArray, scaled: bool) -> tuple[float, float, bytes]:
+        """Return what a match of a column tells, how much is enough, in bits, and a digest of the column."""
+        patterns = list(_patterns(column))
+        if (bits := max(self._by_order.get(pattern, 0.0) for pattern, _ in patterns)) > 0.0:
+            return bits, ENOUGH.in_order, patterns[0][0]
+        hashed = identities(column)
+        bits = 0.0 if hashed is None else self._by_values.get(digest(np.sort(hashed)), 0.0)
+        if not bits and scaled:
+            bits = self._scaled.surprise(column)
+        return bits, ENOUGH.anywhere, patterns[0][0]
+
+
+def _patterns(column: AnyArray) -> Iterator[tuple[bytes, float]]:
+    """Return how a column tells the rows apart, and orders them: a digest, and log2 of how many ways there are.
+
+    What is equal where the column is has the first; what is greater where the column is greater, or where it is less,
+    has the others too. So a column that was scaled or recoded has a pattern of its origin. One that is sorted tells
+    nothing by its order: all other sorted ones are alike.
+    """
+    codes, distinct = pd.factorize(column)
+    times = np.bincount(codes + 1).astype(np.float64)
+    times = times[times > 0]
+    several = np.unique(times, return_counts=True)[1]
+    ways = arrangements(times, len(codes))
+    yield digest(codes, "equal"), bits_of_order(codes, ways - gammaln(several + 1).sum())
+    if column.dtype.kind in "biufmM":
+        rising = np.argsort(np.argsort(distinct))
+        for ranks in (rising, len(rising) - 1 - rising):
+            ranked = np.append(ranks, -1)[codes]  # the last entry is for missing values, whose code is -1
+            yield digest(ranked, "order"), bits_of_order(ranked, ways)

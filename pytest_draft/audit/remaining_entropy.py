@@ -1,0 +1,256 @@
+"""What is left for somebody who knows more than the model tells: in go a model and its rows, out comes `Remaining`.
+
+Of an attribute with more than two values, a threshold can tell more than its sides: between which values of the
+training data it lies. Somebody who knows each row's place, and these values, knows no less than the model tells; so
+what is left for him is a lower bound of what the model leaves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.artifact.forest import Tree
+from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.audit.case_counting import CaseCounter
+from pytest_draft.audit.leaf_counting import FloatArray, LeafBounds
+from pytest_draft.audit.rule_counting import CutDomain, log2_of
+from pytest_draft.domain import Attribute, Domain
+from pytest_draft.errors import OutOfTimeError
+from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.timebox import TimeBox
+
+_MOST_OF_ROWS = 8_000_000
+"""So many (row, attribute) pairs are worked on at once: 17 bytes each, and as much in passing."""
+
+_UNITS_PER_ROW = 1e-6
+"""Measured: to follow one row through a tree."""
+
+
+def telling_tests(model: Iterable[Tree] | RuleList, domain: Domain) -> tuple[int, ...]:
+    """Return the attributes that are tested by thresholds and have more than two values, ascending."""
+    if isinstance(model, RuleList):
+        tested = set(model.tested)
+    else:
+        tested = {int(column) for tree in model for column in np.unique(tree.feature)}
+    return tuple(
+        a
+        for a, attribute in enumerate(domain.attributes)
+        if attribute.kind in ("ordinal", "numeric")
+        and attribute.columns[0] in tested
+        and (attribute.low < attribute.high if attribute.kind == "numeric" else len(attribute.book) > 2)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Remaining:
+    """What the training rows can be for somebody who knows their places, and the extremes of what is tested there.
+
+    Of trees he knows in which leaf each row is, and of each attribute in `telling_tests` the least and the greatest
+    value there and one row that holds it. So he knows between which values each threshold is, and each dataset that is
+    left for him explains the file: its counts and its thresholds. Of rule lists, see `remaining_under_rules`.
+
+    Attributes
+    ----------
+    bits : ndarray of float64, shape (n_rows,)
+        log2 of the number of vectors of each row, as far as these are about values that it may share with others.
+    known : ndarray of float64, shape (n_rows,)
+        What of `bits` a row does not have if it is the one that he knows by its value.
+    """
+
+    bits: FloatArray
+    known: FloatArray
+
+    def of_all(self, times: NDArray[np.int64]) -> float:
+        """Return the bits of all rows, where each is there some times, of which he knows one."""
+        return float(times @ self.bits - self.known.sum())
+
+    def lowest(self) -> float:
+        """Return the bits of the row that he knows best."""
+        return float((self.bits - self.known).min())
+
+
+def remaining_under_trees(
+    trees: Sequence[Tree],
+    domain: Domain,
+    rows: NDArray[np.float32],
+    seen: NDArray[np.bool_],
+    timebox: TimeBox,
+) -> Remaining:
+    """Return what is left of training rows under all trees.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+    domain : Domain
+    rows : ndarray of float32, shape (n_rows, n_columns)
+        All different.
+    seen : ndarray of bool, shape (n_trees, n_rows)
+        Which rows each tree was grown on.
+    timebox : TimeBox
+
+    Returns
+    -------
+    Remaining
+
+    Raises
+    ------
+    OutOfTimeError
+    """
+    bits, known = np.zeros(len(rows)), np.zeros(len(rows))
+    at_once = max(1, _MOST_OF_ROWS // len(rows))
+    for begin in range(0, len(domain.attributes), at_once):
+        part, columns = _some_attributes(domain, slice(begin, begin + at_once))
+        place = np.full(domain.n_columns, -1, dtype=np.int64)
+        place[columns] = np.arange(len(columns))
+        bounds = LeafBounds.whole(len(columns)).only(np.zeros(len(rows), dtype=np.int64))
+        found = np.zeros((len(rows), len(part.attributes)), dtype=bool)
+        for tree, there in zip(trees, seen, strict=True):
+            if timebox.over:
+                raise OutOfTimeError
+            timebox.spend(_UNITS_PER_ROW * len(rows))
+            leaf = bounds.follow(tree, rows, place)
+            tested = replace(tree, feature=np.where(tree.feature < 0, -1, place[tree.feature]))
+            for a in telling_tests([tested], part):
+                column = part.attributes[a].columns[0]
+                extremes = _ValueSpans.of(rows[:, columns[column]].astype(np.float64), leaf, there)
+                extremes.narrow(bounds, column)
+                found[extremes.held_by, a] = True
+        own = np.log2(np.maximum(1.0, bounds.sizes(part)))
+        bits += own.sum(axis=1)
+        known += np.where(found, own, 0.0).sum(axis=1)
+    return Remaining(bits, known)
+
+
+def remaining_under_rules(
+    rules: RuleList, domain: Domain, rows: NDArray[np.float32], captured: NDArray[np.int64], timebox: TimeBox
+) -> Remaining:
+    """Return what is left of training rows under a rule list.
+
+    Here he knows which rule captured each row; and, at each bound of a rule's test of an attribute in `telling_tests`,
+    the nearest values of the rows that no earlier rule had captured, below and above it, and one row that holds each.
+
+    Parameters
+    ----------
+    rules : RuleList
+        Of the domain's columns (`RuleList.resolved`).
+    domain : Domain
+        Without missing values.
+    rows : ndarray of float32, shape (n_rows, n_columns)
+        All different.
+    captured : ndarray of int64, shape (n_rows,)
+        Which rule captured each.
+    timebox : TimeBox
+
+    Returns
+    -------
+    Remaining
+
+    Raises
+    ------
+    OutOfTimeError
+    """
+    by_column = {domain.attributes[a].columns[0]: a for a in telling_tests(rules, domain)}
+    # What is between the nearest values is held by no row: rules of its own take it away.
+    with_gaps: list[Rule] = []
+    place = np.empty(rules.n_rules, dtype=np.int64)
+    holds: dict[int, set[int]] = defaultdict(set)
+    for index, rule in enumerate(rules.rules):
+        left = np.flatnonzero(captured >= index)
+        for literal in rule.literals:
+            for bound in (literal.low, literal.high):
+                if literal.column in by_column and math.isfinite(bound):
+                    gap, at = _gap(rows[left, literal.column].astype(np.float64), bound)
+                    for row in left[at].tolist():
+                        holds[row].add(literal.column)
+                    if gap[0] < gap[1]:
+                        with_gaps.append(Rule((Literal(literal.column, *gap),), None))
+        place[index] = len(with_gaps)
+        with_gaps.append(replace(rule, counts=None))
+    space = CutDomain.of(RuleList(rules.kind, tuple(with_gaps), rules.columns, rules.n_features, rules.classes), domain)
+    bits = np.zeros(rules.n_rules)
+    for index in np.unique(captured).tolist():
+        found = space.capture(int(place[index]), timebox)
+        if not found.exact:
+            raise OutOfTimeError
+        bits[index] = found.bits
+    known, counter = np.zeros(len(rows)), CaseCounter(space.weights, timebox)
+    for row, columns in holds.items():
+        rule_at = int(place[captured[row]])
+        held = {
+            by_column[c]: 1 << int(np.searchsorted(space.ends[by_column[c]], float(rows[row, c])))
+            for c in sorted(columns)
+        }
+        free = counter.left({**space.whole, **space.regions[rule_at], **held}, space.regions[:rule_at])
+        own = space.others_bits + log2_of(free) - log2_of(counter.weight(held))
+        own += sum(log2_of(unit) for a, unit in space.units.items() if a not in held)
+        known[row] = bits[captured[row]] - max(0.0, min(own, bits[captured[row]]))
+    return Remaining(bits[captured], known)
+
+
+def _gap(values: FloatArray, bound: float) -> tuple[tuple[float, float], list[int]]:
+    """Return the bounds of what lies between the values next to a bound, and the positions of these values."""
+    below, above = np.flatnonzero(values <= bound), np.flatnonzero(values > bound)
+    low, high, at = -math.inf, math.inf, []
+    if len(below):
+        at.append(int(below[values[below].argmax()]))
+        low = float(values[at[-1]])
+    if len(above):
+        at.append(int(above[values[above].argmin()]))
+        high = math.nextafter(float(values[at[-1]]), -math.inf)
+    return (low, high), at
+
+
+def _some_attributes(domain: Domain, some: slice) -> tuple[Domain, list[int]]:
+    """Return a domain of some of the attributes, and the positions of its columns in the whole."""
+    columns: list[int] = []
+    attributes: list[Attribute] = []
+    for attribute in domain.attributes[some]:
+        positions = tuple(range(len(columns), len(columns) + len(attribute.columns)))
+        attributes.append(replace(attribute, columns=positions))
+        columns += attribute.columns
+    return Domain(tuple(domain.columns[column] for column in columns), tuple(attributes), domain.source), columns
+
+
+@dataclass(frozen=True, eq=False)
+class _ValueSpans:
+    """The least and the greatest value of the rows in each part, row by row.
+
+    Attributes
+    ----------
+    seen : ndarray of bool, shape (n_rows,)
+        The rows that count, and for which this holds.
+    below, greatest : ndarray of float64, shape (n_rows,)
+        All values of the part are above the one, by the least step, and at most the other.
+    held_by : ndarray of int64
+        One row for each of these values.
+    """
+
+    seen: NDArray[np.bool_]
+    below: FloatArray
+    greatest: FloatArray
+    held_by: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, values: FloatArray, part: NDArray[np.integer], seen: NDArray[np.bool_]) -> _ValueSpans:
+        counted = np.flatnonzero(seen & ~np.isnan(values))
+        n_parts = int(part.max(initial=-1)) + 1
+        ends = np.full(n_parts, np.inf), np.full(n_parts, -np.inf)
+        holders = []
+        for end, reach in zip(ends, (np.minimum, np.maximum), strict=True):
+            reach.at(end, part[counted], values[counted])
+            holds = counted[values[counted] == end[part[counted]]]
+            holders.append(holds[np.unique(part[holds], return_index=True)[1]])
+        least, greatest = (end[part] for end in ends)
+        return cls(seen, np.nextafter(least, -np.inf), greatest, np.concatenate(holders))
+
+    def narrow(self, bounds: LeafBounds, column: int) -> None:
+        """Narrow the bounds of the rows that count to these, in place."""
+        seen = self.seen
+        bounds.low[seen, column] = np.maximum(bounds.low[seen, column], self.below[seen])
+        bounds.high[seen, column] = np.minimum(bounds.high[seen, column], self.greatest[seen])

@@ -1,0 +1,210 @@
+"""The domain of a forest's input: in go its attributes, out come vectors, draws and what a row may not be."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.domain.attribute import Attribute, Kind
+from pytest_draft.errors import DataError, one_line
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The attributes of a forest's input, each encoded column belonging to exactly one.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the encoded columns, in the forest's order.
+    attributes : tuple of Attribute
+    source : str
+        ``inferred from the training data`` or the name of a domain file.
+    """
+
+    columns: tuple[str, ...]
+    attributes: tuple[Attribute, ...]
+    source: str
+
+    def __post_init__(self) -> None:
+        owners = sorted(column for attribute in self.attributes for column in attribute.columns)
+        if owners != list(range(len(self.columns))):
+            raise DataError("a domain must give each column to exactly one attribute")
+
+    @property
+    def n_columns(self) -> int:
+        """Number of encoded columns."""
+        return len(self.columns)
+
+    @cached_property
+    def attribute_of_column(self) -> NDArray[np.int64]:
+        """Position among `attributes` of the one that holds each encoded column, shape (n_columns,)."""
+        found = np.empty(self.n_columns, dtype=np.int64)
+        for a, attribute in enumerate(self.attributes):
+            found[list(attribute.columns)] = a
+        return found
+
+    @cached_property
+    def place_of_column(self) -> NDArray[np.int64]:
+        """Position of each encoded column among its attribute's own, shape (n_columns,)."""
+        found = np.empty(self.n_columns, dtype=np.int64)
+        for attribute in self.attributes:
+            found[list(attribute.columns)] = np.arange(len(attribute.columns))
+        return found
+
+    def columns_of(self, attributes: Iterable[int]) -> list[int]:
+        """Return the encoded columns of some attributes, which are given by position, ascending."""
+        return sorted(column for a in attributes for column in self.attributes[a].columns)
+
+    def restricted(self, attributes: Sequence[int]) -> Domain:
+        """Return the domain of some attributes and of their encoded columns, in the order of this domain's columns.
+
+        Parameters
+        ----------
+        attributes : sequence of int
+            Positions of the attributes, in the order that they are to have.
+
+        Returns
+        -------
+        Domain
+            Column ``i`` of it is column ``columns_of(attributes)[i]`` of this one.
+        """
+        columns = self.columns_of(attributes)
+        position = {column: i for i, column in enumerate(columns)}
+        kept = tuple(
+            replace(self.attributes[a], columns=tuple(position[column] for column in self.attributes[a].columns))
+            for a in attributes
+        )
+        return Domain(tuple(self.columns[column] for column in columns), kept, self.source)
+
+    @property
+    def n_vectors(self) -> int:
+        """How many vectors the domain allows (exact, as a Python integer).
+
+        Raises
+        ------
+        NotCoveredError
+            Where an attribute is numeric or may be missing.
+        """
+        return math.prod(attribute.n_values for attribute in self.attributes)
+
+    @property
+    def ranges(self) -> NDArray[np.float64]:
+        """Range of each encoded column, shape (n_columns,)."""
+        result = np.ones(self.n_columns)
+        for attribute in self.attributes:
+            result[list(attribute.columns)] = attribute.high - attribute.low
+        return result
+
+    def encoded(self, indices: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """Return encoded rows, given the index of each attribute's value.
+
+        Parameters
+        ----------
+        indices : ndarray of int, shape (n_rows, n_attributes)
+
+        Returns
+        -------
+        ndarray of float32, shape (n_rows, n_columns)
+        """
+        rows = np.empty((len(indices), self.n_columns), dtype=np.float32)
+        for a, attribute in enumerate(self.attributes):
+            rows[:, list(attribute.columns)] = attribute.encoded(indices[:, a].astype(np.int64))
+        return rows
+
+    def indices(self, rows: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the index of each attribute's value in encoded rows of the domain: what `encoded` was given.
+
+        Parameters
+        ----------
+        rows : ndarray of float32, shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows, n_attributes)
+        """
+        found = np.empty((len(rows), len(self.attributes)), dtype=np.int64)
+        for a, attribute in enumerate(self.attributes):
+            found[:, a] = attribute.index(rows[:, list(attribute.columns)])
+        return found
+
+    def vectors(self) -> NDArray[np.float32]:
+        """Return every vector that the domain allows.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_vectors, n_columns)
+        """
+        shape = [attribute.n_values for attribute in self.attributes]
+        total = math.prod(shape)
+        result = np.empty((total, self.n_columns), dtype=np.float32)
+        period = total
+        for attribute, n_values in zip(self.attributes, shape, strict=True):
+            period //= n_values
+            value = (np.arange(total) // period) % n_values
+            result[:, list(attribute.columns)] = attribute.encoded(value)
+        return result
+
+    def uniform(self, n_rows: int, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return rows drawn uniformly from the domain: the random baseline's guesses.
+
+        Parameters
+        ----------
+        n_rows : int
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        ndarray of float32, shape (n_rows, n_columns)
+        """
+        result = np.empty((n_rows, self.n_columns), dtype=np.float32)
+        for attribute in self.attributes:
+            result[:, list(attribute.columns)] = attribute.uniform(n_rows, rng)
+        return result
+
+    def outside(self, rows: NDArray[np.float64]) -> dict[str, int]:
+        """Return, by attribute, how many rows the domain does not allow.
+
+        Parameters
+        ----------
+        rows : ndarray of float64, shape (n_rows, n_columns)
+
+        Returns
+        -------
+        dict of str to int
+            Only attributes with at least one such row.
+        """
+        found: dict[str, int] = {}
+        for attribute in self.attributes:
+            bad = attribute.outside(rows[:, list(attribute.columns)])
+            if bad.any():
+                found[attribute.name] = int(bad.sum())
+        return found
+
+    @property
+    def granted(self) -> tuple[str, ...]:
+        """What the adversary is told of the data by this domain, a line for each kind of attribute."""
+        lines = [f"names and order of {self.n_columns} columns"]
+        kinds: dict[Kind, list[Attribute]] = defaultdict(list)
+        for attribute in self.attributes:
+            kinds[attribute.kind].append(attribute)
+        if kinds["binary"]:
+            lines.append(f"{len(kinds['binary'])} binary columns")
+        for attribute in kinds["one-hot"]:
+            none = ", or none of them" if attribute.dropped else ""
+            lines.append(f"one-hot group {one_line(attribute.name)}: {len(attribute.columns)} columns{none}")
+        for kind in ("ordinal", "numeric"):
+            for attribute in kinds[kind]:
+                book = "" if attribute.values is None else f"its {len(attribute.values)} values, "
+                bounds = f"{attribute.low:.12g} to {attribute.high:.12g}"
+                lines.append(f"{kind} {one_line(attribute.name)}: {book}{bounds}")
+        if missing := [one_line(attribute.name) for attribute in self.attributes if attribute.missing]:
+            lines.append(f"that values may be missing in {len(missing)} columns: {', '.join(missing)}")
+        return tuple(lines)

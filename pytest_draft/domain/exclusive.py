@@ -1,0 +1,64 @@
+"""One-hot groups that no name tells: in go binary columns, out come the groups that chance does not explain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from pytest_draft.domain.attribute import Attribute
+
+UNLIKELY_EXCLUSIVE = 1e-3
+"""Binary columns whose names tell no one-hot group are one where columns of as many ones each, placed at random, would
+have been as exclusive with at most this probability, over all pairs of columns; and each of them beside the others."""
+
+
+def exclusive_groups(binary: list[int], columns: Sequence[str], rows: NDArray[np.float64]) -> list[Attribute]:
+    """Return one-hot groups among binary columns whose names tell none.
+
+    From each column a group is grown by those that share no row with it, those with the most ones first. Whole groups
+    (one 1 in every row) are taken first, and of the others the ones that chance explains least.
+    """
+    if len(binary) < 2:
+        return []
+    ones = rows[:, binary]
+    number = ones.sum(axis=0)
+    shared = ones.T @ ones > 0
+    most = math.log(UNLIKELY_EXCLUSIVE / len(binary) ** 2)
+    found: set[tuple[bool, float, tuple[int, ...]]] = set()
+    for first in range(len(binary)):
+        group, free = [first], ~shared[first]
+        while free.any():
+            follower = int(np.argmax(np.where(free, number, -1)))
+            group.append(follower)
+            free &= ~shared[follower]
+        whole = number[group].sum() == len(rows)
+        while not whole and len(group) > 1 and _is_chance(number[group], len(rows)):
+            group.pop()  # the rarest one, which chance explains
+        chance = _chance_of_exclusion(number[group], len(rows))
+        if len(group) > 1 and chance <= most:
+            found.add((not whole, chance, tuple(sorted(group))))
+    attributes: list[Attribute] = []
+    taken: set[int] = set()
+    for dropped, _, group_found in sorted(found):
+        if taken.isdisjoint(group_found):
+            taken.update(group_found)
+            members = tuple(binary[position] for position in group_found)
+            name = f"{columns[members[0]]} {'or' if len(members) == 2 else 'to'} {columns[members[-1]]} (inferred)"
+            attributes.append(Attribute(name, "one-hot", members, dropped=dropped))
+    return attributes
+
+
+def _is_chance(number: NDArray[np.float64], n_rows: int) -> bool:
+    """Return whether the last of some exclusive columns could as well stand there by chance."""
+    beside = _chance_of_exclusion(number, n_rows) - _chance_of_exclusion(number[:-1], n_rows)
+    return bool(beside > math.log(UNLIKELY_EXCLUSIVE))
+
+
+def _chance_of_exclusion(number: NDArray[np.float64], n_rows: int) -> float:
+    """Return the log-probability that columns of so many ones each, placed at random, share no row."""
+    placed = gammaln(n_rows - number + 1).sum() - gammaln(n_rows - number.sum() + 1)
+    return float(placed - (len(number) - 1) * gammaln(n_rows + 1))

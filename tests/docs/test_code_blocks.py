@@ -1,0 +1,224 @@
+"""The examples of the README and of the documentation, run as a reader would run them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from datetime import date
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from pytest_draft import documents
+from pytest_draft.artifact import read
+from pytest_draft.data import read_domain
+from pytest_draft.policy import own_rules
+from pytest_draft.policy.policy import read_policy
+
+RUN_BELOW = {
+    "tutorial": {"python": 2, "toml": 1, "yaml": 1},
+    "how-to/adversaries": {"toml": 1},
+    "how-to/ci": {"yaml": 1},
+    "how-to/extending": {"python": 2, "toml": 2},
+    "how-to/own-tests": {"python": 2},
+    "how-to/pipelines": {"sh": 1},
+    "how-to/policies": {"bash": 1, "toml": 4},
+    "how-to/private-forests": {"python": 1, "bash": 1},
+    "how-to/trees-and-rule-lists": {"toml": 1},
+    "README": {"bash": 2},
+}
+"""How many blocks of each language the tests below, and those of the action, are about."""
+
+
+def test_no_page_has_an_example_that_nothing_runs(all_pages, blocks):
+    languages = ("python", "toml", "yaml", "sh", "bash")
+    found = {page: Counter({kind: len(blocks(page, kind)) for kind in languages}) for page in all_pages}
+    assert {page: dict(+kinds) for page, kinds in found.items() if +kinds} == RUN_BELOW
+
+
+def test_the_command_to_judge_a_model_works_as_it_stands(released, blocks):
+    command = next(block for block in blocks("README", "") if block.startswith("pytest --draft-forest"))
+    result = released.runpytest_inprocess(*command.split()[1:])
+    result.assert_outcomes(passed=4)
+
+
+def test_the_commands_of_the_readme_are_the_demo_and_the_tests(read_page, blocks):
+    demo, tests = blocks("README", "bash")
+    assert demo == "pip install . && pytest --draft-demo\n"
+    assert tests.startswith("pip install '.[test]' && pytest")
+    assert "<!-- the test command -->\n```bash\n" + tests in read_page("README")
+
+
+def test_the_command_to_judge_a_tree_works_as_it_stands(released, blocks):
+    table = pd.read_csv(released.path / "train.csv")
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(table.drop(columns="income"), table["income"])
+    joblib.dump(tree, released.path / "tree.joblib")
+    commands = blocks("how-to/trees-and-rule-lists", "")
+    (command,) = [block for block in commands if block.startswith("pytest --draft-forest tree.joblib")]
+    released.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=1)
+
+
+def test_the_rule_list_is_judged_as_it_stands(released, blocks):
+    (text,) = blocks("how-to/trees-and-rule-lists", "toml")
+    released.makefile(".toml", list=text)
+    rules = read(released.path / "list.toml").model
+    assert rules.counts.tolist() == [[31, 112], [90, 104], [402, 61]]
+    (released.path / "domain.toml").write_text(
+        '[attributes.age]\nkind = "ordinal"\nlow = 18\nhigh = 90\n'
+        '[attributes."sex:male"]\nkind = "binary"\n[attributes.priors]\nkind = "ordinal"\nlow = 0\nhigh = 40\n'
+    )
+    result = released.runpytest_inprocess(
+        "--draft-forest=list.toml", "--draft-domain=domain.toml", "--draft-policy=interpretable"
+    )
+    result.stdout.fnmatch_lines(["*the rule list leaves *"])
+    result.assert_outcomes(failed=1)
+
+
+def test_the_command_to_judge_a_pipeline_works_as_it_stands(pytester, blocks):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.normal(size=(60, 6)), columns=list("abcdef")).assign(job=random.choice(["x", "y"], 60))
+    encoder = make_column_transformer((OneHotEncoder(), ["job"]), (StandardScaler(), list("abcdef")))
+    label = pd.Series(random.integers(0, 2, 60), name="LABEL")
+    pipeline = make_pipeline(encoder, RandomForestClassifier(n_estimators=3, max_depth=1, random_state=0))
+    joblib.dump(pipeline.fit(table, label), pytester.path / "pipeline.joblib")
+    table.assign(LABEL=label).to_csv(pytester.path / "raw.csv", index=False)
+    (command,) = blocks("how-to/pipelines", "sh")
+    pytester.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=4)
+
+
+def test_the_marked_test_works_as_it_stands(released, blocks):
+    marked, _ = blocks("how-to/own-tests", "python")
+    released.makepyfile(test_release=marked)
+    result = released.runpytest_inprocess("--draft-forest=model.joblib", "--draft-data=train.csv", "test_release.py")
+    result.assert_outcomes(passed=5)
+
+
+def test_the_fixtures_work_as_they_stand(pytester, blocks):
+    _, fixtures = blocks("how-to/own-tests", "python")
+    pytester.makepyfile(test_fixtures=fixtures)
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)
+
+
+def test_the_private_forest_is_trained_and_judged_as_it_stands(pytester, blocks):
+    pytest.importorskip("diffprivlib", reason="the estimators of the extra 'dp' need diffprivlib")
+    (training,) = blocks("how-to/private-forests", "python")
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.integers(0, 2, (60, 8)), columns=[f"b{i}" for i in range(8)])
+    table["LABEL"] = random.integers(0, 2, 60)
+    table.to_csv(pytester.path / "train.csv", index=False)
+    exec(f"import joblib\n{training}", {"X": table.drop(columns="LABEL"), "y": table["LABEL"]})
+    (command,) = blocks("how-to/private-forests", "bash")
+    pytester.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=2)
+
+
+@pytest.fixture
+def tutorial(pytester, blocks):
+    """The folder of somebody who does what the tutorial says, and a function that runs its commands."""
+    script, marked = blocks("tutorial", "python")
+    pytester.makepyfile(train=script)
+    commands = "".join(blocks("tutorial", "console")).splitlines()
+
+    def run(start):
+        command = next(command for command in commands if command.startswith(start))
+        if command.startswith("python"):
+            assert pytester.run(sys.executable, *command.split()[1:]).ret == 0
+            return None
+        return pytester.runpytest_inprocess(*command.split()[1:])
+
+    return pytester, run, marked
+
+
+def shown(blocks, forest):
+    """Return the figures of the tutorial's n-th table, without those that depend on the machine."""
+    lines = [block.splitlines()[1] for block in blocks("tutorial", "text") if block.startswith("forest ")]
+    return re.split(r" {2,}", lines[forest])[:-2]
+
+
+def test_the_first_forest_of_the_tutorial_fails_with_the_figures_that_are_shown(tutorial, blocks):
+    _, run, _ = tutorial
+    run("python train.py 100 none")
+    result = run("pytest --draft-forest")
+    assert result.ret == 1
+    (line,) = [line for line in result.outlines if line.startswith("model.joblib  artifact")]
+    assert re.split(r" {2,}", line)[:-2] == shown(blocks, 0)
+
+
+def test_the_last_forest_of_the_tutorial_passes_by_the_ini_file_and_the_marker(tutorial, blocks):
+    pytester, run, marked = tutorial
+    run("python train.py 5 2")
+    (ini,) = blocks("tutorial", "toml")
+    pytester.makepyprojecttoml(ini)
+    pytester.makepyfile(test_release=marked)
+    result = pytester.runpytest_inprocess("--draft")
+    result.assert_outcomes(passed=5)
+    (line,) = [line for line in result.outlines if line.startswith("model.joblib  artifact")]
+    assert re.split(r" {2,}", line)[:-2] == shown(blocks, 2)
+
+
+def test_the_policy_and_what_can_be_added_to_it_are_valid(tmp_path, blocks):
+    policy, *additions = blocks("how-to/policies", "toml")
+    path = tmp_path / "policy.toml"
+    path.write_text(policy, encoding="utf-8")
+    assert len(read_policy(path).rules) == 3
+    first = next(number for number, line in enumerate(policy.splitlines()) if line.startswith("[rules."))
+    head, rules = policy.splitlines()[:first], policy.splitlines()[first:]
+    slices = additions[0]
+    path.write_text("\n".join([*head, slices, *rules, "[rules.seeds-published]", *additions[1:]]), encoding="utf-8")
+    read_of = read_policy(path, date(2026, 12, 1))
+    assert [one.name for one in read_of.slices] == ["people with the rare condition"]
+    assert (read_of.by_class, read_of.severities["seeds-published"]) == (True, "error")
+    assert [waiver.rule for waiver in read_of.waivers] == ["perfect-rows"]
+
+
+def test_the_domain_is_valid(tmp_path, blocks):
+    (domain,) = blocks("how-to/adversaries", "toml")
+    (tmp_path / "domain.toml").write_text(domain, encoding="utf-8")
+    columns = ("female", "education_school", "education_college", "education_university", "grade", "children", "income")
+    kinds = {attribute.name: attribute.kind for attribute in read_domain(tmp_path / "domain.toml", columns).attributes}
+    assert kinds == {
+        "female": "binary",
+        "education": "one-hot",
+        "grade": "ordinal",
+        "children": "ordinal",
+        "income": "numeric",
+    }
+
+
+def test_the_hooks_bring_the_data_and_sign_the_report(released, blocks):
+    hooks, _ = blocks("how-to/extending", "python")
+    released.makeconftest(hooks)
+    (released.path / "train.csv").rename(released.path / "model.csv")
+    result = released.runpytest_inprocess("--draft-forest=model.joblib", "--draft-target=income", "--draft-report=json")
+    result.assert_outcomes(passed=4)
+    assert "data-governance@example.org" in (released.path / "draft-report.json").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def own_rules_forgotten():
+    """What other distributions bring is looked up once a process: forget what the example brought."""
+    yield
+    own_rules._named.cache_clear()
+    own_rules._loaded.cache_clear()
+
+
+def test_the_own_rule_judges_by_its_own_policy(released, blocks, own_rules_forgotten):
+    _, rule = blocks("how-to/extending", "python")
+    project, policy = blocks("how-to/extending", "toml")
+    ((name, where),) = documents.toml(project)["project"]["entry-points"]["pytest_draft.rules"].items()
+    released.mkpydir("our_rules").joinpath("few_trees.py").write_text(rule, encoding="utf-8")
+    info = released.mkdir("ours-1.0.dist-info")
+    info.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: ours\nVersion: 1.0\n")
+    info.joinpath("entry_points.txt").write_text(f"[pytest_draft.rules]\n{name} = {where}\n")
+    released.syspathinsert()
+    released.makefile(".toml", ours=policy, strict=policy.replace("= 20", "= 2"))
+    arguments = ("--draft-forest=model.joblib", "--draft-data=train.csv")
+    released.runpytest_inprocess(*arguments, "--draft-policy=ours.toml").assert_outcomes(passed=1)
+    released.runpytest_inprocess(*arguments, "--draft-policy=strict.toml").assert_outcomes(failed=1)

@@ -1,0 +1,81 @@
+"""The command line of the studies: every study says what it takes, and what is missing is said in one line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from studies.__main__ import _parser, main
+from studies.optional import MissingPackageError, optional
+
+STUDIES = (
+    "gate",
+    "startup",
+    "same-reports",
+    "agreement",
+    "numeric-agreement",
+    "claims",
+    "side-by-side",
+    "grid",
+    "informed",
+    "private",
+    "numeric",
+    "entropy",
+    "invariances",
+    "hunt",
+)
+
+
+def test_a_checkout_runs_the_studies_as_a_module_and_names_them_all():
+    command = [sys.executable, "-m", "studies", "--help"]
+    printed = subprocess.run(
+        command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True, timeout=120
+    ).stdout
+    assert printed.startswith("usage: python -m studies ")
+    assert all(f"    {name} " in printed for name in STUDIES)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_each_study_says_what_it_takes(name, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main([name, "--help"])
+    assert f"usage: python -m studies {name} " in capsys.readouterr().out
+
+
+def test_there_is_no_other_study():
+    (studies,) = (action for action in _parser()._actions if action.dest == "study")
+    assert sorted(studies.choices) == sorted(STUDIES)
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "words"),
+    [
+        ("matplotlib", "studies", "entropy --datasets . --output out"),
+        ("pydl85", "studies", "entropy --datasets . --output out --learners DL8.5"),
+        ("torch", "reconn", "informed --datasets . --published x.csv --reconn"),
+    ],
+)
+def test_a_package_that_is_missing_is_named_with_its_extra_before_any_work(module, extra, words, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    assert str(ended.value.code).endswith(f": pip install 'pytest-draft[{extra}]'")
+    assert "\n" not in str(ended.value.code)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_file_that_is_missing_is_told_in_one_line(tmp_path):
+    with pytest.raises(SystemExit, match=r"^\[Errno 2\] .*compas\.csv'$"):
+        main(["gate", "--datasets", str(tmp_path), "--names", "compas"])
+
+
+def test_a_missing_package_is_an_import_error_too():
+    with pytest.raises(
+        MissingPackageError, match=r"^dreams need sleep \(No module named 'no_such'\): pip install "
+    ) as one:
+        optional("no_such", "dreams need sleep", "night")
+    assert isinstance(one.value, ImportError)
