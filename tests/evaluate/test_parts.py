@@ -15,7 +15,8 @@ from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import parts
 from pytest_draft.evaluate.findings import evaluate
-from pytest_draft.examine import flow as gate
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
 from pytest_draft.facts.certificate import Bounds, Certificate
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
@@ -193,7 +194,7 @@ def test_a_subgroup_that_comes_back_whole_fails_the_default_policy(table, parame
     rows, labels = screening(*table)
     forest = RandomForestClassifier(n_estimators=100, random_state=0, **parameters).fit(rows, labels)
     joblib.dump(forest, tmp_path / "model.joblib")
-    found, _ = gate.examine(gate.Case(str(tmp_path / "model.joblib")), data=(rows, labels))
+    found, _ = examine(Case(str(tmp_path / "model.joblib")), data=(rows, labels))
     part = found.findings.fully_determined
     assert 0.9 * part.n_rows <= part.perfect_rows <= part.n_rows < 60
     assert 20 < found.findings.certain_unique_rows <= found.certificate.certain_vectors.lower
