@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,3 +21,6 @@ FloatArray = NDArray[np.float64]
 
 Rows = NDArray[np.float32]
 """Feature vectors as a forest compares them: encoded, one in each row unless something else is said."""
+
+AnyArray = NDArray[Any]
+"""Arrays whose kind is looked at where they are used, as those that a file holds."""

@@ -21,18 +21,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state, check_scalar, validation
 from sklearn.utils.multiclass import check_classification_targets
 
+from pytest_draft.arrays import AnyArray, FloatArray, IntArray
 from pytest_draft.artifact.declared_privacy import proves_delta
 from pytest_draft.facts.privacy import Rounding
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 Draw = Callable[[Any, tuple[int, ...]], FloatArray]
 """Takes a mechanism of diffprivlib and a shape; returns its noise."""
 
 _NO_LABELS = "no_validation"
 _MOST_SCALE = 2.0**40
+"""Bounds a tree's epsilon and its inverse, so that noisy counts stay whole numbers that float64 holds."""
+
 _MOST_SEED = 2**31 - 1
+"""Seeds of the trees are drawn below it."""
 
 
 def _diffprivlib(module: str) -> Any:
@@ -148,10 +149,10 @@ class _NoisyForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         share /= len(self.counts_)
         return share
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> AnyArray:
         """Return the class with the largest share of the votes, shape (n_samples,)."""
         share = self.predict_proba(X)
-        predicted: NDArray[Any] = self.classes_[share.argmax(axis=1)]
+        predicted: AnyArray = self.classes_[share.argmax(axis=1)]
         return predicted
 
     def _check_parameters(self) -> None:
@@ -170,7 +171,7 @@ class _NoisyForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         checked: tuple[FloatArray, FloatArray] = _diffprivlib("validation").check_bounds(bounds, shape=rows.shape[1])
         return checked
 
-    def _classes(self, labels: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
+    def _classes(self, labels: AnyArray) -> tuple[AnyArray, IntArray]:
         """Return the classes, sorted, and each row's position among them."""
         if self.classes is None:
             _warn_of_leak("classes", "the labels")

@@ -1,4 +1,4 @@
-"""An examination in a process of its own: in goes a `Case`, out comes what `gate.examine` finds out there.
+"""An examination in a process of its own: in goes a `Case`, out comes what `examine` finds out there.
 
 Whatever becomes of that process (a crash, too much memory, too much time) is a reason in the examination. The
 process is killed when this one is interrupted, and ends by itself when this one is gone. No engine is imported here
@@ -100,7 +100,7 @@ class Children:
     def run(
         self, case: Case, data: object = None, tell: Tell | None = None
     ) -> tuple[Examination, Reconstruction | None]:
-        """Examine a case as `gate.examine` does, in a child.
+        """Examine a case as `pytest_draft.examine.flow.examine` does, in a child.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class Children:
         Returns
         -------
         examination : Examination
-            Where the child gives no answer: what it had told before, no findings, and the reason.
+            Where the child gives no answer: what it had said before, no findings, and the reason.
         reconstruction : Reconstruction or None
         """
         from pytest_draft.facts.examination import unexamined
@@ -193,7 +193,7 @@ class _Child:
         threading.Thread(target=self._send, args=(request,), daemon=True).start()
         self.known = None
         cap, deadline, overdue = _cap(case.memory), time.monotonic() + START_SECONDS, _late_start()
-        latest, received, told = None, 0.0, 0.0
+        latest, received, shown = None, 0.0, 0.0
         while True:
             try:
                 message = self._messages.get(timeout=_LOOK_SECONDS)
@@ -219,8 +219,8 @@ class _Child:
                 )
             if now > deadline:
                 raise overdue
-            if tell is not None and latest is not None and now - told >= _TELL_SECONDS:
-                told = now
+            if tell is not None and latest is not None and now - shown >= _TELL_SECONDS:
+                shown = now
                 tell(replace(latest, elapsed=latest.elapsed + now - received))
 
     def is_as_new(self, answer: _Answer) -> bool:

@@ -211,6 +211,17 @@ def known_rows(forest: Forest, adversary: str, knowledge: Knowledge) -> KnownRow
     return KnownRows(knowledge.rows, knowledge.labels, known_occurrences(forest, adversary)[:, knowledge.known])
 
 
+def all_rows(forest: Forest, adversary: str, data: TrainingData) -> KnownRows:
+    """Return all rows, with how often each tree saw them as far as the adversary knows.
+
+    Raises
+    ------
+    NotCoveredError
+        As `exchangeable_groups`.
+    """
+    return KnownRows(data.rows, data.labels, known_occurrences(forest, adversary))
+
+
 def known_occurrences(forest: Forest, adversary: str) -> IntArray:
     """Return how often each tree saw each row, as far as the adversary knows, shape (n_trees, n_rows).
 
@@ -264,9 +275,9 @@ def noisy_problem(
                 f"the domain of {one_line(domain.source)} excludes rows that the adversary knows: correct the domain"
             )
         if knowledge.attributes:
-            told = np.zeros((n_rows, domain.n_columns), dtype=np.float32)
-            told[:, list(knowledge.columns)] = knowledge.values
-            value = values_of(domain, told, knowledge.attributes)
+            rows = np.zeros((n_rows, domain.n_columns), dtype=np.float32)
+            rows[:, list(knowledge.columns)] = knowledge.values
+            value = values_of(domain, rows, knowledge.attributes)
         value[knowledge.known] = values_of(domain, knowledge.rows)
         label[knowledge.known] = knowledge.labels
     return build_noisy(forest, domain, value, label, size_known=size_known)

@@ -11,8 +11,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact import Forest, Tree
-from pytest_draft.dp import Draw, FloatArray, GaussianForestClassifier, LaplaceForestClassifier
+from pytest_draft.dp import Draw, GaussianForestClassifier, LaplaceForestClassifier
 from pytest_draft.facts.privacy import Privacy
 from studies.files import through_file
 from studies.optional import optional

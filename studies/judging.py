@@ -101,7 +101,7 @@ def examined(specimen: Specimen, slices: Sequence[Slice] = (), *, by_class: bool
     specimen : Specimen
     slices : sequence of Slice
     by_class : bool
-        As in `pytest_draft.examine.flow.Case`.
+        As in `pytest_draft.facts.case.Case`.
     model : object
         What is written, where it was trained already.
 

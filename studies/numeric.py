@@ -30,7 +30,7 @@ from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging
 from pytest_draft.data import TrainingData, domain_from, training_data
 from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import DataError, NotCoveredError, one_line
-from pytest_draft.evaluate.findings import contradiction
+from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination

@@ -38,7 +38,7 @@ from pytest_draft.attack.numeric.enumerated import enumerate_states
 from pytest_draft.attack.numeric.midpoints import ValueBounds
 from pytest_draft.attack.numeric.problem import NumericProblem, build_numeric, is_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
-from pytest_draft.attack.numeric.states import attributes_of
+from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
@@ -251,7 +251,7 @@ def filled(problem: NumericProblem, state: IntArray, label: IntArray) -> Dataset
         before,
         np.zeros(1, dtype=np.uint64),
     )
-    fill(nodes, attributes_of(problem.states), data, times)
+    fill(nodes, attribute_states(problem.states), data, times)
     return data
 
 
@@ -302,7 +302,7 @@ def _expect_truth(verdict: Verdict, problem: NumericProblem, instance: Instance)
 
 def _missed_by(problem: NumericProblem, state: IntArray, label: IntArray) -> tuple[int, int]:
     """Return how many counts, and how many splits, a dataset misses."""
-    counts, splits = missed(problem.nodes, attributes_of(problem.states), filled(problem, state, label))
+    counts, splits = missed(problem.nodes, attribute_states(problem.states), filled(problem, state, label))
     return int(counts), int(splits)
 
 

@@ -77,7 +77,7 @@ class Specimen:
         Text of a domain file.
     adversary : str
     seconds, effort : float
-        As in `pytest_draft.examine.flow.Case`.
+        As in `pytest_draft.facts.case.Case`.
     seed : int
         The attack's.
     """

@@ -11,13 +11,19 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.container import Budget, Stream
-from pytest_draft.artifact.records import AnyArray, Array, Dtype, Global, Mapping, Record
+from pytest_draft.artifact.records import Array, Dtype, Global, Mapping, Record
 from pytest_draft.errors import ArtifactNotAllowedError, CorruptArtifactError, UnsupportedArtifactError
 
 _MAX_FIELDS = 64
+"""Most fields of a record; those of scikit-learn's nodes have 7 or 8."""
+
 _MAX_DIMENSIONS = 32
+"""Most dimensions of an array; NumPy itself allowed as many before 2.0."""
+
 _MAX_ITEM = 2**20
+"""Most bytes of one item of an array."""
 
 _NUMBER = re.compile(r"b1|[iu][1248]|f(?:2|4|8|12|16)|c(?:8|16|24|32)", re.ASCII)
 _SIZED = re.compile(r"[SUV](\d{1,7})", re.ASCII)

@@ -18,6 +18,7 @@ from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, Unsup
 _MiB = 2**20
 _GiB = 2**30
 _CHUNK = 4 * _MiB
+"""Bytes that are read or unpacked between two looks at the limits."""
 
 
 @dataclass(frozen=True)

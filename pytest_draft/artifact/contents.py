@@ -15,17 +15,22 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.arrays import fill_array
-from pytest_draft.artifact.records import AnyArray, Array, Global, Items, Mapping, Record
+from pytest_draft.artifact.records import Array, Global, Items, Mapping, Record
 from pytest_draft.errors import CorruptArtifactError
 
 SMALL = 32
 """Up to so many Python values in a list or a tuple are taken for a parameter, where only its length is known."""
 
 _LONG_TEXT = 200
+"""A table could stand in texts longer than this."""
+
 _MOST_CELLS = 2**26
 """Cells of the largest sparse matrix that is written out: 512 MB of numbers."""
+
 _MOST_OBJECTS = 2**24
+"""Most values of an array of objects that is written out: a small file can refer to one value again and again."""
 
 _DEEPEST = 3
 """Levels of lists in a row, such as the pair of a person's values and label, that are taken for one row."""
@@ -44,8 +49,14 @@ _PLAIN = frozenset(
 """Attributes of which a reader takes plain values only: anything else in them is passed over, and so is listed."""
 
 _LONGEST_PATH = 400
-_WORDS = 624  # of the longest state of a generator
+"""Characters of a path that are shown."""
+
+_WORDS = 624
+"""Words of the longest state of a random generator (Mersenne Twister's)."""
+
 _MOST_IN_GENERATOR = 64
+"""Most parts that a random generator consists of; more is not taken for one."""
+
 _SIZES = frozenset(("n_features_in_", "n_features_", "_n_features_out", "n_outputs_", "n_classes_", "n_components_"))
 """Attributes that say why an array is as long as it is."""
 

@@ -13,7 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from pytest_draft.artifact.forest import FloatArray, Tree
+from pytest_draft.arrays import FloatArray
+from pytest_draft.artifact.forest import Tree
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 from pytest_draft.facts.privacy import Privacy
 
@@ -21,9 +22,16 @@ REPLAYED = "the stored seeds replay the mechanism's random draws"
 WARM_START = "warm_start trained on the same rows again, and each fit spent its own epsilon"
 
 _CLOSE = 1e-9
+"""How far, relative to it, a stored scale may be from that of the declared budget: rounding of a few operations."""
+
 _CLOSE_DELTA = 1e-3
+"""By what share Gaussian noise may need more than the declared delta: diffprivlib finds the scale numerically."""
+
 _MOST_VALUE = 2.0**53
+"""From here on float64 does not tell whole numbers apart."""
+
 _CHANCE = 0.01
+"""Counts are taken for exact where noise would have left all trees' totals equal with at most this probability."""
 
 
 def of_noisy_counts(trees: Sequence[Tree], declared: Privacy) -> Privacy:

@@ -10,10 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pytest_draft.artifact.records import AnyArray
+from pytest_draft.arrays import AnyArray, FloatArray, IntArray
 
 NO_CODE = -1
 """Stands for a value without a category, whose one-hot columns are all 0."""
@@ -38,7 +35,7 @@ class Categories:
     """
 
     values: tuple[object, ...] = field(repr=False)
-    codes: NDArray[np.int64]
+    codes: IntArray
     n_codes: int
     unknown: int | None
     from_data: bool
@@ -114,7 +111,7 @@ class Ordinal:
     """A number for each category, shape (n_codes,), and one for values without a category."""
 
     categories: Categories
-    numbers: NDArray[np.float64]
+    numbers: FloatArray
     unknown: float
     dtype: str
 

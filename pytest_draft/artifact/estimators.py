@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.random import RandomState
 
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.container import Budget
 from pytest_draft.artifact.declared_privacy import REPLAYED, WARM_START, of_labels, of_noisy_counts, with_counts
-from pytest_draft.artifact.forest import FloatArray, Forest, IntArray, Tree
+from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.objects import Object, data_of, described, kind_of, numbers_of, plain_classes, with_article
 from pytest_draft.artifact.private_arrays import trees_of_arrays
 from pytest_draft.artifact.records import Record

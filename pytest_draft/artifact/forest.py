@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.contents import NOTHING, Contents
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.rule_list import RuleList
@@ -25,10 +25,6 @@ from pytest_draft.artifact.weights import (
 )
 from pytest_draft.errors import CorruptArtifactError, NotCoveredError, one_line
 from pytest_draft.facts.privacy import Privacy
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.errors import DataError, NotCoveredError
 
-# The first version of each kind's own that takes missing values.
 _SINCE = {
     "DecisionTree": (1, 3),
     "Bagging": (1, 3),
@@ -19,7 +18,10 @@ _SINCE = {
     "ExtraTree": (1, 6),
     "ExtraTrees": (1, 6),
 }
+"""The first version of each kind's own that takes missing values."""
+
 _COUNTED_SINCE = (1, 9)
+"""From this version on rows with missing values are counted where they are sent."""
 
 
 def require_missing_covered(forest: Forest, found: str) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from pytest_draft.artifact.records import AnyArray, Array, Global, Mapping, Record
+from pytest_draft.arrays import AnyArray
+from pytest_draft.artifact.records import Array, Global, Mapping, Record
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
 NOT_PLAIN = "(not plain)"
 """Stands for class weights that are in the file and not understood."""
 
 _SHORT = 200
+"""Longest text, and longest mapping, that is taken for a parameter rather than for data."""
+
 _FEW = 32
+"""Longest list that is taken for a parameter rather than for data."""
 
 
 class Object:

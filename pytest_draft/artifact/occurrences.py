@@ -11,19 +11,19 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 
-from pytest_draft.artifact.forest import Forest, IntArray, Tree
+from pytest_draft.arrays import IntArray
+from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.errors import NotCoveredError
 
-# The rules of these versions are known.
-_OLDEST = (0, 24)
-_NEWEST = (1, 9)
+_OLDEST, _NEWEST = (0, 24), (1, 9)
+"""The versions of scikit-learn whose rules of drawing are known."""
 
 _MAX_ENTRIES = 2**30
+"""Most pairs of a tree and a row, and most draws for a tree: 8 bytes each."""
 
 
-def occurrences(forest: Forest) -> NDArray[np.int64]:
+def occurrences(forest: Forest) -> IntArray:
     """Return how often each row was drawn for each tree.
 
     Parameters

@@ -10,11 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import AnyArray
 from pytest_draft.errors import CorruptArtifactError, one_line
-
-AnyArray = NDArray[Any]
 
 
 class Global:

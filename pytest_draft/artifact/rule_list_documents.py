@@ -16,7 +16,9 @@ from pytest_draft.facts.rules import Literal, Rule, literals
 
 _SCHEMA = "rule-list.schema.json"
 _KIND = "rule list"
-_MOST_DOTS = 500  # the time that tomllib takes for a dotted key grows with the square of its length
+_MOST_DOTS = 500
+"""Most dots in a line: the time that tomllib takes for a dotted key grows with the square of its length."""
+
 
 Keys = list[str | int]
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.encoder import (
     NO_CODE,
     Block,
@@ -25,7 +26,7 @@ from pytest_draft.artifact.encoder import (
     Together,
 )
 from pytest_draft.artifact.objects import Object, described, numbers_of
-from pytest_draft.artifact.records import AnyArray, Array, Global, Record
+from pytest_draft.artifact.records import Array, Global, Record
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
 _SCALER_TYPES = ("float64", "float32")

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.contents import Contents, Stored, shortened
 from pytest_draft.artifact.corels import is_corels
 from pytest_draft.artifact.greedy import GREEDY
-from pytest_draft.artifact.records import AnyArray, Array, Items, Mapping, Record
+from pytest_draft.artifact.records import Array, Items, Mapping, Record
 from pytest_draft.errors import one_line
 
 TREE = ("sklearn.tree._tree", "Tree")
@@ -40,9 +41,14 @@ _FEWEST_NODES = 5
 """A shorter array can lead from parents to children by chance: a stump's are 1, -1, -1."""
 
 _MOST_COLUMNS = 64
+"""Of wider tables no column is tried as numbers of children: trees in arrays have a column for each field of a node."""
+
 _MOST_SHOWN = 3
+"""Places that are named; of the others only the number is."""
+
 _CONTAINERS = (Record, Mapping, Items, Array, list, tuple)
-_BETWEEN_LOOKS = 4096  # steps between two looks at the clock
+_BETWEEN_LOOKS = 4096
+"""Steps between two looks at the clock."""
 
 MOST_STEPS = 8_000_000
 """References that are followed at most; a file of 500 trees has about 20,000."""
@@ -51,6 +57,7 @@ MOST_VALUES = 2**26
 """Values at most that are looked at for numbers of children."""
 
 MOST_SECONDS = 20.0
+"""Seconds at most for the whole search; where they end it, "at least" is said."""
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,14 @@ from typing import Literal
 
 import numpy as np
 
-from pytest_draft.artifact.forest import BoolArray, FloatArray, IntArray, Tree
-from pytest_draft.artifact.records import AnyArray
+from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from pytest_draft.artifact.forest import Tree
 from pytest_draft.errors import CorruptArtifactError
 
 Values = Literal["fractions", "totals", "means"]
 
 _TOLERANCE = 1e-6
+"""How far sums of weights and of class fractions may be off, relative to the weight: what rounding adds up to."""
 
 _FIELDS = {
     "left_child": "i",

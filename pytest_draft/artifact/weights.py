@@ -10,22 +10,31 @@ from fractions import Fraction
 from math import lcm
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.errors import NotCoveredError
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 WHOLE = 1e-3
 """How far from a whole number a sum of weights may be, once it is divided by one draw's."""
 
 _INDEPENDENT = 1e-6
+"""Least singular value, as a share of the greatest, by which equations for the class weights have one solution."""
+
 _CLOSE = 1e-9
+"""How far, relative to it, a weight in double precision may be off."""
+
 _CLOSE_SINGLE = 1e-6
+"""The same in single precision."""
+
 _DIGITS = 12
+"""Decimals to which shares are rounded before they are told apart."""
+
 _MOST_DRAWS = 500_000
+"""Most draws for a tree of which shares are taken for fractions: between fractions with denominators d and e lies at
+least 1 / de, which has to exceed rounding."""
+
 _MOST_WEIGHTS = 1_000
+"""Most different weights, and greatest common denominator of their ratios, that are taken for small whole numbers."""
 
 
 def named_weights(by_class: Mapping[object, object], classes: Sequence[object]) -> FloatArray:

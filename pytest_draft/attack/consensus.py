@@ -22,6 +22,7 @@ MOST_ROWS = 1_000
 """Above this many rows a single dataset is taken as it is."""
 
 _SECONDS_PER_CUBE = 2e-10
+"""About how long a matching takes, for the cube of its rows."""
 
 
 def consensus(first: Rows, others: Sequence[Rows], group: IntArray, domain: Domain, timebox: TimeBox) -> Rows:

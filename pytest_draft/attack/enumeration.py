@@ -39,8 +39,10 @@ MAX_TRIPLES = 30_000_000
 """Most (group, vector, class) triples that may be left before vectors are merged into cells."""
 
 _UNLIKELY = 1e-9
+"""Chance, for one row, of not being drawn in more trees than the limit that follows from it allows."""
 
 _COMPACT_BELOW = 0.7
+"""Share of vectors still possible below which the others are dropped from memory: copying costs, too."""
 
 
 def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, thresholds: bool = True) -> Problem:

@@ -23,8 +23,13 @@ INDICATOR_ODDS = 0.4
 """Prior odds of a one in a binary column that the forest leaves open: indicators are mostly zero."""
 
 _DRAWN = 3
+"""Drawn ways to fill in that rival the likeliest one."""
+
 _IMAGINED = 5
+"""Drawn ways that they are compared with."""
+
 _PRIOR_ROWS = 1.0
+"""Rows that the prior of an attribute's values is worth."""
 
 Choose = Callable[[int, FloatArray], IntArray]
 

@@ -27,14 +27,42 @@ from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.facts.status import SolverStatus
 from pytest_draft.timebox import TimeBox
 
-_MOST_TRIES = 200
-_MOST_TRIED_ROWS = 500_000  # rows times trees: a few seconds for all single values that are tried
-_PATIENCE = 20
-_PROOF_EFFORT = 2.0
-_SAMPLES = 8
-_IMAGINED = 5
-_MOST_ASSIGNED = 6_000
-_MOST_REFITTED_ROWS = 20_000_000
+
+@dataclass(frozen=True)
+class ReconstructParameters:
+    """How many datasets are compared, and how many are refitted.
+
+    Attributes
+    ----------
+    most_tries : int
+        Most single open values that are tried by refitting.
+    most_tried_rows : int
+        Most rows times trees that such tries refit: a few seconds for all of them.
+    patience : int
+        Tries in a row without progress before they end.
+    proof_effort : float
+        Units of work of the certificate.
+    samples : int
+        Other datasets that are drawn for the consensus.
+    imagined : int
+        Ways to fill in open values that guesses are compared with.
+    most_assigned : int
+        Most rows for which sums over groups are given out to rows: an assignment takes the cube of it.
+    most_refitted_rows : int
+        Most rows times trees that are refitted in all: an end that does not depend on the clock.
+    """
+
+    most_tries: int = 200
+    most_tried_rows: int = 500_000
+    patience: int = 20
+    proof_effort: float = 2.0
+    samples: int = 8
+    imagined: int = 5
+    most_assigned: int = 6_000
+    most_refitted_rows: int = 20_000_000
+
+
+_PARAMETERS = ReconstructParameters()
 
 
 def reconstruct(
@@ -75,7 +103,7 @@ def reconstruct(
         asked = None
     draft, score = _filled_in(draft, solution, None if solution.residual else evidence, asked, search)
     told, guess = draft, draft.rows
-    if solution.residual and ordered and len(guess) <= _MOST_ASSIGNED:
+    if solution.residual and ordered and len(guess) <= _PARAMETERS.most_assigned:
         with search.clock("agree"):
             told = _summed(draft, solution.expected)
             guess = told.rows
@@ -94,7 +122,7 @@ def reconstruct(
     cut_short = search.timebox.over
     certificate = proved = provable = None
     if problem.complete and not solution.residual:
-        box = replace(search, timebox=search.timebox.next(_PROOF_EFFORT))
+        box = replace(search, timebox=search.timebox.next(_PARAMETERS.proof_effort))
         proof = prove(problem, draft.chosen, solution.lower, solution.upper, solution.parts, box)
         certificate = proof.certificate
         proved, provable = (
@@ -141,7 +169,7 @@ def _solution(problem: Problem, search: Search, *, alternatives: bool) -> Soluti
             _prior(problem),
             search,
             alternatives=alternatives,
-            n_samples=_SAMPLES if problem.groups.n_rows <= MOST_ROWS else 0,
+            n_samples=_PARAMETERS.samples if problem.groups.n_rows <= MOST_ROWS else 0,
         )
     except (InfeasibleError, OutOfTimeError):
         if known is None:
@@ -318,7 +346,7 @@ def _filled_in(
             return draft, score
     with search.clock("fill"):
         rng = np.random.default_rng([search.seed, 3])
-        fills = () if choices is None else draft.explaining(choices, _IMAGINED, rng, search.timebox)
+        fills = () if choices is None else draft.explaining(choices, _PARAMETERS.imagined, rng, search.timebox)
         if len(fills) > 1:
             guess = closest_to_all(fills, fills[1:], problem.domain, search.timebox)
         else:
@@ -340,7 +368,9 @@ def _best_supported(
     """Choose, part by part and then value by value, what the evidence supports most."""
     score = evidence(draft.rows, draft.labels)
     n_trees = len(draft.problem.counts)
-    left = _MOST_REFITTED_ROWS // (n_trees * len(draft.rows))  # tries, not seconds: the same on every machine
+    left = _PARAMETERS.most_refitted_rows // (
+        n_trees * len(draft.rows)
+    )  # tries, not seconds: the same on every machine
 
     def tried(candidate: _Draft) -> None:
         nonlocal draft, score, left
@@ -368,10 +398,10 @@ def _best_supported(
         for row, a in np.argwhere(~cells.determined[draft.cells]).tolist()
         for value in np.flatnonzero(cells.allowed[draft.cells[row], cells.offsets[a] : cells.offsets[a + 1]]).tolist()
     ]
-    if len(openings) <= _MOST_TRIES:
-        left, waited = min(left, _MOST_TRIED_ROWS // (n_trees * len(draft.rows))), 0
+    if len(openings) <= _PARAMETERS.most_tries:
+        left, waited = min(left, _PARAMETERS.most_tried_rows // (n_trees * len(draft.rows))), 0
         for row, a, value in openings:
-            if done() or waited >= _PATIENCE:
+            if done() or waited >= _PARAMETERS.patience:
                 break
             before = score
             tried(draft.with_value(row, a, value))

@@ -47,8 +47,13 @@ MANY = 10
 """Of fewer trees it says little that a dataset grows them again."""
 
 _LIMITS = ("min_weight_fraction_leaf", "min_impurity_decrease", "max_leaf_nodes")
-_SETTLE, _BETWEEN, _DESCEND = 6, 2, 3  # sweeps
-_UNITS_PER_VISIT = 1e-7  # measured: one value of one row at one node
+"""Other parameters by which scikit-learn can keep a node from being split."""
+
+_SETTLE, _BETWEEN, _DESCEND = 6, 2, 3
+"""Sweeps before the first dataset that is drawn, between two, and of the search for the likeliest one."""
+
+_UNITS_PER_VISIT = 1e-7
+"""Measured: one value of one row at one node."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

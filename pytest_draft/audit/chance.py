@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from pytest_draft.arrays import IntArray
+
 
 @dataclass(frozen=True)
 class EnoughBits:
@@ -51,7 +53,7 @@ def arrangements(times: NDArray[Any], n: int) -> float:
     return float(gammaln(n + 1) - gammaln(times + 1).sum())
 
 
-def bits_of_order(codes: NDArray[np.int64], ways: float) -> float:
+def bits_of_order(codes: IntArray, ways: float) -> float:
     """Return what the order of values tells, as one of so many (`arrangements`); nothing where they are sorted."""
     steps = np.diff(codes)
     return 0.0 if (steps >= 0).all() or (steps <= 0).all() else float(ways / np.log(2))

@@ -33,8 +33,11 @@ __tracebackhide__ = True  # in a module's globals it covers all its frames, a da
 MOST_TIMES_AS_WIDE = 4
 """An array of another form is cut into columns where it makes at most so many times as many as there are."""
 
-_SECONDS_PER_START = 1e-8  # measured: a row that may start at each value is hashed in 2 to 3 ns a column, in some forms
-_SECONDS_PER_VALUE = 1e-7  # measured: hashing, sorting and comparing numbers takes 0.05 to 0.1 us a value
+_SECONDS_PER_START = 1e-8
+"""Measured: a row that may start at each value is hashed in 2 to 3 ns a column, in some forms."""
+
+_SECONDS_PER_VALUE = 1e-7
+"""Measured: hashing, sorting and comparing numbers takes 0.05 to 0.1 us a value."""
 
 
 def find_copies(contents: Contents, known: KnownData, timebox: TimeBox) -> tuple[list[Copy], list[str]]:

@@ -29,14 +29,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact import occurrences
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows
-from pytest_draft.audit.leaf_counting import FloatArray, attribute_sizes
+from pytest_draft.audit.leaf_counting import attribute_sizes
 from pytest_draft.audit.parts import Parts, parts_of_rules, parts_of_tree
 from pytest_draft.audit.remaining_entropy import Remaining, remaining_under_rules, remaining_under_trees, telling_tests
 from pytest_draft.data import TrainingData
@@ -44,13 +44,14 @@ from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError, NotCoveredError, OutOfTimeError, one_line
 from pytest_draft.facts.entropy import MOST_EXPOSED, Between, Entropy, RowGroup
-from pytest_draft.matching import row_identities
+from pytest_draft.matching import different_rows
 from pytest_draft.timebox import TimeBox
 
-IntArray = NDArray[np.int64]
+_UNITS_PER_LEAF_VALUE = 2e-7
+"""Measured: one leaf's bounds in one column."""
 
-_UNITS_PER_LEAF_VALUE = 2e-7  # measured: one leaf's bounds in one column
-_FAR_APART = 0.1  # of a range: a column whose values are all further apart is not one of any values
+_FAR_APART = 0.1
+"""Of a range: a column whose values are all further apart is not one of any values."""
 
 
 def audit_rules(
@@ -58,7 +59,7 @@ def audit_rules(
     domain: Domain,
     data: TrainingData | None,
     timebox: TimeBox,
-    inside: NDArray[np.bool_] | None = None,
+    inside: BoolArray | None = None,
 ) -> Entropy:
     """Say how much a rule list tells of its training rows.
 
@@ -113,7 +114,7 @@ def audit_rules(
     entropy = replace(entropy, telling=telling)
     if row_ratios is None or captured is None or data is None or not telling or domain.outside(data.rows.astype(float)):
         return entropy
-    first, _, times = _different(data.rows)
+    first, _, times = different_rows(data.rows)
     try:
         left = remaining_under_rules(rules, domain, data.rows[first], captured[first], timebox)
     except (OutOfTimeError, RecursionError):
@@ -122,7 +123,7 @@ def audit_rules(
 
 
 def audit_forest(
-    forest: Forest, domain: Domain, data: TrainingData | None, timebox: TimeBox, inside: NDArray[np.bool_] | None = None
+    forest: Forest, domain: Domain, data: TrainingData | None, timebox: TimeBox, inside: BoolArray | None = None
 ) -> Entropy:
     """Say how much the trees of a forest tell of its training rows, each by itself and at least together.
 
@@ -204,7 +205,7 @@ def _entropy(
     row_ratios: FloatArray | None,
     data: TrainingData | None,
     names: Sequence[str],
-    inside: NDArray[np.bool_] | None,
+    inside: BoolArray | None,
     reasons: tuple[str, ...],
 ) -> Entropy:
     """Return the figures of one tree or rule list; those on single rows where it is known where each is."""
@@ -229,7 +230,7 @@ def _entropy(
 
 
 def _groups(
-    ratios: FloatArray, data: TrainingData, names: Sequence[str], inside: NDArray[np.bool_] | None
+    ratios: FloatArray, data: TrainingData, names: Sequence[str], inside: BoolArray | None
 ) -> Iterator[RowGroup]:
     """Yield the figures of the rows of each class, then of inliers and outliers; of none where there is no row."""
     some = [(f"class {name}", data.labels == label) for label, name in enumerate(names)]
@@ -294,13 +295,6 @@ def _few_values(domain: Domain, data: TrainingData) -> tuple[str, ...]:
     )
 
 
-def _different(rows: NDArray[np.float32]) -> tuple[IntArray, IntArray, IntArray]:
-    """Return a position of each different row, which of them each row is, and how often each is there."""
-    (identity,) = row_identities(rows)
-    _, first, of_row, times = np.unique(identity, return_index=True, return_inverse=True, return_counts=True)
-    return first, of_row, times
-
-
 def _remaining(
     forest: Forest, domain: Domain, data: TrainingData, drawn: IntArray, timebox: TimeBox
 ) -> tuple[Remaining, IntArray] | None:
@@ -308,7 +302,7 @@ def _remaining(
 
     None where the time is out.
     """
-    first, of_row, times = _different(data.rows)
+    first, of_row, times = different_rows(data.rows)
     seen = np.zeros((forest.n_trees, len(first)), dtype=bool)
     for there, often in zip(seen, drawn, strict=True):
         there[of_row[often > 0]] = True

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pytest_draft.arrays import BoolArray
 from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
@@ -78,7 +76,7 @@ def audit_entropy(
     domain: Domain,
     data: TrainingData | None,
     timebox: TimeBox,
-    inside: NDArray[np.bool_] | None = None,
+    inside: BoolArray | None = None,
 ) -> Entropy:
     """Say how much of the uncertainty about the training rows a model takes away.
 

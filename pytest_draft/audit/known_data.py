@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.audit.chance import ENOUGH, arrangements, bits_of_choice, bits_of_counts, bits_of_order
@@ -92,7 +92,7 @@ class RowTable:
         return self._distinct[0]
 
     @cached_property
-    def bits(self) -> NDArray[np.float64]:
+    def bits(self) -> FloatArray:
         """How little chance it takes that a row like each is in the table.
 
         Minus log2 of the expected number of them, were the columns independent; at least 0, and 0 for a row of one and
@@ -105,7 +105,7 @@ class RowTable:
             _, which, times = np.unique(column, return_inverse=True, return_counts=True)
             expected += np.log2(times / n_rows)[which]
             same &= column == self._identified[0]
-        bits: NDArray[np.float64] = np.where(same, 0.0, np.maximum(0.0, -expected))[self._distinct[1]]
+        bits: FloatArray = np.where(same, 0.0, np.maximum(0.0, -expected))[self._distinct[1]]
         return bits
 
     @cached_property

@@ -14,13 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Tree
+from pytest_draft.attack.descent import Passing, descend
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.facts.figures import TOLERANCE
-
-FloatArray = NDArray[np.float64]
 
 NUMERIC_VALUES = round(1 / TOLERANCE)
 """How many values of a numeric attribute are distinguished over its whole range."""
@@ -34,7 +33,7 @@ def attribute_sizes(domain: Domain) -> FloatArray:
     return np.array([attribute_size(attribute) for attribute in domain.attributes], dtype=np.float64)
 
 
-def leaf_sizes(tree: Tree, domain: Domain) -> Iterator[tuple[NDArray[np.int64], FloatArray]]:
+def leaf_sizes(tree: Tree, domain: Domain) -> Iterator[tuple[IntArray, FloatArray]]:
     """Yield how many values of each attribute a row can have, leaf by leaf, some leaves at a time.
 
     Parameters
@@ -61,12 +60,12 @@ def attribute_size(attribute: Attribute) -> int:
     return (NUMERIC_VALUES if attribute.low < attribute.high else 1) + attribute.missing
 
 
-def leaf_bounds(tree: Tree, n_columns: int) -> Iterator[tuple[NDArray[np.int64], LeafBounds]]:
+def leaf_bounds(tree: Tree, n_columns: int) -> Iterator[tuple[IntArray, LeafBounds]]:
     """Yield the bounds of a tree's leaves, some at a time, with their positions among the leaves."""
     position = np.cumsum(tree.left < 0) - 1
     at_once = max(1, _MOST_BOUNDS // max(1, n_columns))
     pending = [(np.zeros(1, dtype=np.int64), LeafBounds.whole(n_columns))]
-    ended: list[tuple[NDArray[np.int64], LeafBounds]] = []
+    ended: list[tuple[IntArray, LeafBounds]] = []
     while pending:
         nodes, bounds = pending.pop()
         if len(nodes) > at_once:
@@ -83,7 +82,7 @@ def leaf_bounds(tree: Tree, n_columns: int) -> Iterator[tuple[NDArray[np.int64],
     yield _joined(ended)
 
 
-def _joined(parts: list[tuple[NDArray[np.int64], LeafBounds]]) -> tuple[NDArray[np.int64], LeafBounds]:
+def _joined(parts: list[tuple[IntArray, LeafBounds]]) -> tuple[IntArray, LeafBounds]:
     """Return nodes and their bounds in one."""
     bounds = [part for _, part in parts]
     return np.concatenate([nodes for nodes, _ in parts]), LeafBounds(
@@ -102,7 +101,7 @@ class LeafBounds:
 
     low: FloatArray
     high: FloatArray
-    missing: NDArray[np.bool_]
+    missing: BoolArray
 
     @classmethod
     def whole(cls, n_columns: int) -> LeafBounds:
@@ -110,33 +109,28 @@ class LeafBounds:
         shape = (1, n_columns)
         return cls(np.full(shape, -np.inf), np.full(shape, np.inf), np.ones(shape, dtype=bool))
 
-    def only(self, nodes: NDArray[np.bool_] | NDArray[np.int64] | slice) -> LeafBounds:
+    def only(self, nodes: BoolArray | IntArray | slice) -> LeafBounds:
         """Return the bounds of some of the nodes."""
         return LeafBounds(self.low[nodes], self.high[nodes], self.missing[nodes])
 
-    def follow(self, tree: Tree, rows: NDArray[np.float32], place: NDArray[np.int64]) -> NDArray[np.int64]:
+    def follow(self, tree: Tree, rows: Rows, place: IntArray) -> IntArray:
         """Narrow the bounds of rows, in place, to those of the leaves that they reach; return these by position.
 
         Where the bounds of a column are, `place` says; -1 where they are not wanted.
         """
-        node = np.zeros(len(rows), dtype=np.int64)
-        active = np.flatnonzero(tree.left[node] >= 0)
-        while active.size:
-            here = node[active]
-            column, threshold = tree.feature[here], tree.threshold[here]
-            value = rows[active, column]
-            left = (value <= threshold) | (np.isnan(value) & tree.missing_left[here])
-            for side, bound, nearer in ((left, self.high, np.minimum), (~left, self.low, np.maximum)):
+
+        def narrow(level: Passing) -> None:
+            column, threshold = tree.feature[level.node], tree.threshold[level.node]
+            for side, bound, nearer in ((level.left, self.high, np.minimum), (~level.left, self.low, np.maximum)):
                 wanted = side & (place[column] >= 0)
-                at = active[wanted], place[column[wanted]]
+                at = level.vector[wanted], place[column[wanted]]
                 bound[at] = nearer(bound[at], threshold[wanted])
-                self.missing[at] &= tree.missing_left[here[wanted]] == left[wanted]
-            node[active] = np.where(left, tree.left[here], tree.right[here])
-            active = active[tree.left[node[active]] >= 0]
-        position: NDArray[np.int64] = (np.cumsum(tree.left < 0) - 1)[node]
+                self.missing[at] &= tree.missing_left[level.node[wanted]] == level.left[wanted]
+
+        position: IntArray = (np.cumsum(tree.left < 0) - 1)[descend(tree, rows.T, narrow)]
         return position
 
-    def children(self, tree: Tree, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], LeafBounds]:
+    def children(self, tree: Tree, nodes: IntArray) -> tuple[IntArray, LeafBounds]:
         """Return the children of nodes, first all left ones, and their bounds."""
         low, high, missing = (np.concatenate([held, held]) for held in (self.low, self.high, self.missing))
         left, column, threshold = np.arange(len(nodes)), tree.feature[nodes], tree.threshold[nodes]

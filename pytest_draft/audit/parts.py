@@ -11,19 +11,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.audit.leaf_counting import FloatArray, attribute_sizes, leaf_sizes
+from pytest_draft.audit.leaf_counting import attribute_sizes, leaf_sizes
 from pytest_draft.audit.remaining_entropy import telling_tests
 from pytest_draft.audit.rule_counting import captures
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError
 from pytest_draft.facts.entropy import Between
 from pytest_draft.timebox import TimeBox
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

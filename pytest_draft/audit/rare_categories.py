@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.contents import Contents
 from pytest_draft.artifact.encoder import Encoder, OneHot, Ordinal
 from pytest_draft.audit.value_hashes import AnyArray
@@ -54,10 +54,10 @@ def _encoded_columns(encoder: Encoder | None) -> dict[str, set[object]]:
     return found
 
 
-def _rows_by_value(column: AnyArray, known: tuple[object, ...]) -> NDArray[np.int64]:
+def _rows_by_value(column: AnyArray, known: tuple[object, ...]) -> IntArray:
     """Return how many rows have each known value that some row has."""
     position_of = finder(known)
     codes, distinct = pd.factorize(column)
     positions = np.array([*(position_of(value) for value in distinct), -1], dtype=np.int64)[codes]
-    times: NDArray[np.int64] = np.bincount(positions[positions >= 0], minlength=1)
+    times: IntArray = np.bincount(positions[positions >= 0], minlength=1)
     return times[times > 0]

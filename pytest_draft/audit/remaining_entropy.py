@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.audit.case_counting import CaseCounter
-from pytest_draft.audit.leaf_counting import FloatArray, LeafBounds
+from pytest_draft.audit.leaf_counting import LeafBounds
 from pytest_draft.audit.rule_counting import CutDomain, log2_of
-from pytest_draft.domain import Attribute, Domain
+from pytest_draft.domain import Domain
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.facts.rules import Literal, Rule
 from pytest_draft.timebox import TimeBox
@@ -66,7 +67,7 @@ class Remaining:
     bits: FloatArray
     known: FloatArray
 
-    def of_all(self, times: NDArray[np.int64]) -> float:
+    def of_all(self, times: IntArray) -> float:
         """Return the bits of all rows, where each is there some times, of which he knows one."""
         return float(times @ self.bits - self.known.sum())
 
@@ -78,8 +79,8 @@ class Remaining:
 def remaining_under_trees(
     trees: Sequence[Tree],
     domain: Domain,
-    rows: NDArray[np.float32],
-    seen: NDArray[np.bool_],
+    rows: Rows,
+    seen: BoolArray,
     timebox: TimeBox,
 ) -> Remaining:
     """Return what is left of training rows under all trees.
@@ -105,7 +106,8 @@ def remaining_under_trees(
     bits, known = np.zeros(len(rows)), np.zeros(len(rows))
     at_once = max(1, _MOST_OF_ROWS // len(rows))
     for begin in range(0, len(domain.attributes), at_once):
-        part, columns = _some_attributes(domain, slice(begin, begin + at_once))
+        some = range(len(domain.attributes))[begin : begin + at_once]
+        part, columns = domain.restricted(some), domain.columns_of(some)
         place = np.full(domain.n_columns, -1, dtype=np.int64)
         place[columns] = np.arange(len(columns))
         bounds = LeafBounds.whole(len(columns)).only(np.zeros(len(rows), dtype=np.int64))
@@ -128,7 +130,7 @@ def remaining_under_trees(
 
 
 def remaining_under_rules(
-    rules: RuleList, domain: Domain, rows: NDArray[np.float32], captured: NDArray[np.int64], timebox: TimeBox
+    rules: RuleList, domain: Domain, rows: Rows, captured: IntArray, timebox: TimeBox
 ) -> Remaining:
     """Return what is left of training rows under a rule list.
 
@@ -206,17 +208,6 @@ def _gap(values: FloatArray, bound: float) -> tuple[tuple[float, float], list[in
     return (low, high), at
 
 
-def _some_attributes(domain: Domain, some: slice) -> tuple[Domain, list[int]]:
-    """Return a domain of some of the attributes, and the positions of its columns in the whole."""
-    columns: list[int] = []
-    attributes: list[Attribute] = []
-    for attribute in domain.attributes[some]:
-        positions = tuple(range(len(columns), len(columns) + len(attribute.columns)))
-        attributes.append(replace(attribute, columns=positions))
-        columns += attribute.columns
-    return Domain(tuple(domain.columns[column] for column in columns), tuple(attributes), domain.source), columns
-
-
 @dataclass(frozen=True, eq=False)
 class _ValueSpans:
     """The least and the greatest value of the rows in each part, row by row.
@@ -231,13 +222,13 @@ class _ValueSpans:
         One row for each of these values.
     """
 
-    seen: NDArray[np.bool_]
+    seen: BoolArray
     below: FloatArray
     greatest: FloatArray
-    held_by: NDArray[np.int64]
+    held_by: IntArray
 
     @classmethod
-    def of(cls, values: FloatArray, part: NDArray[np.integer], seen: NDArray[np.bool_]) -> _ValueSpans:
+    def of(cls, values: FloatArray, part: NDArray[np.integer], seen: BoolArray) -> _ValueSpans:
         counted = np.flatnonzero(seen & ~np.isnan(values))
         n_parts = int(part.max(initial=-1)) + 1
         ends = np.full(n_parts, np.inf), np.full(n_parts, -np.inf)

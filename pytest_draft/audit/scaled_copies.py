@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray
 from pytest_draft.audit.chance import arrangements, bits_of_choice, bits_of_counts, bits_of_order
 
 AnyArray = NDArray[Any]
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Scaled:
         self._in_order = np.array(made).reshape(len(made), len(columns[0]) if columns else 0)
         self._sorted = np.sort(self._in_order, axis=1)
 
-    def perhaps(self, table: AnyArray) -> NDArray[np.bool_]:
+    def perhaps(self, table: AnyArray) -> BoolArray:
         """Return which columns can be scaled ones of this table: those that go together with one, in some order.
 
         Parameters

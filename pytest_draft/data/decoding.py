@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import AnyArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.encoder import (
     NO_CODE,
     Categories,
@@ -33,8 +34,6 @@ from pytest_draft.errors import one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 
-FloatArray = NDArray[np.float64]
-Rows = NDArray[np.float32]
 
 _UNDONE: dict[str, Callable[[FloatArray, Any], FloatArray]] = {
     "subtract": np.add,
@@ -199,7 +198,7 @@ class RawColumns:
         pandas.DataFrame
             None in place of a category that several values share, or of none.
         """
-        made: dict[str, NDArray[Any]] = {}
+        made: dict[str, AnyArray] = {}
         for part in self._parts:
             name = self.encoder.name(part.source)
             if part.categories is None:
@@ -212,7 +211,7 @@ class RawColumns:
     def _numbers(self, part: _RawColumn, encoded: Rows) -> FloatArray:
         return _undone(self.encoder.columns[part.columns[0]].steps, encoded[:, part.columns[0]].astype(np.float64))
 
-    def _codes(self, part: _RawColumn, encoded: Rows) -> NDArray[np.int64]:
+    def _codes(self, part: _RawColumn, encoded: Rows) -> IntArray:
         """Return each row's category, `NO_CODE` for none, shape (n_rows,)."""
         traced = [self.encoder.columns[index] for index in part.columns]
         values = np.column_stack(
@@ -377,7 +376,7 @@ def _values(categories: Categories) -> NDArray[np.object_]:
     return found
 
 
-def _nearest(values: FloatArray, numbers: FloatArray) -> NDArray[np.int64]:
+def _nearest(values: FloatArray, numbers: FloatArray) -> IntArray:
     """Return the position of the nearest number, of the missing one for missing values; the last stands for none."""
     last = len(numbers) - 1
     gaps = np.flatnonzero(np.isnan(numbers))

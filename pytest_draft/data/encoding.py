@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import AnyArray, BoolArray, IntArray
 from pytest_draft.artifact.encoder import (
     NO_CODE,
     Categories,
@@ -33,11 +34,11 @@ from pytest_draft.errors import DataError, one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 
-AnyArray = NDArray[Any]
 
 _NUMBERS = (bool, int, float, Decimal, np.bool_, np.integer, np.floating)
 _OPERATIONS = {"subtract": np.subtract, "divide": np.divide, "multiply": np.multiply, "add": np.add}
 _REFUSED = NO_CODE - 1
+"""Stands for a value that the encoder would refuse."""
 
 
 def encode(encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str) -> NDArray[np.float32]:
@@ -84,7 +85,7 @@ class _Run:
         self._encoder = encoder
         self._where = where
         self._raw = {source: _plain(column, self._at(source)) for source, column in raw.items()}
-        self._codes: dict[Categories, NDArray[np.int64]] = {}
+        self._codes: dict[Categories, IntArray] = {}
         self._types: dict[Together, np.dtype[Any]] = {}
 
     def encoded(self, column: Column) -> NDArray[np.float32]:
@@ -165,7 +166,7 @@ class _Run:
                 return np.dtype(step.dtype)
         return self._raw[column.source].dtype
 
-    def _coded(self, categories: Categories, column: Column) -> NDArray[np.int64]:
+    def _coded(self, categories: Categories, column: Column) -> IntArray:
         """Return the category of each of a column's values, shape (n_rows,)."""
         if categories not in self._codes:
             self._codes[categories] = _codes(categories, self._values(column))
@@ -213,7 +214,7 @@ def _scaled(values: AnyArray, step: Scale) -> AnyArray:
     return result
 
 
-def _is_missing(values: AnyArray, missing: object) -> NDArray[np.bool_]:
+def _is_missing(values: AnyArray, missing: object) -> BoolArray:
     if missing is None:
         return np.asarray(pd.isna(values), dtype=np.bool_)
     if isinstance(missing, str) and values.dtype != object:
@@ -221,7 +222,7 @@ def _is_missing(values: AnyArray, missing: object) -> NDArray[np.bool_]:
     return np.asarray(values == missing, dtype=np.bool_)
 
 
-def _codes(categories: Categories, values: AnyArray) -> NDArray[np.int64]:
+def _codes(categories: Categories, values: AnyArray) -> IntArray:
     """Return each value's category, `_REFUSED` where there is none and none is refused."""
     position_of = finder(categories.values)
     gap = next((i for i, value in enumerate(categories.values) if pd.isna(value)), -1)  # type: ignore[call-overload]
@@ -229,5 +230,5 @@ def _codes(categories: Categories, values: AnyArray) -> NDArray[np.int64]:
     which, distinct = pd.factorize(values.astype(np.float32) if values.dtype == np.float16 else values)
     # The last entry is where factorize's code for a missing value, -1, points to.
     positions = np.array([*(position_of(value) for value in distinct), gap], dtype=np.int64)
-    found: NDArray[np.int64] = code_of[positions[which]].astype(np.int64)
+    found: IntArray = code_of[positions[which]].astype(np.int64)
     return found

@@ -11,19 +11,20 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.facts.rules import Literal, Rule
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 
-Rows = NDArray[np.float32]
-FloatArray = NDArray[np.float64]
 
 _RAND_R_MAX = 2**31 - 1
-_MIDDLE = 1e-10  # nearer to the middle than any draw but that of a midpoint: draws are 5e-10 apart
+"""The largest number that scikit-learn's generator gives."""
+
+_MIDDLE = 1e-10
+"""Nearer to the middle than any draw but that of a midpoint: draws are 5e-10 apart."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,7 +37,7 @@ class Indicators:
     low, high : ndarray of float64, shape (n_indicators,)
     """
 
-    columns: NDArray[np.int64]
+    columns: IntArray
     low: FloatArray
     high: FloatArray
 

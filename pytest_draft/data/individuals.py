@@ -8,17 +8,20 @@ values are missing, it sees the column's median, and in one more column which on
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.ensemble import IsolationForest
 
-from pytest_draft.matching import Rows, row_identities
+from pytest_draft.arrays import BoolArray, FloatArray, Rows
+from pytest_draft.matching import different_rows
 from pytest_draft.timebox import TimeBox
 
-_SECONDS = 0.2  # measured: to fit
-_SECONDS_PER_ROW = 1e-5  # and to score
+_SECONDS = 0.2
+"""Measured: to fit the isolation forest."""
+
+_SECONDS_PER_ROW = 1e-5
+"""Measured: to score a row by it."""
 
 
-def inliers(rows: Rows, timebox: TimeBox) -> NDArray[np.bool_] | None:
+def inliers(rows: Rows, timebox: TimeBox) -> BoolArray | None:
     """Return which rows are inliers: those that an isolation forest of all rows scores above 0.
 
     Parameters
@@ -36,13 +39,12 @@ def inliers(rows: Rows, timebox: TimeBox) -> NDArray[np.bool_] | None:
         return None
     timebox.spend(cost)
     seen = _without_missing(rows)
-    (identity,) = row_identities(seen)
-    _, first, of_row = np.unique(identity, return_index=True, return_inverse=True)
-    score: NDArray[np.float64] = IsolationForest(random_state=0).fit(seen).decision_function(seen[first])
+    first, of_row, _ = different_rows(seen)
+    score: FloatArray = IsolationForest(random_state=0).fit(seen).decision_function(seen[first])
     return (score > 0)[of_row]
 
 
-def hundredths(figures: NDArray[np.float64]) -> tuple[float, ...]:
+def hundredths(figures: FloatArray) -> tuple[float, ...]:
     """Return how one figure of each row is distributed: the lowest, that of each further hundredth, the highest.
 
     Parameters

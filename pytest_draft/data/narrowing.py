@@ -10,11 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import Rows
 from pytest_draft.domain import Attribute, Domain, infer
-
-Rows = NDArray[np.float32]
 
 
 @dataclass(frozen=True)

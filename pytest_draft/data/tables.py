@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import AnyArray
 from pytest_draft.data.files import NUMBER, content, parsed
 from pytest_draft.errors import DataError, one_line
 
@@ -49,7 +49,7 @@ class Table:
     frame: pd.DataFrame
     sha256: str | None
     source: str
-    targets: Mapping[str, NDArray[Any] | None] | None = None
+    targets: Mapping[str, AnyArray | None] | None = None
 
     def __repr__(self) -> str:
         n_rows, n_columns = self.frame.shape
@@ -87,7 +87,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     return Table(frame, hashlib.sha256(read_bytes).hexdigest(), source, targets)
 
 
-_Reader = Callable[[bytes, str], "tuple[pd.DataFrame, dict[str, NDArray[Any] | None] | None]"]
+_Reader = Callable[[bytes, str], "tuple[pd.DataFrame, dict[str, AnyArray | None] | None]"]
 
 
 def _reader(source: str) -> _Reader:
@@ -161,9 +161,9 @@ def _read_parquet(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
     return parsed(lambda: pd.read_parquet(io.BytesIO(content), engine="pyarrow"), where, problem), None
 
 
-def _read_npz(content: bytes, where: str) -> tuple[pd.DataFrame, dict[str, NDArray[Any] | None]]:
-    def parse() -> dict[str, NDArray[Any] | None]:
-        arrays: dict[str, NDArray[Any] | None] = {}
+def _read_npz(content: bytes, where: str) -> tuple[pd.DataFrame, dict[str, AnyArray | None]]:
+    def parse() -> dict[str, AnyArray | None]:
+        arrays: dict[str, AnyArray | None] = {}
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise TypeError
@@ -192,7 +192,7 @@ def _read_npz(content: bytes, where: str) -> tuple[pd.DataFrame, dict[str, NDArr
     return frame, arrays
 
 
-def _npz_names(arrays: dict[str, NDArray[Any] | None], n_columns: int, where: str) -> pd.Index[Any] | None:
+def _npz_names(arrays: dict[str, AnyArray | None], n_columns: int, where: str) -> pd.Index[Any] | None:
     """Take the arrays of column names out, and return the names if there are any."""
     found = {key: arrays.pop(key) for key in ("columns", "feature_names") if key in arrays}
     for key, names in found.items():
@@ -205,7 +205,7 @@ def _npz_names(arrays: dict[str, NDArray[Any] | None], n_columns: int, where: st
     return None
 
 
-def as_text(array: NDArray[Any]) -> NDArray[Any]:
+def as_text(array: AnyArray) -> AnyArray:
     """Return an array of bytes as one of text, any other as it is."""
     return np.char.decode(array, "utf-8", "replace") if array.dtype.kind == "S" else array
 

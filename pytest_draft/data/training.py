@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import AnyArray, IntArray
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.missing import require_missing_covered
@@ -26,6 +27,7 @@ __tracebackhide__ = True  # in a module's globals it covers all its frames, a da
 
 _NUMBERS = (bool, int, float, Decimal, np.bool_, np.integer, np.floating)
 _MAX_CLASSES_SHOWN = 10
+"""Classes of the model that a message names; of the others only the number is."""
 
 Model = Forest | RuleList
 
@@ -58,7 +60,7 @@ class TrainingData:
     """
 
     rows: NDArray[np.float32]
-    labels: NDArray[np.int64]
+    labels: IntArray
     columns: tuple[str, ...]
     sha256: str | None
     source: str
@@ -169,7 +171,7 @@ def training_data(
         _require_seen_alike(tests, rows, [table.frame.iloc[:, positions[column]] for column in tests.tested], where)
     indices = np.zeros(len(rows), dtype=np.int64)
     if model.classes is not None:
-        labels: pd.Series[Any] | NDArray[Any]
+        labels: pd.Series[Any] | AnyArray
         labels = _label_array(table, target) if label_position is None else table.frame.iloc[:, label_position]
         indices = _class_indices(labels, model, len(rows), where)
     rows.flags.writeable = indices.flags.writeable = False
@@ -377,7 +379,7 @@ def _label_position(
     raise DataError(f"{where}: cannot tell the label column, {reason}; give its name with --draft-target")
 
 
-def _label_array(table: Table, target: str | None) -> NDArray[Any]:
+def _label_array(table: Table, target: str | None) -> AnyArray:
     """Return the labels that are an array of their own."""
     where = place_of(table.source)
     name = target or "y"
@@ -420,7 +422,7 @@ def encoded_column(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
     return result
 
 
-def _class_indices(labels: pd.Series[Any] | NDArray[Any], model: Model, n_rows: int, where: str) -> NDArray[np.int64]:
+def _class_indices(labels: pd.Series[Any] | AnyArray, model: Model, n_rows: int, where: str) -> IntArray:
     """Return each row's index into the model's classes, shape (n_rows,)."""
     shape = labels.shape
     if shape not in ((n_rows,), (n_rows, 1)):
@@ -436,7 +438,7 @@ def _class_indices(labels: pd.Series[Any] | NDArray[Any], model: Model, n_rows: 
     class_of = finder(classes)
     # The last entry is where factorize's code for a missing value, -1, points to.
     found = np.array([*(class_of(value) for value in distinct), -1], dtype=np.int64)
-    indices: NDArray[np.int64] = found[codes]
+    indices: IntArray = found[codes]
     missing = int((codes == -1).sum())
     if missing:
         raise DataError(

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.errors import DataError, NotCoveredError, one_line
 
 Kind = Literal["binary", "one-hot", "ordinal", "numeric"]
@@ -61,9 +62,7 @@ class Attribute:
     dropped: bool = False
 
     @classmethod
-    def coded(
-        cls, name: str, column: int, values: Sequence[float] | NDArray[np.float64], missing: bool = False
-    ) -> Attribute:
+    def coded(cls, name: str, column: int, values: Sequence[float] | FloatArray, missing: bool = False) -> Attribute:
         """Return the attribute of one column that holds these values and no others: binary where they are 0 and 1.
 
         Parameters
@@ -119,7 +118,7 @@ class Attribute:
             raise DataError(f"{where}: float32, which forests compute with, does not tell some of its values apart")
 
     @cached_property
-    def book(self) -> NDArray[np.float64]:
+    def book(self) -> FloatArray:
         """The values of one binary or ordinal column, ascending, without a missing one, shape (n_values,)."""
         if self.values is not None:
             return np.array(self.values)
@@ -166,7 +165,7 @@ class Attribute:
             return len(self.values) + self.missing
         return int(self.high - self.low) + 1 + self.missing
 
-    def encoded(self, value: NDArray[np.int64]) -> NDArray[np.float32]:
+    def encoded(self, value: IntArray) -> NDArray[np.float32]:
         """Return the encoded columns of values given by index.
 
         Parameters
@@ -184,7 +183,7 @@ class Attribute:
             return self.book.astype(np.float32)[np.minimum(value, len(self.book) - 1), None]
         return (value[:, None] + self.low).astype(np.float32)
 
-    def index(self, columns: NDArray[np.float32]) -> NDArray[np.int64]:
+    def index(self, columns: NDArray[np.float32]) -> IntArray:
         """Return the index of each value, given its encoded columns: what `encoded` was given.
 
         Parameters
@@ -235,7 +234,7 @@ class Attribute:
             drawn[states == self.n_states - 1] = np.nan
         return drawn
 
-    def outside(self, columns: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def outside(self, columns: FloatArray) -> BoolArray:
         """Return which rows hold something here that the attribute does not allow.
 
         Parameters
@@ -246,7 +245,7 @@ class Attribute:
         -------
         ndarray of bool, shape (n_rows,)
         """
-        bad: NDArray[np.bool_]
+        bad: BoolArray
         bad = np.asarray(~((columns >= self.low) & (columns <= self.high)).all(axis=1))
         if self.values is not None:
             bad = ~np.isin(columns[:, 0].astype(np.float32), self.book.astype(np.float32))
@@ -266,6 +265,6 @@ class Attribute:
             )
 
 
-def nearest(book: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
+def nearest(book: FloatArray, values: FloatArray) -> IntArray:
     """Return the position of the nearest entry of an ascending book for each value."""
     return np.searchsorted((book[1:] + book[:-1]) / 2, values).astype(np.int64)

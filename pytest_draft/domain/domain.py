@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.domain.attribute import Attribute, Kind
 from pytest_draft.errors import DataError, one_line
 
@@ -44,7 +45,7 @@ class Domain:
         return len(self.columns)
 
     @cached_property
-    def attribute_of_column(self) -> NDArray[np.int64]:
+    def attribute_of_column(self) -> IntArray:
         """Position among `attributes` of the one that holds each encoded column, shape (n_columns,)."""
         found = np.empty(self.n_columns, dtype=np.int64)
         for a, attribute in enumerate(self.attributes):
@@ -52,7 +53,7 @@ class Domain:
         return found
 
     @cached_property
-    def place_of_column(self) -> NDArray[np.int64]:
+    def place_of_column(self) -> IntArray:
         """Position of each encoded column among its attribute's own, shape (n_columns,)."""
         found = np.empty(self.n_columns, dtype=np.int64)
         for attribute in self.attributes:
@@ -96,7 +97,7 @@ class Domain:
         return math.prod(attribute.n_values for attribute in self.attributes)
 
     @property
-    def ranges(self) -> NDArray[np.float64]:
+    def ranges(self) -> FloatArray:
         """Range of each encoded column, shape (n_columns,)."""
         result = np.ones(self.n_columns)
         for attribute in self.attributes:
@@ -119,7 +120,7 @@ class Domain:
             rows[:, list(attribute.columns)] = attribute.encoded(indices[:, a].astype(np.int64))
         return rows
 
-    def indices(self, rows: NDArray[np.float32]) -> NDArray[np.int64]:
+    def indices(self, rows: NDArray[np.float32]) -> IntArray:
         """Return the index of each attribute's value in encoded rows of the domain: what `encoded` was given.
 
         Parameters
@@ -169,7 +170,7 @@ class Domain:
             result[:, list(attribute.columns)] = attribute.uniform(n_rows, rng)
         return result
 
-    def outside(self, rows: NDArray[np.float64]) -> dict[str, int]:
+    def outside(self, rows: FloatArray) -> dict[str, int]:
         """Return, by attribute, how many rows the domain does not allow.
 
         Parameters

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from pytest_draft.arrays import FloatArray
 from pytest_draft.domain.attribute import Attribute
 
 UNLIKELY_EXCLUSIVE = 1e-3
@@ -16,7 +16,7 @@ UNLIKELY_EXCLUSIVE = 1e-3
 have been as exclusive with at most this probability, over all pairs of columns; and each of them beside the others."""
 
 
-def exclusive_groups(binary: list[int], columns: Sequence[str], rows: NDArray[np.float64]) -> list[Attribute]:
+def exclusive_groups(binary: list[int], columns: Sequence[str], rows: FloatArray) -> list[Attribute]:
     """Return one-hot groups among binary columns whose names tell none.
 
     From each column a group is grown by those that share no row with it, those with the most ones first. Whole groups
@@ -52,13 +52,13 @@ def exclusive_groups(binary: list[int], columns: Sequence[str], rows: NDArray[np
     return attributes
 
 
-def _is_chance(number: NDArray[np.float64], n_rows: int) -> bool:
+def _is_chance(number: FloatArray, n_rows: int) -> bool:
     """Return whether the last of some exclusive columns could as well stand there by chance."""
     beside = _chance_of_exclusion(number, n_rows) - _chance_of_exclusion(number[:-1], n_rows)
     return bool(beside > math.log(UNLIKELY_EXCLUSIVE))
 
 
-def _chance_of_exclusion(number: NDArray[np.float64], n_rows: int) -> float:
+def _chance_of_exclusion(number: FloatArray, n_rows: int) -> float:
     """Return the log-probability that columns of so many ones each, placed at random, share no row."""
     placed = gammaln(n_rows - number + 1).sum() - gammaln(n_rows - number.sum() + 1)
     return float(placed - (len(number) - 1) * gammaln(n_rows + 1))

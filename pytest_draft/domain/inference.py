@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import FloatArray
 from pytest_draft.domain.attribute import MAX_ORDINAL_VALUES, MAX_WHOLE, Attribute
 from pytest_draft.domain.domain import Domain
 from pytest_draft.domain.exclusive import exclusive_groups
@@ -18,7 +18,7 @@ _SEPARATORS = "_:=.- \t|/[(<>"
 _SEPARATOR = re.compile(f"[{re.escape(_SEPARATORS)}]")
 
 
-def infer(columns: Sequence[str], rows: NDArray[np.float64]) -> Domain:
+def infer(columns: Sequence[str], rows: FloatArray) -> Domain:
     """Infer a domain from training rows; other pairs of values than 0 and 1 are no indicators (`indicators.py`).
 
     A column of zeros and ones is binary. Binary columns are a one-hot group when exactly one of them is 1 in every row
@@ -60,7 +60,7 @@ def infer(columns: Sequence[str], rows: NDArray[np.float64]) -> Domain:
     return Domain(tuple(columns), tuple(attributes), "inferred from the training data")
 
 
-def _inferred(name: str, index: int, column: NDArray[np.float64]) -> Attribute:
+def _inferred(name: str, index: int, column: FloatArray) -> Attribute:
     """Return the attribute of one column that is in no group."""
     present = column[~np.isnan(column)]
     missing = len(present) < len(column)
@@ -75,7 +75,7 @@ def _inferred(name: str, index: int, column: NDArray[np.float64]) -> Attribute:
     return Attribute(name, "numeric", (index,), low, high, missing)
 
 
-def _one_hot_groups(columns: list[tuple[int, str]], rows: NDArray[np.float64]) -> list[tuple[str, tuple[int, ...]]]:
+def _one_hot_groups(columns: list[tuple[int, str]], rows: FloatArray) -> list[tuple[str, tuple[int, ...]]]:
     """Return (prefix, columns) of one-hot groups that names tell: shortest prefixes, so largest groups, first."""
     by_prefix: dict[str, list[int]] = defaultdict(list)
     for index, name in columns:

@@ -1,1 +1,6 @@
-"""Evaluation: in go a reconstruction and the truth, out come findings. The truth enters here and nowhere before."""
+"""The evaluation of an attack: in go a reconstruction and the truth, out come `Findings` and an `Identity`.
+
+`findings` is the entrance. `comparison` and `close_rows` say which rows belong together, `compared` what one comparison
+measures, `draws` and `baselines` what others get without the forest. `parts`, `rescaled`, `labelled` and `slices` look
+at less, or otherwise; `identity` and `threshold_check` ask whether these are the rows that the forest was trained on.
+"""

@@ -17,38 +17,28 @@ baseline is still a bar that only the forest lets one cross.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
 from scipy import stats
-from scipy.spatial.distance import cdist
 
+from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.close_rows import close_one_by_one
 from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.evaluate.draws import (
+    MATCHED,
+    NUMBERS,
+    half_of,
+    halvings,
+    n_sampled,
+    n_splits,
+    uniform_guesses,
+    with_known,
+)
 from pytest_draft.facts.figures import Baseline
-from pytest_draft.matching import IntArray, Rows, Weights, comparable, matched, paired_distance, row_identities
+from pytest_draft.matching import Weights, different_rows, paired_distance, row_identities
 from pytest_draft.timebox import TimeBox
-
-RANDOM_DRAWS = 100
-"""Draws of the random baseline."""
-
-SPLITS = 20
-"""Random halvings of the training data."""
-
-SPLITS_WHEN_LARGE = 3
-"""The same above `SAMPLE_ROWS` rows, where a single one varies little."""
-
-SAMPLE_ROWS = 2_000
-"""Above this many rows, the random error is measured on samples of this many rows.
-
-So is the split-half one where some column is numeric: such rows are hardly ever equal, so that all of them must be
-matched. Of fewer rows the nearest ones are farther, so that a relative threshold is crossed earlier, never later.
-"""
-
-MATCHED = Comparison()
-"""How rows are compared unless each is attacked by itself."""
 
 
 def random_baseline(
@@ -74,21 +64,18 @@ def random_baseline(
         Fewer draws are made, and said so, when the time is out.
     comparison : Comparison
     draws : int or None
-        None for `RANDOM_DRAWS`.
+        None for `Numbers.random`.
 
     Returns
     -------
     Baseline
     """
-    rng = np.random.default_rng([seed, 1])
-    n_sampled = min(len(truth), SAMPLE_ROWS)
+    n_rows = n_sampled(len(truth))
     errors: list[float] = []
     perfect: list[int] = []
-    for _ in range(RANDOM_DRAWS if draws is None else draws):
-        if timebox.over:
-            break
-        sample = sample_of(truth, rng)
-        guess = with_known(domain.uniform(n_sampled, rng), sample, weights)
+    guesses = uniform_guesses(truth, domain, weights, np.random.default_rng([seed, 1]), timebox)
+    for chosen, guess in islice(guesses, NUMBERS.random if draws is None else draws):
+        sample = truth[chosen]
         distance = comparison.distance(sample, guess, weights, timebox)
         if distance.exact is None:
             break
@@ -98,10 +85,10 @@ def random_baseline(
     error = float(np.mean(errors)) if errors else None
     expected: float | None
     if weights.tolerance.any():
-        expected = float(np.mean(perfect)) * len(truth) / n_sampled if perfect else None
+        expected = float(np.mean(perfect)) * len(truth) / n_rows if perfect else None
     else:
         expected = expected_perfect_rows(truth, domain, weights, comparison)
-    return Baseline(error, expected, len(errors), n_sampled)
+    return Baseline(error, expected, len(errors), n_rows)
 
 
 def median_guess(truth: Rows, domain: Domain) -> Rows:
@@ -151,16 +138,6 @@ def median_baseline(truth: Rows, domain: Domain, weights: Weights) -> Baseline:
     return Baseline(paired_distance(truth, guess, weights).exact, perfect, 1, len(truth))
 
 
-def sample_of(rows: Rows, rng: np.random.Generator) -> Rows:
-    """Return `SAMPLE_ROWS` of the rows at random; all of them, where these are no more."""
-    return rows if len(rows) <= SAMPLE_ROWS else rows[rng.choice(len(rows), SAMPLE_ROWS, replace=False)]
-
-
-def with_known(guess: Rows, truth: Rows, weights: Weights) -> Rows:
-    """Return a guess with the columns that are known as they are in the truth."""
-    return np.where(weights.counted, guess, truth)
-
-
 def expected_perfect_rows(truth: Rows, domain: Domain, weights: Weights, comparison: Comparison = MATCHED) -> float:
     """Return how many rows guesses drawn uniformly from a discrete domain are expected to meet: exact, no draws.
 
@@ -185,9 +162,8 @@ def expected_perfect_rows(truth: Rows, domain: Domain, weights: Weights, compari
     chance = 1 / math.prod(attribute.n_states for attribute in unknown)
     if comparison.alone:
         return len(truth) * chance
-    (identity,) = row_identities(truth)
+    first, identity, times = different_rows(truth)
     (known,) = row_identities(truth[:, ~weights.counted]) if not weights.counted.all() else (np.zeros_like(identity),)
-    _, first, times = np.unique(identity, return_index=True, return_counts=True)
     tries = np.bincount(known)[known[first]]
     return float(sum(stats.binom.sf(n, tries[times > n], chance).sum() for n in range(int(times.max()))))
 
@@ -216,7 +192,7 @@ def split_half_baseline(
         Positions of the rows that are rebuilt; None for all.
     comparison : Comparison
     draws : int or None
-        None for `SPLITS`, or `SPLITS_WHEN_LARGE`.
+        None for as many as there are for so many rows (`n_splits`).
 
     Returns
     -------
@@ -227,9 +203,8 @@ def split_half_baseline(
     half = half_of(len(rows), len(unknown), weights, comparison)
     errors: list[float] = []
     perfect: list[int] = []
-    if draws is None:
-        draws = SPLITS if len(rows) <= SAMPLE_ROWS else SPLITS_WHEN_LARGE
-    for positions, _, guess in islice(halvings(rows, weights, seed, timebox, unknown, comparison, half), draws):
+    pairs = halvings(rows, weights, seed, timebox, unknown, comparison, half)
+    for positions, _, guess in islice(pairs, n_splits(len(rows)) if draws is None else draws):
         distance = comparison.distance(rows[positions], guess, weights, timebox)
         if distance.exact is None:
             break
@@ -281,7 +256,7 @@ def likest_baseline(
     errors: list[float] = []
     perfect: list[int] = []
     draws = halvings(rows, weights, seed, timebox, unknown, MATCHED, half)
-    for one, _, others in islice(draws, SPLITS if len(rows) <= SAMPLE_ROWS else SPLITS_WHEN_LARGE):
+    for one, _, others in islice(draws, n_splits(len(rows))):
         drawn = guesses[np.sort(rng.choice(len(guesses), number, replace=False))]
         likest = MATCHED.partners(others, drawn, weights, timebox)
         partners = None if likest is None else MATCHED.partners(rows[one], others[likest], weights, timebox)
@@ -293,68 +268,3 @@ def likest_baseline(
         return Baseline(None, None, 0, number), 0.0
     expected = float(np.mean(perfect)) * len(guesses) / number
     return Baseline(float(np.mean(errors)), expected, len(errors), number), float(np.std(errors))
-
-
-def half_of(n_rows: int, n_unknown: int, weights: Weights, comparison: Comparison) -> int:
-    """Return how many rows the split-half baseline lays beside as many others."""
-    if comparison.alone:
-        return n_unknown
-    half = min(n_unknown, n_rows // 2)
-    return half if weights.counted.all() and not weights.tolerance.any() else min(half, SAMPLE_ROWS)
-
-
-def halvings(
-    rows: Rows,
-    weights: Weights,
-    seed: int,
-    timebox: TimeBox,
-    unknown: IntArray,
-    comparison: Comparison,
-    half: int,
-) -> Iterator[tuple[IntArray, IntArray, Rows]]:
-    """Yield random halvings of the training data, until the time is out.
-
-    Parameters
-    ----------
-    rows : ndarray of float32, shape (n_rows, n_columns)
-    weights : Weights
-    seed : int
-    timebox : TimeBox
-    unknown : ndarray of int64, shape (n_unknown,)
-        Positions of the rows that are rebuilt: the true ones are drawn from these first.
-    comparison : Comparison
-    half : int
-        Rows of each side (`half_of`).
-
-    Yields
-    ------
-    one, other : ndarray of int64, shape (half,)
-        Positions of true rows, and of others.
-    guess : ndarray of float32, shape (half, n_columns)
-        The others, with what is known of the true ones.
-    """
-    rng = np.random.default_rng([seed, 2])
-    while half and len(rows) > 1 and not timebox.over:
-        if comparison.alone:
-            one, other = unknown, _another(rows, unknown, weights, rng)
-        else:
-            one, other = _halves(rows, unknown, half, rng)
-        if not weights.counted.all() and not comparison.alone:
-            other = other[matched(rows[one], rows[other], weights.known)]
-        yield one, other, with_known(rows[other], rows[one], weights)
-
-
-def _halves(rows: Rows, unknown: IntArray, half: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Return the positions of some of the unknown rows, and of as many others."""
-    order = rng.permutation(len(rows))
-    order = order[np.argsort(~np.isin(order, unknown), kind="stable")]
-    return order[:half], order[half : 2 * half]
-
-
-def _another(rows: Rows, unknown: IntArray, weights: Weights, rng: np.random.Generator) -> IntArray:
-    """Return for each unknown row the position of one of the others that are nearest in what is known."""
-    distance = cdist(*comparable(rows[unknown], rows, weights.known), "cityblock")
-    distance[np.arange(len(unknown)), unknown] = np.inf
-    nearest = distance == distance.min(axis=1, keepdims=True)
-    other: IntArray = np.argmax(nearest * (1 - rng.random(nearest.shape)), axis=1).astype(np.int64)
-    return other

@@ -14,13 +14,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pytest_draft.matching import IntArray, Rows, gaps, row_identities, unmatched
+from pytest_draft.arrays import FloatArray, IntArray, Rows
+from pytest_draft.matching import gaps, row_identities, unmatched
 from pytest_draft.timebox import TimeBox
 
 MOST_PAIRS = 10_000_000
 """About as many close pairs are listed, the same number for each row: 4 bytes a pair, and time to match them."""
 
-_SECONDS_PER_PAIR = 4e-8  # in the windows of the best column; measured: 3 ns where other columns tell rows apart soon
+_SECONDS_PER_PAIR = 4e-8
+"""Of a pair in the windows of the best column. Measured: 3 ns where other columns tell rows apart soon."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +40,13 @@ class Met:
     rows: IntArray
     most: int
 
+    @property
+    def bound(self) -> int | None:
+        """The most rows that can be met; None where that is known."""
+        return self.most if self.most > len(self.rows) else None
 
-def close_rows(truth: Rows, guess: Rows, tolerance: NDArray[np.float64], timebox: TimeBox) -> Met:
+
+def close_rows(truth: Rows, guess: Rows, tolerance: FloatArray, timebox: TimeBox) -> Met:
     """Match as many guessed rows as possible to true rows that are close.
 
     Parameters
@@ -75,7 +82,7 @@ def close_rows(truth: Rows, guess: Rows, tolerance: NDArray[np.float64], timebox
     return Met(rows, len(rows) if whole else min(int((np.diff(start) > 0).sum()), len(guess)))
 
 
-def close_one_by_one(truth: Rows, guess: Rows, tolerance: NDArray[np.float64]) -> IntArray:
+def close_one_by_one(truth: Rows, guess: Rows, tolerance: FloatArray) -> IntArray:
     """Return the positions of true rows that are close to the guess in the same place.
 
     Parameters
@@ -87,9 +94,7 @@ def close_one_by_one(truth: Rows, guess: Rows, tolerance: NDArray[np.float64]) -
     return np.flatnonzero(((apart <= tolerance) & ~one_missing).all(axis=1)).astype(np.int64)
 
 
-def _without_missing(
-    truth: Rows, guess: Rows, tolerance: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _without_missing(truth: Rows, guess: Rows, tolerance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the rows with each missing value as one that is close to no present one."""
     both = np.concatenate([truth, guess]).astype(np.float64)
     present = np.where(np.isnan(both), -np.inf, both).max(axis=0)
@@ -98,7 +103,7 @@ def _without_missing(
     return both[: len(truth)], both[len(truth) :]
 
 
-def _window(values: NDArray[np.float64], others: NDArray[np.float64], tolerance: float) -> tuple[IntArray, IntArray]:
+def _window(values: FloatArray, others: FloatArray, tolerance: float) -> tuple[IntArray, IntArray]:
     """Return the first and the last but one of the sorted others that can be close to each value."""
     slack = tolerance * (1 + 1e-9)  # sums round otherwise than differences, which decide
     first = np.searchsorted(others, np.nextafter(values - slack, -np.inf), side="left")
@@ -108,9 +113,9 @@ def _window(values: NDArray[np.float64], others: NDArray[np.float64], tolerance:
 
 @njit(cache=True, nogil=True)
 def _close(
-    left: NDArray[np.float64],
-    right: NDArray[np.float64],
-    tolerance: NDArray[np.float64],
+    left: FloatArray,
+    right: FloatArray,
+    tolerance: FloatArray,
     first: IntArray,
     last: IntArray,
     begin: IntArray,

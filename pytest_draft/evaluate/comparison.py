@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.evaluate.close_rows import Met, close_one_by_one, close_rows
 from pytest_draft.facts.figures import Distance
 from pytest_draft.matching import (
     MOST_ROWS,
-    IntArray,
-    Rows,
     Weights,
     matched,
     matched_distance,
@@ -22,7 +21,8 @@ from pytest_draft.matching import (
 )
 from pytest_draft.timebox import TimeBox
 
-_SECONDS_PER_TRIPLE = 2e-10  # of guess, guess and true row; as measured for square matchings
+_SECONDS_PER_TRIPLE = 2e-10
+"""Of guess, guess and true row, as measured for square matchings."""
 
 
 @dataclass(frozen=True)

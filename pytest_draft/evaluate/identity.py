@@ -7,13 +7,13 @@ forest pass, because an exact reconstruction of other rows is far from it (desig
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_draft.arrays import IntArray
+from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.counts.exact import solve_exactly
 from pytest_draft.attack.counts.occupancy import Draws
@@ -35,12 +35,37 @@ OR_IN_ANOTHER_ORDER = (
 )
 """What else can be wrong where the occurrences are known and side knowledge was taken row by row."""
 
-_MOST_CANDIDATES = 300_000
-_SIMULATIONS = 40
-_MOST_DEVIATIONS = 4.0  # measured: right rows reach 3.0, 100 to 1,000 others of the same table 4.6 and more
-_ROUNDING = 1e-6
-_MOST_TOLD = 1e6
-_RARE = 1e-9  # where noise is weak, a single rare draw of it is many deviations away
+
+@dataclass(frozen=True)
+class IdentityLimits:
+    """From where on rows are said to be others', and how far it is searched whether they are.
+
+    Attributes
+    ----------
+    most_candidates : int
+        No other order of the rows is searched for in a system of more candidates.
+    simulations : int
+        Draws of the given rows, by which it is known how far draws lie from what is expected.
+    most_deviations : float
+        Standard deviations from what is expected. Measured: right rows reach 3.0, 100 to 1,000 others of the same table
+        4.6 and more.
+    rounding : float
+        Logarithms of likelihoods that differ by no more are taken for equal.
+    most_reported : float
+        A lack of log-probability is given as no more than this; it can be infinite.
+    rare : float
+        A draw of noise as rare as this is granted besides: where noise is weak, a single one is many deviations away.
+    """
+
+    most_candidates: int = 300_000
+    simulations: int = 40
+    most_deviations: float = 4.0
+    rounding: float = 1e-6
+    most_reported: float = 1e6
+    rare: float = 1e-9
+
+
+LIMITS = IdentityLimits()
 
 
 def identify(
@@ -214,7 +239,7 @@ def identify_values(
     return Identity("unknown", f"{stranger}, or these rows are in another order than the seeds tell")
 
 
-def entries_of(forest: Forest, rows: NDArray[np.float32], labels: IntArray) -> tuple[IntArray, IntArray]:
+def entries_of(forest: Forest, rows: Rows, labels: IntArray) -> tuple[IntArray, IntArray]:
     """Return what was released at each leaf and class of a private forest, and how many of some rows lie there."""
     everyone = KnownRows(rows, labels, np.empty((forest.n_trees, 0), dtype=np.int64))
     once = np.ones(len(rows), dtype=np.int64)
@@ -223,7 +248,7 @@ def entries_of(forest: Forest, rows: NDArray[np.float32], labels: IntArray) -> t
     return released, true
 
 
-def identify_noisy(forest: Forest, noise: CountNoise, rows: NDArray[np.float32], labels: IntArray) -> Identity:
+def identify_noisy(forest: Forest, noise: CountNoise, rows: Rows, labels: IntArray) -> Identity:
     """Say whether rows can be behind noisy counts: whether the noise that they would need is likely.
 
     The log-probability of all released counts, given these rows, is compared with its mean and deviation under the
@@ -250,15 +275,15 @@ def identify_noisy(forest: Forest, noise: CountNoise, rows: NDArray[np.float32],
     begin = np.cumsum(sizes) - sizes
     lacking = np.add.reduceat(moments[:, 0] - noise.log_probability(released, true), begin)
     variance = np.add.reduceat(moments[:, 1], begin)
-    if lacking.sum() > _MOST_DEVIATIONS * float(np.sqrt(variance.sum())) - np.log(_RARE):
+    if lacking.sum() > LIMITS.most_deviations * float(np.sqrt(variance.sum())) - np.log(LIMITS.rare):
         return Identity(
             "unknown",
             "this forest was hardly trained on these rows, or with other noise than it declares: the noise that they "
             "would need is far less likely than that of the right rows "
-            f"({min(lacking.sum(), _MOST_TOLD):.0f} less in log-probability)",
+            f"({min(lacking.sum(), LIMITS.most_reported):.0f} less in log-probability)",
         )
-    calm = lacking < -_MOST_DEVIATIONS * np.sqrt(variance)
-    if calm.any() or lacking.sum() < -_MOST_DEVIATIONS * float(np.sqrt(variance.sum())):
+    calm = lacking < -LIMITS.most_deviations * np.sqrt(variance)
+    if calm.any() or lacking.sum() < -LIMITS.most_deviations * float(np.sqrt(variance.sum())):
         where = f"{int(calm.sum())} of its {forest.n_trees} trees" if calm.any() else "the file"
         return Identity(
             "unknown",
@@ -286,10 +311,10 @@ def _identify_drawn(forest: Forest, everyone: KnownRows, counts: tuple[IntArray,
     observed = _distance(counts, expected)
     simulated = [
         _distance([rng.multinomial(mean.sum().round(), mean.ravel() / mean.sum()) for mean in expected], expected)
-        for _ in range(_SIMULATIONS)
+        for _ in range(LIMITS.simulations)
     ]
     deviation = (observed - np.mean(simulated)) / max(float(np.std(simulated)), 1e-9)
-    if deviation > _MOST_DEVIATIONS:
+    if deviation > LIMITS.most_deviations:
         return Identity(
             "unknown",
             "this forest was hardly trained on these rows: its draws are "
@@ -298,7 +323,7 @@ def _identify_drawn(forest: Forest, everyone: KnownRows, counts: tuple[IntArray,
     return Identity("confirmed", "draws of these rows can have given every count in the file, and are likely to")
 
 
-def _distance(drawn: Sequence[IntArray], expected: Sequence[NDArray[np.float64]]) -> float:
+def _distance(drawn: Sequence[IntArray], expected: Sequence[FloatArray]) -> float:
     """Return the chi-square distance of draws, tree by tree, to what they are expected to be."""
     total = 0.0
     for counts, mean in zip(drawn, expected, strict=True):
@@ -308,7 +333,7 @@ def _distance(drawn: Sequence[IntArray], expected: Sequence[NDArray[np.float64]]
 
 
 def truth_is_likelier(
-    forest: Forest, problem: Problem, rows: NDArray[np.float32], labels: IntArray, reconstruction: Reconstruction
+    forest: Forest, problem: Problem, rows: Rows, labels: IntArray, reconstruction: Reconstruction
 ) -> bool:
     """Return whether an attack with unknown occurrences has stopped short of the truth's own likelihood.
 
@@ -329,7 +354,7 @@ def truth_is_likelier(
     chosen = _candidates_of(problem, _leaves(forest, rows), labels)
     if (chosen < 0).any() or reconstruction.log_posterior is None:
         return True
-    return log_posterior(problem, chosen) > reconstruction.log_posterior + _ROUNDING
+    return log_posterior(problem, chosen) > reconstruction.log_posterior + LIMITS.rounding
 
 
 def _candidates_of(problem: Problem, leaves: IntArray, labels: IntArray) -> IntArray:
@@ -352,7 +377,7 @@ def _candidates_of(problem: Problem, leaves: IntArray, labels: IntArray) -> IntA
     return np.where(same, chosen, -1).astype(np.int64)
 
 
-def _leaves(forest: Forest, rows: NDArray[np.float32]) -> IntArray:
+def _leaves(forest: Forest, rows: Rows) -> IntArray:
     """Return the leaf of each row in each tree, shape (n_trees, n_rows)."""
     columns = np.ascontiguousarray(rows.T)
     return np.stack([leaf_positions(tree, columns) for tree in forest.trees]).astype(np.int64)
@@ -404,7 +429,7 @@ def _in_another_order(
     group = problem.group[columns]
     if len(np.unique(group)) < problem.groups.n_groups:
         return stranger
-    if len(columns) > _MOST_CANDIDATES:
+    if len(columns) > LIMITS.most_candidates:
         return Identity("unknown", "too many orders of these rows are possible to decide whether they fit")
     part = problem.system.only(columns)
     totals = np.searchsorted(kinds, of_candidate[columns])

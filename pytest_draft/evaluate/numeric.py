@@ -13,26 +13,43 @@ from dataclasses import astuple, dataclass, replace
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.domain import MAX_ORDINAL_VALUES, Domain
-from pytest_draft.evaluate.baselines import half_of, halvings, median_baseline, median_guess, sample_of, with_known
+from pytest_draft.evaluate.baselines import median_baseline, median_guess
 from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.evaluate.draws import half_of, halvings, uniform_guesses, with_known
 from pytest_draft.facts.figures import TOLERANCE, Closeness, Exact, Numeric
-from pytest_draft.matching import IntArray, Rows, Weights, gaps
+from pytest_draft.matching import Weights, gaps
 from pytest_draft.timebox import TimeBox
 
-DRAWS = 10
-"""Draws of uniform guesses whose values are compared; the random error is of more."""
 
-HALVINGS = 5
-"""Halvings of the training data in which exact values are counted; each has thousands."""
+@dataclass(frozen=True)
+class NumericLimits:
+    """How numeric columns are looked at.
 
-SAME = 0.01
-"""Ranks that an exact value can be off: a hundredth of the way to the next value that somebody has."""
+    Attributes
+    ----------
+    draws : int
+        Draws of uniform guesses whose values are compared; the random error is of more.
+    share : float
+        Share of the time that is left, which these draws may take.
+    halvings : int
+        Halvings of the training data in which exact values are counted; each has thousands.
+    same : float
+        Ranks that an exact value can be off: a hundredth of the way to the next value that somebody has.
+    found_out : float
+        An attack has found out that a column has few values where at least this share of its guesses are close to one.
+    """
 
-_SHARE = 0.3
-_FOUND_OUT = 0.9
+    draws: int = 10
+    share: float = 0.3
+    halvings: int = 5
+    same: float = 0.01
+    found_out: float = 0.9
+
+
+LIMITS = NumericLimits()
 
 
 def few_valued(truth: Rows, rebuilt: Rows, domain: Domain, known: Sequence[int] = ()) -> tuple[str, ...]:
@@ -60,12 +77,12 @@ def few_valued(truth: Rows, rebuilt: Rows, domain: Domain, known: Sequence[int] 
         if not 2 <= len(values) <= min(MAX_ORDINAL_VALUES, len(truth) // 2) or not len(guesses):
             continue
         near = np.abs(guesses[:, None] - values).min(axis=1) <= TOLERANCE * (values[-1] - values[0])
-        if near.mean() < _FOUND_OUT:
+        if near.mean() < LIMITS.found_out:
             names.append(attribute.name)
     return tuple(names)
 
 
-def measure(
+def numeric_figures(
     truth: Rows,
     rebuilt: Rows,
     partners: IntArray | None,
@@ -120,12 +137,11 @@ def measure(
     median = scale.values(truth, guess, Closeness(exact_rows=len(comparison.perfect(truth, guess)) / len(truth)))
     rng = np.random.default_rng([seed, 43])
     drawn = []
-    kept_back = timebox.remaining * (1 - _SHARE)
-    for _ in range(DRAWS):
+    kept_back = timebox.remaining * (1 - LIMITS.share)
+    for positions, random in islice(uniform_guesses(truth, domain, weights, rng, timebox), LIMITS.draws):
         if timebox.remaining <= kept_back:
             break
-        sample = sample_of(truth, rng)
-        random = with_known(domain.uniform(len(sample), rng), sample, weights)
+        sample = truth[positions]
         chosen = comparison.partners(sample, random, weights, timebox)
         if chosen is None:
             break
@@ -178,7 +194,7 @@ def exact_values(
     draws = halvings(ranked, weights, seed, timebox, unknown, comparison, half)
     others = [
         _share_matched(ranked[one], other, columns, weights, comparison, timebox)
-        for one, _, other in islice(draws, HALVINGS)
+        for one, _, other in islice(draws, LIMITS.halvings)
     ]
     measured = [found for found in others if found is not None]
     if share is None or not measured:
@@ -189,7 +205,7 @@ def exact_values(
 def share_exact(truth: Rows, guess: Rows, columns: IntArray) -> float:
     """Return the share of values in some columns that are exact in rows that belong together one by one, as ranks."""
     apart, one_missing = gaps(truth[:, columns], guess[:, columns])
-    return float(((apart <= SAME) & ~one_missing).mean())
+    return float(((apart <= LIMITS.same) & ~one_missing).mean())
 
 
 def _share_matched(
@@ -217,9 +233,9 @@ class _Scale:
     """
 
     columns: IntArray
-    size: NDArray[np.float64]
-    spread: NDArray[np.float64]
-    tolerance: NDArray[np.float64]
+    size: FloatArray
+    spread: FloatArray
+    tolerance: FloatArray
     without_spread: int
 
     @classmethod

@@ -16,12 +16,13 @@ import math
 import numpy as np
 from scipy import stats
 
+from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.domain import Domain
 from pytest_draft.errors import one_line
-from pytest_draft.evaluate.baselines import with_known
 from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.evaluate.draws import with_known
 from pytest_draft.facts.figures import Significance
-from pytest_draft.matching import IntArray, Rows, Weights, differences, matched, row_identities, unmatched
+from pytest_draft.matching import Weights, differences, matched, row_identities, unmatched
 from pytest_draft.timebox import TimeBox
 
 DRAWS = 100
@@ -34,6 +35,7 @@ MOST_DEVIATIONS = 4.0
 """Rows that training data and holdout share are too many when they are so much more than a random split shares."""
 
 _SPLITS = 100
+"""Random splits by which it is known how many rows training data and holdout share by chance."""
 
 
 def rows_drawn(n_rows: int) -> int:

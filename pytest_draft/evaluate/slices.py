@@ -26,23 +26,17 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain
-from pytest_draft.evaluate.baselines import SAMPLE_ROWS, SPLITS, SPLITS_WHEN_LARGE, half_of, halvings, with_known
 from pytest_draft.evaluate.close_rows import Met
 from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.evaluate.draws import few_splits, half_of, halvings, n_sampled, n_splits, uniform_guesses
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.slices import _NOT_DRAWN, LEAST_ROWS, Measured, Slice, SliceBaseline, SliceFigures
-from pytest_draft.matching import IntArray, Rows, Weights, differences
+from pytest_draft.matching import Weights, differences
 from pytest_draft.timebox import TimeBox
-
-BoolArray = NDArray[np.bool_]
-
-
-MANY_ROWS = 500
-"""Above this many rows, few draws of the random baseline vary little, and each takes long."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,15 +128,15 @@ class Sliced:
         baselines = zip(attacked, random, split_half, strict=True)
         return [replace(of_attack, random=one, split_half=other) for of_attack, one, other in baselines]
 
-    def _distance(self, pairs: _Pairs) -> NDArray[np.float64] | None:
+    def _distance(self, pairs: _Pairs) -> FloatArray | None:
         """Return how far each guess is from its true row; None where they were not matched."""
         if pairs.partners is None:
             return None
         apart = differences(pairs.truth[pairs.partners], pairs.guess, self.weights)
-        distance: NDArray[np.float64] = apart[:, self.weights.counted].sum(axis=1) / self.weights.total
+        distance: FloatArray = apart[:, self.weights.counted].sum(axis=1) / self.weights.total
         return distance
 
-    def _of_slice(self, one: Slice, pairs: _Pairs, distance: NDArray[np.float64] | None) -> Measured:
+    def _of_slice(self, one: Slice, pairs: _Pairs, distance: FloatArray | None) -> Measured:
         """Return the figures of a slice of the reconstruction, without its baselines."""
         both = self._both_sides(one, pairs, distance)
         unique = one.holds(pairs.truth, pairs.labels, self.data.columns) & self.unique
@@ -156,7 +150,7 @@ class Sliced:
             unique_rows=int(unique.sum()),
         )
 
-    def _both_sides(self, one: Slice, pairs: _Pairs, distance: NDArray[np.float64] | None) -> _BothSides:
+    def _both_sides(self, one: Slice, pairs: _Pairs, distance: FloatArray | None) -> _BothSides:
         """Return the figures of guesses in a slice that has a true row."""
         mine = one.holds(pairs.truth, pairs.labels, self.data.columns)
         theirs = mine
@@ -185,22 +179,16 @@ class Sliced:
         rows, labels = self.data.rows, self.data.labels
         half = half_of(len(rows), len(self.unknown), self.weights, self.comparison)
         draws = halvings(rows, self.weights, self.seed, self.timebox, self.unknown, self.comparison, half)
-        for one, other, guess in islice(draws, SPLITS if len(rows) <= SAMPLE_ROWS else SPLITS_WHEN_LARGE):
+        for one, other, guess in islice(draws, n_splits(len(rows))):
             yield self._paired(rows[one], labels[one], guess, labels[other])
 
     def _guesses(self) -> Iterator[_Pairs]:
         """Yield the pairs of the random baseline, in which each class has as many guesses as rows."""
+        truth, labels = self.data.rows[self.unknown], self.data.labels[self.unknown]
         rng = np.random.default_rng([self.seed, 44])
-        n_sampled = min(len(self.unknown), SAMPLE_ROWS)
-        for _ in range(SPLITS if n_sampled <= MANY_ROWS else SPLITS_WHEN_LARGE):
-            if self.timebox.over:
-                break
-            sample = (
-                self.unknown if n_sampled == len(self.unknown) else rng.choice(self.unknown, n_sampled, replace=False)
-            )
-            truth, labels = self.data.rows[sample], self.data.labels[sample]
-            guess = with_known(self.domain.uniform(n_sampled, rng), truth, self.weights)
-            yield self._paired(truth, labels, guess, labels)
+        guesses = uniform_guesses(truth, self.domain, self.weights, rng, self.timebox)
+        for sample, guess in islice(guesses, few_splits(n_sampled(len(truth)))):
+            yield self._paired(truth[sample], labels[sample], guess, labels[sample])
 
     def _paired(self, truth: Rows, labels: IntArray, guess: Rows, guessed_labels: IntArray) -> _Pairs:
         partners = self.comparison.partners(truth, guess, self.weights, self.timebox)

@@ -10,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.descent import Passing, descend
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.states import thresholds_are_midpoints
-
-FloatArray = NDArray[np.float64]
 
 ROUNDED = 1e-4
 """Share of a column's range that a value which was only rounded, or computed in another precision, is off at most."""

@@ -1,12 +1,10 @@
-"""Forests released by a mechanism of differential privacy: in go forest, domain and knowledge, out come the answers.
+"""Forests released by a mechanism of differential privacy: in go `Inputs`, out come the answers of an `Attack`.
 
-Which attack fits what was released, whether the given rows can be behind it, and whether the attack found datasets that
-explain it as well as they do: `released` chooses, and the gate asks.
+Whether the given rows can be behind what was released, and whether the attack found datasets that explain it as well as
+they do: of noisy counts, of noisy counts where all rows but one are known, and of labels.
 """
 
 from __future__ import annotations
-
-from typing import Protocol
 
 import numpy as np
 from scipy.stats import binom
@@ -24,12 +22,14 @@ from pytest_draft.attack.private.rebuild import rebuild_from_noise
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
-from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.evaluate.identity import entries_of, identify_noisy
+from pytest_draft.examine.attack import Attack, Shortfall
+from pytest_draft.examine.inputs import Inputs
+from pytest_draft.examine.limits import Limits
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.identity import Identity
-from pytest_draft.knowledge import Knowledge, noisy_problem
+from pytest_draft.knowledge import noisy_problem
 
 _ROUNDING = 1e-6
 _MOST_BELOW, _MOST_BELOW_A_ROW = 20.0, 0.75
@@ -39,64 +39,47 @@ _CHANCE_OF_ZEROS = 1e-9
 _MOST_DISAGREEMENT = 1.05  # of Gelman and Rubin's potential scale reduction
 
 
-class Released(Protocol):
-    """What the gate asks of a forest that a mechanism has released."""
+class _Private(Attack):
+    """What the attacks on private forests have in common."""
 
-    @property
-    def granted(self) -> tuple[str, ...]:
-        """What the adversary is told besides its side knowledge, in words."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know of such a file."""
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why no attack here can make it pass; empty where nothing stands in the way."""
-
-    def rebuild(self, search: Search) -> Reconstruction:
-        """Attack it."""
-
-    def identity(self, data: TrainingData, reconstruction: Reconstruction) -> Identity:
-        """Say whether the rows can be those that it was trained on, beside what was rebuilt."""
+    any_size = True
 
     def truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
         """Return whether the attack has stopped short: the truth is likelier, or its chains still disagree."""
+        return False
+
+    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
+        """Say that the truth is likelier, or may be: with noise there is nothing else to reach."""
+        limit, remedy = limits.of_attack()
+        if self.truth_is_likelier(data, reconstruction):
+            reason = (
+                f"the attack did not converge in {limit}: the training data explain the file better than all that it "
+                f"drew, so its error is only an upper bound; {remedy}"
+            )
+            return Shortfall((reason,), truth_is_likelier=True)
+        if reconstruction.cut_short:
+            reason = (
+                f"the attack did not converge in {limit}: it was cut short or still found likelier datasets, so its "
+                f"error is only an upper bound; {remedy}"
+            )
+            return Shortfall((reason,))
+        return Shortfall()
 
 
-def released(
-    forest: Forest, domain: Domain, adversary: str, knowledge: Knowledge | None, n_rows: int | None
-) -> Released:
-    """Return the answers for what a private forest has released.
+class NoisyCounts(_Private):
+    """A forest with noise on the class counts of its leaves.
 
     Parameters
     ----------
-    forest : Forest
-        `Forest.is_private`.
-    domain : Domain
-    adversary : str
-    knowledge : Knowledge or None
-        Its side knowledge.
-    n_rows : int or None
-        Number of training rows, where somebody knows it.
+    inputs : Inputs
+    search : Search
+        Not used: nothing is searched before `rebuild`.
     """
-    if forest.privacy is not None and forest.privacy.counts:
-        if knowledge is not None and knowledge.informed:
-            return _NoisyCountsAlone(forest, domain, knowledge)
-        return _NoisyCounts(forest, domain, adversary, knowledge, n_rows)
-    return _Labels(forest, domain, adversary, knowledge, n_rows)
 
-
-class _NoisyCounts:
-    """A forest with noise on the class counts of its leaves."""
-
-    notes: tuple[str, ...] = ()
-
-    def __init__(
-        self, forest: Forest, domain: Domain, adversary: str, knowledge: Knowledge | None, n_rows: int | None
-    ) -> None:
+    def __init__(self, inputs: Inputs, search: Search) -> None:
+        forest, adversary, n_rows = inputs.forest, inputs.case.adversary, inputs.n_rows
         self._forest = forest
-        self._problem = noisy_problem(forest, domain, adversary, knowledge, n_rows)
+        self._problem = noisy_problem(forest, inputs.domain, adversary, inputs.knowledge, n_rows)
         size_known = n_rows is not None and not Adversary.parse(adversary).size_unknown
         self.granted = ("number of training rows",) if size_known else ()
         self.reasons = _too_many_zeros(forest, self._problem.noise)
@@ -108,9 +91,11 @@ class _NoisyCounts:
             )
 
     def rebuild(self, search: Search) -> Reconstruction:
+        """Draw datasets from the posterior."""
         return rebuild_from_noise(self._problem, search)
 
-    def identity(self, data: TrainingData, reconstruction: Reconstruction) -> Identity:
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+        """Ask whether the noise explains how far these rows are from the counts."""
         found = identify_noisy(self._forest, self._problem.noise, data.rows, data.labels)
         drawn = reconstruction.log_posterior
         if found.status != "confirmed" or drawn is None or not self.granted:
@@ -125,6 +110,7 @@ class _NoisyCounts:
         return found
 
     def truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
+        """Compare the likelihoods."""
         return reconstruction.log_posterior is None or self._truth(data) > reconstruction.log_posterior + _ROUNDING
 
     def _truth(self, data: TrainingData) -> float:
@@ -133,20 +119,29 @@ class _NoisyCounts:
         return float(self._problem.noise.log_probability(released, true).sum())
 
 
-class _NoisyCountsAlone:
-    """The same, where all rows but one are known: each candidate for that one is scored, and nothing is searched."""
+class NoisyCountsAlone(_Private):
+    """The same, where all rows but one are known: each candidate for that one is scored, and nothing is searched.
 
-    granted: tuple[str, ...] = ("number of training rows",)
-    notes: tuple[str, ...] = ()
+    Parameters
+    ----------
+    inputs : Inputs
+        With an informed adversary's knowledge.
+    search : Search
+        Not used.
+    """
 
-    def __init__(self, forest: Forest, domain: Domain, knowledge: Knowledge) -> None:
-        if forest.privacy is None:
-            raise ValueError("this forest releases exact counts")
-        self._forest, self._domain, self._knowledge = forest, domain, knowledge
+    granted = ("number of training rows",)
+
+    def __init__(self, inputs: Inputs, search: Search) -> None:
+        forest, knowledge = inputs.forest, inputs.knowledge
+        if forest.privacy is None or knowledge is None:
+            raise ValueError("this forest releases exact counts, or nothing is known of its rows")
+        self._forest, self._domain, self._knowledge = forest, inputs.domain, knowledge
         self._noise = CountNoise.of(forest.privacy)
         self.reasons = _too_many_zeros(forest, self._noise)
 
     def rebuild(self, search: Search) -> Reconstruction:
+        """Score every candidate for the one row that is not known."""
         knowledge, domain = self._knowledge, self._domain
         once = np.ones((self._forest.n_trees, len(knowledge.rows)), dtype=np.int64)
         everyone, unknown = KnownRows(knowledge.rows, knowledge.labels, once), knowledge.unknown
@@ -170,41 +165,51 @@ class _NoisyCountsAlone:
             statistics=search.clock.figures,
         )
 
-    def identity(self, data: TrainingData, reconstruction: Reconstruction) -> Identity:
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+        """Ask whether the noise explains how far these rows are from the counts."""
         return identify_noisy(self._forest, self._noise, data.rows, data.labels)
 
-    def truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
-        return False
 
+class Labels(_Private):
+    """diffprivlib's own forest: a label for each leaf, and nothing else of its rows.
 
-class _Labels:
-    """diffprivlib's own forest: a label for each leaf, and nothing else of its rows."""
+    Parameters
+    ----------
+    inputs : Inputs
+    search : Search
+        Not used: nothing is searched before `rebuild`.
+    """
 
-    def __init__(
-        self, forest: Forest, domain: Domain, adversary: str, knowledge: Knowledge | None, n_rows: int | None
-    ) -> None:
-        if knowledge is not None or Adversary.parse(adversary).size_unknown:
+    granted = ("number of training rows",)
+
+    def __init__(self, inputs: Inputs, search: Search) -> None:
+        forest, adversary, n_rows = inputs.forest, inputs.case.adversary, inputs.n_rows
+        if inputs.knowledge is not None or Adversary.parse(adversary).size_unknown:
             raise NotCoveredError(
                 f"the adversary {adversary!r} on a forest that releases labels only is not covered yet; "
                 "'artifact' and 'published' are"
             )
         if n_rows is None:
             raise DataError("a forest that releases labels only does not tell how many rows it had: add --draft-data")
-        self._forest, self._domain, self._n_rows = forest, domain, n_rows
-        self.granted = ("number of training rows",)
+        self._forest, self._domain, self._n_rows = forest, inputs.domain, n_rows
         broken_by = () if forest.privacy is None else forest.privacy.broken_by
-        self.notes = tuple(line for line in reveals(forest) if line not in broken_by)  # the gate tells these itself
+        self.notes = tuple(
+            line for line in reveals(forest) if line not in broken_by
+        )  # these are told when the file is read
         self.reasons = tuple(
             f"{phrase}, which no attack here uses yet: whoever uses that gets closer" for phrase in broken_by
         )
 
     def rebuild(self, search: Search) -> Reconstruction:
+        """Draw datasets from the posterior."""
         return rebuild_from_labels(self._forest, self._domain, self._n_rows, search)
 
-    def identity(self, data: TrainingData, reconstruction: Reconstruction) -> Identity:
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+        """Say that nothing is known."""
         return Identity("unknown", "labels alone do not tell whether this forest was trained on these rows")
 
     def truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
+        """Compare the posteriors, once the chains agree."""
         parts = parts_of(self._forest, data.n_rows)
         truth = labels_log_posterior(self._forest, self._domain, data.rows, data.labels, parts)
         spread = reconstruction.disagreement

@@ -95,6 +95,16 @@ def test_every_file_that_the_architecture_names_exists(read_page):
         assert {name for name in named if not any((place / name).exists() for place in places)} == set(), page
 
 
+def test_every_study_can_be_run_as_it_stands_in_the_reference(read_page, all_pages):
+    from studies.__main__ import _parser
+
+    lines = re.findall(r"^python -m studies ([^#\n]+)", read_page("reference/studies"), re.MULTILINE)
+    assert all(_parser().parse_args(line.split()).run for line in lines)
+    listed = {line.split()[0] for line in lines}
+    for page in [*all_pages, *OTHERS[:2]]:
+        assert set(re.findall(r"`python -m studies ([\w-]+)", read_page(page))) <= listed, page
+
+
 def anchors(text):
     """Return the anchors of a page's headings, as the site and GitHub make them."""
     heads = re.findall(r"^#+ (.+)$", without_code(text), re.MULTILINE)

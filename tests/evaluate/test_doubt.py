@@ -14,9 +14,12 @@ import pytest
 import sklearn
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft.evaluate import findings
-from pytest_draft.examine import flow as gate
+from pytest_draft.evaluate import parts
+from pytest_draft.examine import counted, limits
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
 from pytest_draft.facts.certificate import Bounds, Certificate
+from pytest_draft.facts.examination import Examination
 from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import judge, overall
@@ -36,7 +39,7 @@ def examined(tmp_path):
         adversary="artifact",
         domain: str | None = None,
         **parameters,
-    ) -> gate.Examination:
+    ) -> Examination:
         table = pd.DataFrame(rows, columns=[f"c{index}" for index in range(rows.shape[1])])
         labels = np.random.default_rng(1).integers(0, 2, len(rows))
         forest = RandomForestClassifier(random_state=0, **parameters)
@@ -48,12 +51,12 @@ def examined(tmp_path):
             table = table.sample(frac=1, random_state=0)
         table.to_csv(tmp_path / "train.csv", index=False)
         paths = (str(tmp_path / "model.joblib"), str(tmp_path / "train.csv"))
-        case = gate.Case(*paths, "label", adversary=adversary)
+        case = Case(*paths, "label", adversary=adversary)
         if domain is not None:  # taken as it stands
             (tmp_path / "domain.toml").write_text(domain)
             digest = hashlib.sha256(domain.encode()).hexdigest()
             case = replace(case, domain=str(tmp_path / "domain.toml"), domain_sha256=digest)
-        return gate.examine(case)[0]
+        return examine(case)[0]
 
     return run
 
@@ -106,7 +109,7 @@ def test_one_column_that_is_given_away_is_a_frequency_and_nobodys_row(examined, 
     found = examined(rows, untested=13, n_estimators=50)
     assert found.findings.mostly_determined is None
     assert verdict(found) == "passed"
-    monkeypatch.setattr(findings, "MOST_MET", 1.0)
+    monkeypatch.setattr(parts, "LIMITS", replace(parts.LIMITS, most_met=1.0))
     assert examined(rows, untested=13, n_estimators=50).findings.mostly_determined.error.exact == 0
 
 
@@ -137,9 +140,9 @@ def test_rows_that_no_tree_has_seen_never_hide_that_all_others_are_rebuilt(exami
     ],
 )
 def test_an_attack_that_did_not_converge_says_what_its_rows_lack(examined, monkeypatch, adversary, lacks):
-    whole = gate.reconstruct
+    whole = counted.reconstruct
     stopped = {"status": "not converged", "residual": 3, "certificate": None}
-    monkeypatch.setattr(gate, "reconstruct", lambda *arguments: replace(whole(*arguments), **stopped))
+    monkeypatch.setattr(counted, "reconstruct", lambda *arguments: replace(whole(*arguments), **stopped))
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
     found = examined(rows, adversary=adversary, n_estimators=2, max_depth=1)
     assert verdict(found) == "inconclusive"
@@ -150,7 +153,7 @@ def test_an_attack_that_did_not_converge_says_what_its_rows_lack(examined, monke
 @pytest.fixture
 def stopped(examined, monkeypatch):
     """Return a function that examines a forest by an attack that does not converge, after so long; and its reason."""
-    whole = gate.reconstruct
+    whole = counted.reconstruct
 
     def run(seconds=0.0, **changes) -> str:
         def ending(problem, search, *told):
@@ -159,7 +162,7 @@ def stopped(examined, monkeypatch):
                 time.sleep(0.01)
             return replace(found, **{"status": "not converged", "residual": 3, "certificate": None, **changes})
 
-        monkeypatch.setattr(gate, "reconstruct", ending)
+        monkeypatch.setattr(counted, "reconstruct", ending)
         found = examined(np.random.default_rng(0).integers(0, 2, (60, 6)), n_estimators=2, max_depth=1)
         assert verdict(found) == "inconclusive"
         (reason,) = [reason for reason in found.reasons if "attack" in reason]
@@ -179,7 +182,7 @@ def test_an_attack_that_ended_by_itself_is_not_said_to_have_had_all_its_time(sto
 
 
 def test_an_attack_that_the_clock_ended_is_said_to_have_had_all_its_time(stopped, monkeypatch):
-    monkeypatch.setattr(gate, "ATTACK_SHARE", 0.05)
+    monkeypatch.setattr(limits, "ATTACK_SHARE", 0.05)
     reason = stopped(seconds=3.01)
     assert reason.startswith("the attack did not converge in 3 s, its share of the time box of 60 s: ")
     assert reason.endswith("give it more with --draft-budget")
@@ -192,12 +195,12 @@ def test_an_attack_without_a_dataset_tells_how_long_it_took(stopped):
 
 
 def test_a_certificate_that_the_truth_contradicts_is_an_internal_error_and_no_pass(examined, monkeypatch):
-    whole = gate.reconstruct
+    whole = counted.reconstruct
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
     parameters = {"n_estimators": 1, "max_depth": 1, "bootstrap": False}
     assert verdict(examined(rows, **parameters)) == "passed"
     wrong = Certificate(60, *[Bounds(60, 60)] * 5)
-    monkeypatch.setattr(gate, "reconstruct", lambda *arguments: replace(whole(*arguments), certificate=wrong))
+    monkeypatch.setattr(counted, "reconstruct", lambda *arguments: replace(whole(*arguments), certificate=wrong))
     found = examined(rows, **parameters)
     assert verdict(found) == "inconclusive"
     (reason,) = found.reasons
@@ -206,9 +209,9 @@ def test_a_certificate_that_the_truth_contradicts_is_an_internal_error_and_no_pa
 
 def test_an_attack_that_the_clock_has_cut_short_is_no_pass(examined, monkeypatch):
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
-    whole = gate.reconstruct
+    whole = counted.reconstruct
     assert verdict(examined(rows, n_estimators=1, max_depth=1)) == "passed"
-    monkeypatch.setattr(gate, "reconstruct", lambda *arguments: replace(whole(*arguments), cut_short=True))
+    monkeypatch.setattr(counted, "reconstruct", lambda *arguments: replace(whole(*arguments), cut_short=True))
     found = examined(rows, n_estimators=1, max_depth=1)
     assert verdict(found) == "inconclusive"
     assert "cut short" in found.reasons[0]

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate import baselines
-from pytest_draft.evaluate.baselines import random_baseline, split_half_baseline
-from pytest_draft.evaluate.findings import contradiction, evaluate
-from pytest_draft.facts.certificate import Bounds, Certificate
+from pytest_draft.evaluate.draws import NUMBERS
+from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.facts.findings import Values
 from pytest_draft.facts.identity import Identity
 from pytest_draft.matching import encoded_weights
@@ -82,7 +78,7 @@ def test_a_single_row_has_no_split_half():
     assert findings.split_half.error is None
     assert findings.split_half.perfect_rows is None
     assert findings.error.exact == pytest.approx(1 / 4)
-    assert findings.random.draws == baselines.RANDOM_DRAWS
+    assert findings.random.draws == NUMBERS.random
 
 
 def test_perfect_rows_are_counted_when_the_time_is_out():
@@ -221,7 +217,7 @@ def test_rows_in_another_order_are_matched_into_all_rows():
     part = found(TRUTH, rebuilt, seen=seen, identity="order differs").seen
     # 0000 is there twice; 1110 is one value away from 1100 and from 1111
     assert (part.n_rows, part.perfect_rows, part.error.exact) == (3, 2, pytest.approx(1 / 4 / 3))
-    assert part.split_half.draws == baselines.SPLITS
+    assert part.split_half.draws == NUMBERS.splits
 
 
 @pytest.mark.parametrize("identity", ["mismatch", "unknown"])
@@ -229,82 +225,11 @@ def test_nobody_knows_which_rows_were_seen_when_the_rows_are_others(identity):
     assert found(TRUTH, REBUILT, seen=np.arange(5) < 3, identity=identity).seen is None
 
 
-def proved(certain: int, guaranteed: int, n_rows: int = 5) -> Certificate:
-    """Return a certificate by hand."""
-    labelled, vectors = Bounds(0, n_rows), Bounds(guaranteed, n_rows)
-    return Certificate(n_rows, labelled, labelled, labelled, Bounds(certain, n_rows), vectors)
-
-
-@pytest.mark.parametrize(
-    ("certain", "guaranteed", "identity", "contradicted"),
-    [
-        (2, 3, "confirmed", False),
-        (3, 3, "order differs", False),
-        (0, 4, "confirmed", True),
-        (0, 4, "order differs", True),
-        (3, 2, "confirmed", True),
-        (0, 4, "unknown", False),
-        (0, 4, "mismatch", False),
-    ],
-)
-def test_what_is_proved_holds_for_the_rows_that_trained_the_forest(certain, guaranteed, identity, contradicted):
-    labels = np.zeros(5, dtype=np.int64)
-    far = 1 - array(TRUTH)  # the guess that is measured can be another dataset than the one that is certified
-    reconstruction = Reconstruction(
-        "consistent",
-        far,
-        labels,
-        labels,
-        np.zeros((5, 4), bool),
-        True,
-        0,
-        consistent=array(REBUILT),  # shares three rows with the truth
-        certificate=proved(certain, guaranteed),
-    )
-    data = TrainingData(array(TRUTH), labels, COLUMNS, None, "by hand")
-    said = contradiction(reconstruction, data, DOMAIN, Identity(identity, "by hand"))
-    assert (said is not None) == contradicted
-    outside = replace(
-        DOMAIN, attributes=(replace(DOMAIN.attributes[0], kind="ordinal", high=0.0), *DOMAIN.attributes[1:])
-    )
-    assert contradiction(reconstruction, data, outside, Identity(identity, "by hand")) is None
-
-
 def test_nothing_is_evaluated_without_rows():
     nothing = Reconstruction("no solution", None, None, None, None, False, None)
     data = TrainingData(array(TRUTH), np.zeros(5, np.int64), COLUMNS, None, "by hand")
     with pytest.raises(ValueError, match="no reconstruction"):
         evaluate(nothing, data, DOMAIN, Identity("unknown", ""), seed=0, timebox=TimeBox(60))
-
-
-def test_baselines_are_the_same_when_the_seed_is_the_same():
-    truth = DOMAIN.uniform(30, np.random.default_rng(5))
-    one, again, other = (random_baseline(truth, DOMAIN, WEIGHTS, seed, TimeBox(60)) for seed in (1, 1, 2))
-    assert one == again != other
-    one, again, other = (split_half_baseline(truth, WEIGHTS, seed, TimeBox(60)) for seed in (1, 1, 2))
-    assert one == again != other
-
-
-def test_the_random_baseline_meets_what_can_be_calculated():
-    domain = Domain(("a",), (Attribute("a", "binary", (0,)),), "by hand")
-    baseline = random_baseline(array([[1]]), domain, encoded_weights(domain), 0, TimeBox(60))
-    assert (baseline.draws, baseline.rows) == (100, 1)
-    assert baseline.error == pytest.approx(0.5, abs=0.15)  # 100 throws of a coin
-    assert baseline.perfect_rows == pytest.approx(0.5)
-
-
-def test_the_split_half_baseline_is_zero_when_all_rows_are_equal():
-    baseline = split_half_baseline(array([[1, 0, 1, 0]] * 7), WEIGHTS, 0, TimeBox(60))
-    assert baseline.error == 0
-    assert baseline.rows == 3
-    assert baseline.perfect_rows == pytest.approx(7)  # scaled from three to all rows
-
-
-def test_large_data_are_sampled_and_say_so(monkeypatch):
-    monkeypatch.setattr(baselines, "SAMPLE_ROWS", 10)
-    truth = DOMAIN.uniform(25, np.random.default_rng(5))
-    assert random_baseline(truth, DOMAIN, WEIGHTS, 0, TimeBox(60)).rows == 10
-    assert split_half_baseline(truth, WEIGHTS, 0, TimeBox(60)).draws == baselines.SPLITS_WHEN_LARGE
 
 
 def test_no_row_is_shown_by_a_reconstruction_or_its_findings():

@@ -22,7 +22,7 @@ from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import infer
 from pytest_draft.evaluate.identity import entries_of, identify, identify_noisy
-from pytest_draft.examine.private import _NoisyCounts
+from pytest_draft.examine.private import NoisyCounts
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.timebox import TimeBox
@@ -215,7 +215,7 @@ def test_exact_counts_in_some_trees_are_far_less_noise_than_is_declared(by_hand)
     assert "less noise in" in identity.why
 
 
-class OfSomeForest(_NoisyCounts):
+class OfSomeForest(NoisyCounts):
     """What a forest has released, where the right rows' own likelihood is given."""
 
     def __init__(self, forest, problem, truth):
@@ -233,7 +233,7 @@ def test_what_an_attack_reaches_never_says_whose_rows_trained_a_forest(by_hand, 
     problem = SimpleNamespace(noise=CountNoise.of(forest.privacy))
     data = SimpleNamespace(rows=rows, labels=labels, n_rows=60)
     for reached, status in ((-500.0, "confirmed"), (-100.0, "unknown")):  # the attack has fitted the noise
-        found = OfSomeForest(forest, problem, -500.0).identity(data, SimpleNamespace(log_posterior=reached))
+        found = OfSomeForest(forest, problem, -500.0).identity(data, SimpleNamespace(log_posterior=reached), None)
         assert found.status == status
         assert "hardly trained" not in found.why
     assert "is not known" in found.why

@@ -11,11 +11,13 @@ from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate import baselines
+from pytest_draft.evaluate import draws
 from pytest_draft.evaluate.baselines import median_baseline, median_guess, random_baseline, split_half_baseline
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.findings import contradiction, evaluate
+from pytest_draft.evaluate.draws import NUMBERS, with_known
+from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.evaluate.numeric import few_valued
+from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.facts.figures import Closeness
 from pytest_draft.facts.findings import ProvedValues, Values
 from pytest_draft.facts.identity import Identity
@@ -125,7 +127,7 @@ def test_the_median_guess_is_the_lower_one_of_two_the_commonest_of_a_group_and_m
 @pytest.mark.parametrize("known", [(), (0,), (2,), (0, 2)])
 def test_no_matching_of_the_median_guess_costs_less_than_the_baseline_says(known):
     truth, weights = DOMAIN.uniform(30, np.random.default_rng(3)), encoded_weights(DOMAIN, known)
-    guess = baselines.with_known(np.repeat(median_guess(truth, DOMAIN), 30, axis=0), truth, weights)
+    guess = with_known(np.repeat(median_guess(truth, DOMAIN), 30, axis=0), truth, weights)
     baseline = median_baseline(truth, DOMAIN, weights)
     shuffled = guess[np.random.default_rng(4).permutation(30)]
     assert baseline.error == pytest.approx(Comparison().distance(truth, shuffled, weights, TimeBox(60)).exact)
@@ -206,9 +208,9 @@ def test_perfect_rows_are_bounded_when_the_time_is_out():
 
 
 def test_large_numeric_data_are_halved_in_samples(monkeypatch):
-    monkeypatch.setattr(baselines, "SAMPLE_ROWS", 10)
+    monkeypatch.setattr(draws, "NUMBERS", replace(NUMBERS, sample_rows=10))
     baseline = split_half_baseline(DOMAIN.uniform(60, np.random.default_rng(5)), WEIGHTS, 0, TimeBox(60))
-    assert (baseline.rows, baseline.draws) == (10, baselines.SPLITS_WHEN_LARGE)
+    assert (baseline.rows, baseline.draws) == (10, NUMBERS.splits_when_large)
 
 
 CERTAIN = np.array([[1, 1, 1], [1, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, 0]], dtype=bool)
@@ -255,14 +257,14 @@ def test_a_certain_value_that_the_training_data_do_not_hold_is_an_internal_error
     assert said is None or said.startswith("internal error: 1 values were proved")
 
 
-def test_told_values_are_counted_and_contradicted_when_no_row_holds_one():
+def test_proved_values_are_counted_and_contradicted_when_no_row_holds_one():
     told = {0: np.array([0.0, 60.0]), 1: np.array([5.0])}
     assert found(TRUTH, TRUTH, proved_values=told).proved_values == ProvedValues(3, 2, (2 + 4) / 15)
     identity = Identity("confirmed", "by hand")
     assert contradiction(rebuilt_as(TRUTH, proved_values=told), data_of(TRUTH), DOMAIN, identity) is None
     told[0] = np.array([0.0, 61.0])
     said = contradiction(rebuilt_as(TRUTH, proved_values=told), data_of(TRUTH), DOMAIN, identity)
-    assert said.startswith("internal error: 1 values were told")
+    assert said.startswith("internal error: 1 values were proved that no training row")
 
 
 def test_missing_values_count_a_range_and_are_no_close_ones():
@@ -294,15 +296,15 @@ def test_nobody_is_singled_out_where_each_row_is_there_twice():
 
 
 @pytest.mark.parametrize(
-    ("guesses", "told"),
+    ("guesses", "named"),
     [((-0.7, 1.3), ()), ((-0.69, 1.31), ()), ((-0.2, 0.8), ("size",)), ((-0.2, 1.3), ("size",)), ((np.nan,), ())],
     ids=["found out", "nearly", "between", "half between", "all missing"],
 )
-def test_an_attack_that_guesses_between_few_values_is_told_apart(guesses, told):
+def test_an_attack_that_guesses_between_few_values_is_noticed(guesses, named):
     truth, rebuilt = np.zeros((2, 40, 3), dtype=np.float32)
     truth[:, 0], rebuilt[:, 0] = np.resize([-0.7, 1.3], 40), np.resize(guesses, 40)
     truth[:, 1], rebuilt[:, 1] = np.linspace(0, 10, 40), 3.3  # as many values as rows
-    assert few_valued(truth, rebuilt, DOMAIN) == told
+    assert few_valued(truth, rebuilt, DOMAIN) == named
     assert few_valued(truth, rebuilt, DOMAIN, [0]) == ()
     truth[:, 0] = -0.7  # of one value nothing is to be told
     assert few_valued(truth, rebuilt, DOMAIN) == ()

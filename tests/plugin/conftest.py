@@ -85,12 +85,21 @@ def in_child(tmp_path, monkeypatch, set_aside, examined_anew):
         Children.close(children)
 
 
-STAGES = ["training_data", "infer", "grant", "build_any", "reconstruct", "rebuild_alone", "identify"]
-STAGES += ["identify_granted", "evaluate"]
+STAGES = {
+    "training_data": "inputs",
+    "infer": "settled_domain",
+    "grant": "inputs",
+    "build_any": "counted",
+    "reconstruct": "counted",
+    "rebuild_alone": "counted",
+    "identify": "counted",
+    "identify_granted": "counted",
+    "evaluate": "evaluation",
+}
+"""What a flow calls, and the file of `pytest_draft.examine` that calls it."""
 
 AT_STAGES = f"""
-import os, pathlib, sys, time
-from pytest_draft.examine import flow as gate
+import importlib, os, pathlib, sys, time
 
 here = pathlib.Path(__file__).parent
 
@@ -102,10 +111,11 @@ def planted(whole, code):
         return whole(*arguments, **named)
     return run
 
-for stage in {STAGES}:
-    setattr(gate, stage, planted(getattr(gate, stage), here / (stage + ".txt")))
+for stage, file in {STAGES}.items():
+    module = importlib.import_module("pytest_draft.examine." + file)
+    setattr(module, stage, planted(getattr(module, stage), here / (stage + ".txt")))
 """
-"""Before each stage of the gate, a child runs what is in a file of its name: so one child serves for many tests."""
+"""Before each stage of the flow, a child runs what is in a file of its name: so one child serves for many tests."""
 
 
 @pytest.fixture(scope="session")
@@ -120,7 +130,7 @@ def at_stages(tmp_path_factory, set_aside) -> Iterator[Path]:
 
 @pytest.fixture
 def at_stage(at_stages, monkeypatch, set_aside, examined_anew):
-    """Return a function that has code run in a child before a stage of the gate; it returns a file made just then."""
+    """Return a function that has code run in a child before a stage of the flow; it returns a file made just then."""
 
     def plant(stage: str, code: str) -> Path:
         assert stage in STAGES

@@ -197,8 +197,8 @@ def test_an_audit_without_an_attack_is_compared_by_what_it_finds(project, rows):
         (b'{"a": NaN}', "is no JSON"),
         (b"[" * 100_000, "is no JSON"),
         (b"[]", "is no valid report (top level: "),
-        (b'{"schema_version": 99}', "is of schema version 99, not 1"),
-        (b'{"schema_version": 1, "results": []}', "is no valid report (top level: "),
+        (b'{"schema_version": 99}', "is of schema version 99, not 2"),
+        (b'{"schema_version": 2, "results": []}', "is no valid report (top level: "),
     ],
     ids=["bytes", "nan", "deep", "list", "version", "incomplete"],
 )

@@ -13,17 +13,17 @@ CLAIMS = {
 DECLARED = """
 from dataclasses import replace
 
-from pytest_draft.examine import flow as gate
+from pytest_draft.examine import inputs
 from pytest_draft.facts.privacy import Privacy
 
-read = gate.read
+read = inputs.read
 
 def declaring(path):
     artifact = read(path)
     privacy = Privacy("laplace", 5.0, scale=4.0, rounding="sum", exact=True, broken_by=("its noise can be replayed",))
     return replace(artifact, model=replace(artifact.forest, privacy=privacy))
 
-gate.read = declaring
+inputs.read = declaring
 """
 
 

@@ -17,7 +17,7 @@ from sklearn.tree._tree import NODE_DTYPE, Tree
 
 from pytest_draft.attack.private.labels import rebuild_from_labels
 from pytest_draft.dp import LaplaceForestClassifier
-from pytest_draft.examine import private as released
+from pytest_draft.examine import private
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 
@@ -222,9 +222,9 @@ def test_labels_are_attacked_and_never_pass_while_their_seeds_are_in_the_file(la
 def test_an_attack_on_labels_that_was_cut_short_has_not_converged(labels, project, rows, monkeypatch, cut_short):
     rows.assign(label=(rows["label"] == "yes").astype(int)).to_csv(project.path / "coded.csv", index=False)
     monkeypatch.setattr(
-        released, "rebuild_from_labels", lambda *given: replace(rebuild_from_labels(*given), cut_short=cut_short)
+        private, "rebuild_from_labels", lambda *given: replace(rebuild_from_labels(*given), cut_short=cut_short)
     )
-    monkeypatch.setattr(released._Labels, "truth_is_likelier", lambda *_: False)
+    monkeypatch.setattr(private.Labels, "truth_is_likelier", lambda *_: False)
     examination, _ = examine(Case(str(project.path / labels), str(project.path / "coded.csv"), "label"))
     assert any("it was cut short" in reason for reason in examination.reasons) == cut_short
 

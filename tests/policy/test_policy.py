@@ -10,15 +10,15 @@ from itertools import product
 import pytest
 from jsonschema import Draft202012Validator
 
+import builders
+from builders import FINDINGS
 from pytest_draft.documents import rules_folder
 from pytest_draft.errors import PolicyError
 from pytest_draft.facts.adversary import ADVERSARIES
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
-from pytest_draft.facts.figures import Baseline, Distance
-from pytest_draft.facts.files import ArtifactFacts, DataFacts
-from pytest_draft.facts.findings import Findings
-from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.figures import Distance
+from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.policy.policy import Policy, budgets_of_marker, default_policy, read_policy
 from pytest_draft.policy.rules import RULES
@@ -47,34 +47,13 @@ def written(tmp_path):
 
 def examination(error: float | None = 0.1, reasons: tuple[str, ...] = (), adversary: str = "artifact") -> Examination:
     """Return an examination by hand; without an error, one without findings."""
-    findings = Findings(
-        n_rows=40,
-        n_columns=8,
-        error=Distance(error or 0.0, error or 0.0, 1.0),
-        original_error=Distance(0.0, 0.0, 1.0),
-        perfect_rows=10,
-        singled_out_rows=4,
-        unique_rows=30,
-        rows_in_order=None,
-        free_share=0.0,
-        random=Baseline(0.4, 1.0, 100, 40),
-        split_half=Baseline(0.2, 4.0, 20, 20),
-        identity=Identity("confirmed", "by hand"),
-    )
-    return Examination(
+    measured = Distance(error or 0.0, error or 0.0, 1.0)
+    findings = replace(FINDINGS, error=measured, original_error=Distance(0.0, 0.0, 1.0))
+    return builders.examination(
         case=Case("model.joblib", adversary=adversary),
         artifact=ArtifactFacts("model.joblib", n_trees=7, bootstrap=True),
-        data=DataFacts("train.csv"),
-        domain=None,
-        solver_status="consistent",
-        residual=0,
-        reproduced_trees=None,
-        statistics={},
         findings=None if error is None else findings,
         reasons=reasons,
-        notes=(),
-        seconds=1.0,
-        versions={},
     )
 
 

@@ -6,31 +6,17 @@ from dataclasses import replace
 
 import pytest
 
+from builders import FINDINGS, PART
 from pytest_draft.facts.entropy import Between, Entropy
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Numeric
 from pytest_draft.facts.files import ArtifactFacts
-from pytest_draft.facts.findings import Findings, Part
-from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.policy.rule import Outcome, combined, common
 from pytest_draft.policy.rules import RULES
 
 MISSING = Baseline(None, None, 0, 20)
-FINDINGS = Findings(
-    n_rows=40,
-    n_columns=8,
-    error=Distance(0.1, 0.1, 0.3),
-    original_error=Distance(0.1, 0.1, 0.3),
-    perfect_rows=10,
-    singled_out_rows=4,
-    unique_rows=30,
-    rows_in_order=None,
-    free_share=0.0,
-    random=Baseline(0.4, 1.0, 100, 40),
-    split_half=Baseline(0.2, 4.0, 20, 20),
-    identity=Identity("confirmed", "by hand"),
-)
 BOUNDED = replace(FINDINGS, error=Distance(0.1, 0.2, None))
 NUMERIC = replace(
     FINDINGS, numeric=Numeric(3, 0, False, Closeness(), Closeness(), Closeness(), Baseline(0.3, 0.0, 1, 40))
@@ -207,16 +193,6 @@ def test_a_failure_says_by_how_much_the_budget_is_crossed(rule, thresholds):
     assert "\n" not in sentence
 
 
-PART = Part(
-    on=" on a part",
-    absolute=False,
-    n_rows=20,
-    columns=3,
-    error=Distance(0.0, 0.0, 0.0),
-    perfect_rows=19,
-    random_error=0.4,
-    split_half=Baseline(0.2, 4.0, 20, 10),
-)
 RELATIVE = [
     ("reconstruction-error", "max_error_of_split_half"),
     ("reconstruction-error", "max_error_of_random"),

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from builders import FINDINGS
 from pytest_draft.errors import PolicyError
 from pytest_draft.facts.figures import Baseline, Distance
-from pytest_draft.facts.findings import Findings
-from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.slices import Measured, SliceBaseline, SliceFigures
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
 from pytest_draft.policy.rules import RULES
@@ -20,19 +19,13 @@ RULE = "[rules.reconstruction-error]\nmax_error_of_split_half = 0.5\n"
 SPARED = Measured(
     20, Distance(0.2, 0.2, 0.5), 5, 0.25, None, 2, 10, SliceBaseline(0.5, 0.01, 20), SliceBaseline(0.25, 0.2, 20)
 )
-FINDINGS = Findings(
+ALL = replace(
+    FINDINGS,
     n_rows=100,
-    n_columns=8,
     error=Distance(0.2, 0.2, 0.5),
     original_error=Distance(0.2, 0.2, 0.5),
-    perfect_rows=10,
-    singled_out_rows=4,
-    unique_rows=30,
-    rows_in_order=None,
-    free_share=0.0,
     random=Baseline(0.5, 1.0, 100, 100),
     split_half=Baseline(0.25, 20.0, 20, 50),
-    identity=Identity("confirmed", "by hand"),
 )
 
 
@@ -54,7 +47,7 @@ def judged(rule: str, thresholds: dict[str, float], **slices: Measured | int):
         SliceFigures(name, one, None) if isinstance(one, int) else SliceFigures(name, 20, one)
         for name, one in slices.items()
     ]
-    return RULES[rule].check(replace(FINDINGS, slices=tuple(figures)), thresholds)
+    return RULES[rule].check(replace(ALL, slices=tuple(figures)), thresholds)
 
 
 def test_a_slice_is_written_in_the_words_of_a_rule_list(written):

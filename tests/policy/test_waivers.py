@@ -7,6 +7,7 @@ from datetime import date
 
 import pytest
 
+import builders
 from pytest_draft.errors import PolicyError
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
@@ -130,20 +131,12 @@ def test_a_waiver_holds_through_its_last_day(read):
 
 
 def examination(sha256: str | None = HASH, seconds: float = 60.0) -> Examination:
-    return Examination(
+    return builders.examination(
         case=Case("model.joblib", seconds=seconds),
         artifact=ArtifactFacts("model.joblib", sha256, holds="RandomForestClassifier", kind="RandomForestClassifier"),
         data=DataFacts(None),
-        domain=None,
         solver_status="not asked",
         residual=None,
-        reproduced_trees=None,
-        statistics={},
-        findings=None,
-        reasons=(),
-        notes=(),
-        seconds=1.0,
-        versions={},
     )
 
 

@@ -8,12 +8,11 @@ from itertools import permutations
 
 import pytest
 
+from builders import FINDINGS, examination
 from pytest_draft.facts.case import Case
-from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Numeric
 from pytest_draft.facts.files import ArtifactFacts, DataFacts
 from pytest_draft.facts.findings import Findings, Part, ProvedValues, Raw, Values
-from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.plugin import summary
 from pytest_draft.policy.policy import Policy
@@ -37,22 +36,19 @@ def result(
     findings: Findings | None = None,
 ):
     """Return what one item tells of a refused model."""
-    examination = Examination(
+    examined = examination(
         case=Case(path, data, adversary=adversary),
         artifact=ArtifactFacts(path, privacy=privacy),
         data=DataFacts(data),
-        domain=None,
         solver_status="refused",
         residual=None,
-        reproduced_trees=None,
         statistics={"build seconds": 0.123456},
         findings=findings,
         reasons=("by hand",),
-        notes=(),
         seconds=1.23456,
         versions={"python": "3"},
     )
-    told = result_of(examination, [Check(rule, adversary, outcome, "by hand")], POLICY)
+    told = result_of(examined, [Check(rule, adversary, outcome, "by hand")], POLICY)
     for check in told["checks"]:
         check["item"] = item or f"{path}::{rule}[{adversary}]"
     return told
@@ -94,22 +90,7 @@ def test_no_number_that_json_lacks_is_rendered():
         render({"seconds": float("nan")})
 
 
-DISCRETE = Findings(
-    n_rows=40,
-    n_columns=8,
-    error=Distance(0.1, 0.1, 0.3),
-    original_error=Distance(0.1, 0.1, 0.3),
-    perfect_rows=10,
-    singled_out_rows=4,
-    unique_rows=30,
-    rows_in_order=None,
-    free_share=0.5,
-    random=Baseline(0.4, 1.0, 100, 40),
-    split_half=Baseline(0.2, 4.0, 20, 20),
-    identity=Identity("confirmed", "by hand"),
-    determined=Values(200, 0.05),
-    free=Values(120, 0.2),
-)
+DISCRETE = replace(FINDINGS, free_share=0.5, determined=Values(200, 0.05), free=Values(120, 0.2))
 NUMERIC = replace(
     DISCRETE,
     most_perfect_rows=12,

@@ -11,7 +11,8 @@ from studies import claims
 
 
 @pytest.mark.parametrize("model", claims.MODELS)
-def test_nothing_false_is_claimed(model, capsys):
+def test_nothing_false_is_claimed(model, monkeypatch, capsys):
+    monkeypatch.setattr(claims, "_EFFORT", 0.1)
     assert claims.run(3, seed=7, models=(model,)) == 0
     assert "false: " not in capsys.readouterr().out
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
+import runpy
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -29,11 +28,12 @@ STUDIES = (
 )
 
 
-def test_a_checkout_runs_the_studies_as_a_module_and_names_them_all():
-    command = [sys.executable, "-m", "studies", "--help"]
-    printed = subprocess.run(
-        command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True, timeout=120
-    ).stdout
+def test_the_package_runs_as_a_module_and_names_all_studies(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["studies", "--help"])
+    monkeypatch.delitem(sys.modules, "studies.__main__")
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_module("studies", run_name="__main__")
+    printed = capsys.readouterr().out
     assert printed.startswith("usage: python -m studies ")
     assert all(f"    {name} " in printed for name in STUDIES)
 

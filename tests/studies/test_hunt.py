@@ -35,6 +35,26 @@ def leak(leaking):
     return examined(leaking, slices_of(leaking), by_class=True)
 
 
+@pytest.fixture(scope="module")
+def known():
+    """Return judgements that tests of this module have made, by all that can differ between them."""
+    return {}
+
+
+@pytest.fixture
+def remembered(known, monkeypatch):
+    """Let a hunt judge again what another test has not judged yet."""
+
+    def recalled(specimen, *arguments, **options):
+        key = (specimen.adversary, specimen.effort, specimen.seed, specimen.domain, len(arguments))
+        if key not in known:
+            known[key] = examined(specimen, *arguments, **options)
+        return known[key]
+
+    monkeypatch.setattr(hunt, "examined", recalled)
+    monkeypatch.setattr(hunt, "MORE", 2.0)
+
+
 # What is drawn.
 
 
@@ -82,6 +102,7 @@ def test_weaker_and_stronger_adversaries():
 # What is found when it is planted.
 
 
+@pytest.mark.usefixtures("remembered")
 def test_rules_that_always_pass_are_contradicted_by_the_figures(leaking, leak, monkeypatch):
     policy = default_policy()
     assert judgement(leak.examination, policy).verdict == "failed"
@@ -95,6 +116,7 @@ def test_rules_that_always_pass_are_contradicted_by_the_figures(leaking, leak, m
     assert {one.by for one in hunted.contradictions} == {"strangers", "nothing guessed"}
 
 
+@pytest.mark.usefixtures("remembered")
 def test_what_fails_by_another_seed_or_a_weaker_adversary_contradicts_a_pass(leaking, monkeypatch):
     policy = default_policy()
 
@@ -188,9 +210,9 @@ def test_contradictions_are_told_with_what_repeats_them(monkeypatch, tmp_path, c
     assert Hunted.of(json.loads(output.read_text().splitlines()[1])).contradictions == (against,)
 
 
-@pytest.mark.parametrize("number", [29, 16, 18])
-def test_a_drawn_triple_is_judged_without_an_error(number):
-    hunted = hunt.hunted(0, number, 0.2)
-    assert hunted.verdict in ("passed", "inconclusive", "failed")
+@pytest.mark.parametrize(("number", "verdict"), [(157, "passed"), (111, "inconclusive"), (266, "failed")])
+def test_a_drawn_triple_is_judged_without_an_error(number, verdict):
+    hunted = hunt.hunted(0, number, 0.02)
+    assert hunted.verdict == verdict
     assert hunted.bugs == ()
     assert (hunted.seed, hunted.number) == (0, number)

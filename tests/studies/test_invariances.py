@@ -140,7 +140,7 @@ def test_rules_that_pass_whatever_has_an_even_number_of_columns_are_found(monkey
 
         return replace(rule, check=check)
 
-    one = specimen("classes", "forest without bootstrap")
+    one = specimen("classes", "forest without bootstrap", n_rows=30)
     assert one.frame.shape[1] % 2, "so that one more column is the planted leak"
     names = ["a duplicated column", "columns given in another order"]
     assert {fate for fate, _ in fates(trials(one, [RELATIONS[name] for name in names])).values()} == {"held"}
@@ -179,10 +179,10 @@ def test_there_are_tables_models_and_relations_enough():
 
 
 @pytest.mark.parametrize("name", RELATIONS)
-def test_each_relation_applies_somewhere_and_says_what_it_is(name):
-    applied = [
+def test_each_relation_applies_somewhere(name):
+    applied = (
         RELATIONS[name].rewrite(specimen(table, model)) for table in invariances.TABLES for model in ("forest", "tree")
-    ]
+    )
     assert any(one is not None for one in applied)
 
 
@@ -273,7 +273,28 @@ QUICK = [
 ]
 
 
+@pytest.fixture(scope="module")
+def one():
+    """Return a specimen that leaks."""
+    return specimen("classes", "extra trees", 1, n_rows=40)
+
+
+@pytest.fixture(scope="module")
+def judge(one):
+    """Return what judges a specimen, and the one that relations start from only once."""
+    known = []
+
+    def judged(other):
+        if other is not one:
+            return invariances.judged(other)
+        if not known:
+            known.append(invariances.judged(one))
+        return known[0]
+
+    return judged
+
+
 @pytest.mark.parametrize("name", QUICK)
-def test_nothing_becomes_milder(name):
-    done = trials(specimen("classes", "extra trees", 1), [RELATIONS[name]])
+def test_nothing_becomes_milder(name, one, judge):
+    done = trials(one, [RELATIONS[name]], judge=judge)
     assert {trial.relation: trial.broken for trial in done} == {name: ()}

@@ -21,7 +21,13 @@ from pytest_draft.timebox import TimeBox
 from studies import __main__, numeric
 
 # TINY: the effort ends each search, so that the clock makes no difference.
-TINY = numeric.Setting("random", n_trees=8, n_rows=30, seconds=120.0, workers=1, effort=0.3)
+TINY = numeric.Setting("random", n_trees=8, n_rows=30, seconds=120.0, workers=1, effort=0.1)
+
+
+@pytest.fixture(autouse=True)
+def not_warmed_up(monkeypatch):
+    """Times make no difference here, so that nothing need be compiled before."""
+    monkeypatch.setattr(numeric, "_warm_up", lambda setting: None)
 
 
 @pytest.fixture
@@ -118,7 +124,7 @@ def test_a_wrong_extreme_is_counted(tmp_path, monkeypatch):
 
 def test_a_regressor_learns_targets_that_differ():
     features, target = numeric.table_of("iris")
-    run = numeric.examined(features, target, 0, replace(TINY, forest="regressor", n_trees=30))
+    run = numeric.examined(features, target, 0, replace(TINY, forest="regressor", n_trees=30, effort=0.3))
     assert run.status == "consistent"
     assert run.figures["certain"] > 0.3
     assert run.figures["refuted"] == 0

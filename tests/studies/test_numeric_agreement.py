@@ -20,7 +20,7 @@ def little_effort(monkeypatch):
 @pytest.fixture(scope="module")
 def instances():
     """Return generated instances."""
-    return [generated([0, number]) for number in range(25)]
+    return [generated([0, number]) for number in range(15)]
 
 
 def test_nothing_that_is_held_to_be_exact_is_wrong(instances):

@@ -18,6 +18,7 @@ OLD = {
     "results": [
         {
             "engine": "cells",
+            "anytime": None,
             "seconds": 1.5,
             "notes": ["the attack ended after 3.2 s, 4 rows are left"],
             "metrics": {"told_columns": 3, "perfect_rows": 7, "unique": True, "error": None},

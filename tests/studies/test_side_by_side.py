@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -52,6 +53,11 @@ def printed(table, capsys):
     def run(body):
         checkout = table / "checkout"
         checkout.mkdir()
+        solver = checkout / "ortools" / "sat" / "python"  # importing the real one takes a second
+        solver.mkdir(parents=True)
+        (solver / "cp_model.py").touch()
+        for package in (solver, *solver.parents[:2]):
+            (package / "__init__.py").touch()
         (checkout / "DRAFT.py").write_text(REFERENCE.replace("{body}", body), encoding="utf-8")
         side_by_side.run(checkout, Path(sys.executable), table, ["compas"], 20, [3], [False], [10], None, 20, 1)
         return capsys.readouterr().out.splitlines()
@@ -68,6 +74,21 @@ def test_a_solution_of_the_reference_is_measured(printed):
     assert lines[-1].startswith("where both did: ")
 
 
+@pytest.fixture
+def engine_in_this_process(monkeypatch):
+    """Let the engine attack without a process of its own."""
+    started = subprocess.run
+
+    def run(command, **options):
+        if command[1] != "-m":
+            return started(command, **options)
+        folder, seconds, threads, seed = command[3:]
+        return side_by_side.attack(Path(folder), float(seconds), int(threads), int(seed))
+
+    monkeypatch.setattr(subprocess, "run", run)
+
+
+@pytest.mark.usefixtures("engine_in_this_process")
 @pytest.mark.parametrize(
     ("body", "status"),
     [

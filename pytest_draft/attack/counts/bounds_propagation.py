@@ -15,6 +15,7 @@ from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
 _COMPACT_ABOVE = 0.1
+"""Share of columns that must be fixed before they leave the matrix, which has to be made anew for that."""
 
 
 def propagate_bounds(system: System, upper: IntArray, timebox: TimeBox) -> tuple[IntArray, IntArray]:

@@ -24,22 +24,66 @@ from pytest_draft.timebox import TimeBox
 MOST_ALTERNATIVES = 16
 """Most datasets that are listed for a part of the equations that has several."""
 
-_UPDATES = 25
-_PATIENCE = 8
-_PRUNE_ABOVE = 1_000_000  # coefficients: below, nothing needs to be dropped from the relaxation
-_FIRST_CANDIDATES = 1_000
-_WIDEN = 3
-_MOST_CANDIDATES = 100_000
-_PROOF_CANDIDATES = 5_000
-_FIRST_EFFORT = 1.0
-_LEAST_MASS = 1e-6
-_MOST_COEFFICIENTS = 1_000_000
-_PER_RANK = 5
-_SAMPLING_EFFORT = 2.0
-_SAMPLING_GAP = 0.1
-_MOST_GROUPS_DRAWN = 8
-_DESCENT_EFFORT = 1.0
-_PROOF_EFFORT = 1.0
+
+@dataclass(frozen=True)
+class ExactParameters:
+    """How hard each step of the search tries. Efforts are in units of about one second on one core.
+
+    Attributes
+    ----------
+    updates : int
+        Updates of the relaxed dataset between two roundings of it.
+    patience : int
+        Roundings in a row that may be no better before rounding ends.
+    prune_above : int
+        Coefficients of a part above which hopeless candidates leave its relaxation; below, it is fast enough with all.
+    first_candidates : int
+        Candidates that the first integer program of a part sees, the likeliest ones.
+    widen : int
+        How many times as many the next one sees.
+    most_candidates : int
+        Most candidates that are given to constraint programming.
+    proof_candidates : int
+        Most candidates of a part whose other datasets are listed.
+    first_effort : float
+        Of constraint programming on `first_candidates`; more in proportion to more candidates.
+    least_mass : float
+        Expected rows below which all candidates count as equally unlikely: keeps logarithms finite.
+    most_coefficients : int
+        Most coefficients of an integer program.
+    per_rank : int
+        So many candidates of each group are taken before further ones of any group.
+    sampling_effort : float
+        Of drawing other datasets, over all parts.
+    sampling_gap : float
+        How much dearer than the cheapest, relatively, a drawn dataset may be.
+    most_groups_drawn : int
+        With more groups no other datasets are drawn, and repairs anneal: integer programs are hard then.
+    descent_effort : float
+        Of local search after rounding.
+    proof_effort : float
+        Of the first search for another dataset of a part; each later one has less in proportion to those found.
+    """
+
+    updates: int = 25
+    patience: int = 8
+    prune_above: int = 1_000_000
+    first_candidates: int = 1_000
+    widen: int = 3
+    most_candidates: int = 100_000
+    proof_candidates: int = 5_000
+    first_effort: float = 1.0
+    least_mass: float = 1e-6
+    most_coefficients: int = 1_000_000
+    per_rank: int = 5
+    sampling_effort: float = 2.0
+    sampling_gap: float = 0.1
+    most_groups_drawn: int = 8
+    descent_effort: float = 1.0
+    proof_effort: float = 1.0
+
+
+_PARAMETERS = ExactParameters()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,7 +198,7 @@ def solve_exactly(
     samples = [rows.copy() for _ in range(0 if unique or residual else n_samples)]
     with search.clock("sample"):
         for listed, piece in zip(parts, pieces, strict=True):
-            box, columns = search.timebox.next(_SAMPLING_EFFORT / len(parts)), listed.columns
+            box, columns = search.timebox.next(_PARAMETERS.sampling_effort / len(parts)), listed.columns
             mass, rng = expected[columns] - lower[columns], np.random.default_rng([search.seed, int(columns[0]), 1])
             for sample, own in zip(samples, piece.drawn(mass, len(samples), rng, box), strict=False):
                 sample[columns] = lower[columns] + own
@@ -220,8 +264,8 @@ class _Piece:
         self, rows: IntArray, mass: FloatArray, timebox: TimeBox, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
         """Return a dataset with a smaller residual, and the expected rows."""
-        if len(self.size) <= _MOST_GROUPS_DRAWN:  # integer programming does the rest
-            lower = local_search(self.system, rows, self.group, rng, timebox.next(_DESCENT_EFFORT))
+        if len(self.size) <= _PARAMETERS.most_groups_drawn:  # integer programming does the rest
+            lower = local_search(self.system, rows, self.group, rng, timebox.next(_PARAMETERS.descent_effort))
             return min(rows, lower, key=self.system.missed), mass
         columns = np.flatnonzero((mass > 0) | (rows > 0))
         lower, mean = anneal(self.system, rows, columns, self.group, _heat(self.system), rng, timebox)
@@ -234,9 +278,9 @@ class _Piece:
         best = rounded(mass, self.group, self.size)
         least = self.system.missed(best)
         waited = 0
-        prune = self.system.matrix.nnz > _PRUNE_ABOVE
+        prune = self.system.matrix.nnz > _PARAMETERS.prune_above
         for relaxed in relax(
-            self.system, self.prior, self.group, self.size, every=_UPDATES, prune=prune, timebox=timebox
+            self.system, self.prior, self.group, self.size, every=_PARAMETERS.updates, prune=prune, timebox=timebox
         ):
             mass = np.zeros(len(self.group))
             mass[relaxed.columns] = relaxed.mass
@@ -245,7 +289,7 @@ class _Piece:
             waited = 0 if gap < least else waited + 1
             if gap < least:
                 best, least = rows, gap
-            if not least or waited > _PATIENCE or timebox.over:
+            if not least or waited > _PARAMETERS.patience or timebox.over:
                 break
         return best, mass
 
@@ -256,21 +300,21 @@ class _Piece:
         that succeeds is worth more than a large one that doesn't end, and only the whole one can prove that there is
         no dataset.
         """
-        limit = _FIRST_CANDIDATES
+        limit = _PARAMETERS.first_candidates
         while not search.timebox.over:
             columns = self._first_columns(mass, best, limit)
             whole = len(columns) == len(mass)
-            if self._coefficients(columns) > _MOST_COEFFICIENTS:
+            if self._coefficients(columns) > _PARAMETERS.most_coefficients:
                 break
             answer = self._near(mass, np.zeros_like(mass), columns, search.timebox)
             if answer.rows is None:
                 part, room = self.system.only(columns), self.room[columns]
-                cost = -np.log(np.maximum(mass[columns], _LEAST_MASS))
+                cost = -np.log(np.maximum(mass[columns], _PARAMETERS.least_mass))
                 answer = program(part, np.zeros_like(room), room, cost, search.timebox)
-                if answer.status == "UNKNOWN" and len(columns) <= _MOST_CANDIDATES:
+                if answer.status == "UNKNOWN" and len(columns) <= _PARAMETERS.most_candidates:
                     answer = Model(part, room).solve(
                         hint=best[columns],
-                        effort=np.inf if whole else _FIRST_EFFORT * limit / _FIRST_CANDIDATES,
+                        effort=np.inf if whole else _PARAMETERS.first_effort * limit / _PARAMETERS.first_candidates,
                         seed=search.seed,
                         timebox=search.timebox,
                     )
@@ -282,7 +326,7 @@ class _Piece:
                 if answer.status == "INFEASIBLE":
                     raise InfeasibleError
                 break
-            limit *= _WIDEN
+            limit *= _PARAMETERS.widen
         return best
 
     def drawn(self, mass: FloatArray, number: int, rng: np.random.Generator, timebox: TimeBox) -> list[IntArray]:
@@ -292,15 +336,15 @@ class _Piece:
         drawn: then these programs are hard.
         """
         found: list[IntArray] = []
-        if len(self.size) > _MOST_GROUPS_DRAWN:
+        if len(self.size) > _PARAMETERS.most_groups_drawn:
             return found
         while len(found) < number and not timebox.over:
             noise = rng.gumbel(size=len(mass))
-            score = np.log(np.maximum(mass, _LEAST_MASS)) + noise
-            columns = self._first_columns(score, np.zeros(len(mass), dtype=np.int64), _FIRST_CANDIDATES)
-            if self._coefficients(columns) > _MOST_COEFFICIENTS:
+            score = np.log(np.maximum(mass, _PARAMETERS.least_mass)) + noise
+            columns = self._first_columns(score, np.zeros(len(mass), dtype=np.int64), _PARAMETERS.first_candidates)
+            if self._coefficients(columns) > _PARAMETERS.most_coefficients:
                 break
-            answer = self._near(mass, noise, columns, timebox, gap=_SAMPLING_GAP)
+            answer = self._near(mass, noise, columns, timebox, gap=_PARAMETERS.sampling_gap)
             if answer.rows is None:
                 break
             found.append(np.zeros(len(mass), dtype=np.int64))
@@ -318,13 +362,13 @@ class _Piece:
         """Find the dataset with residual 0 that rounds each mass up or down and has the best log-odds, with noise."""
         lower = np.floor(mass[columns]).astype(np.int64)
         upper = np.minimum(lower + 1, self.room[columns])
-        odds = np.clip(mass[columns] - lower, _LEAST_MASS, 1 - _LEAST_MASS)
+        odds = np.clip(mass[columns] - lower, _PARAMETERS.least_mass, 1 - _PARAMETERS.least_mass)
         cost = np.log(1 - odds) - np.log(odds) - noise[columns]
         return program(self.system.only(columns), np.minimum(lower, upper), upper, cost, timebox, gap=gap)
 
     def _first_columns(self, score: FloatArray, rows: IntArray, limit: int) -> IntArray:
         """Return the best candidates of each group, ascending, those of a dataset among them."""
-        order = np.lexsort((-score, _rank(score, self.group) // _PER_RANK, rows == 0))
+        order = np.lexsort((-score, _rank(score, self.group) // _PARAMETERS.per_rank, rows == 0))
         return np.sort(order[: max(limit, 2 * len(self.size))])
 
     def _coefficients(self, columns: IntArray) -> int:
@@ -333,7 +377,7 @@ class _Piece:
     def others(self, rows: IntArray, search: Search) -> tuple[list[IntArray], bool]:
         """List datasets with residual 0, `rows` first, and whether it is proved that these are all."""
         found = [rows]
-        if self.system.missed(rows) or len(rows) > _PROOF_CANDIDATES or search.timebox.over:
+        if self.system.missed(rows) or len(rows) > _PARAMETERS.proof_candidates or search.timebox.over:
             return found, False
         with search.clock("prove"):
             model = Model(self.system, self.room)
@@ -341,7 +385,7 @@ class _Piece:
                 model.exclude(found[-1])
                 answer = model.solve(
                     hint=rows,
-                    effort=_PROOF_EFFORT / len(found),
+                    effort=_PARAMETERS.proof_effort / len(found),
                     seed=search.seed,
                     timebox=search.timebox,
                 )

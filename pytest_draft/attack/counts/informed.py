@@ -32,7 +32,10 @@ candidate that is excluded. All other rows are known.
 """
 
 _PRIOR_ROWS = 1.0
+"""Rows that the prior, in which attributes are independent, is worth beside the known ones."""
+
 _TIED = 1e-9
+"""Difference of log-likelihoods up to which candidates are equally likely: rounding."""
 
 
 def exact_likelihood(forest: Forest, problem: Problem, everyone: KnownRows, unknown: IntArray) -> RowLikelihood:

@@ -18,13 +18,39 @@ from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.attack.system import System
 from pytest_draft.timebox import TimeBox
 
-_SECONDS_PER_STEP = 2e-9  # measured: one coefficient of one candidate
-_ANNEALING_EFFORT = 30.0
-_SWEEPS = (20, 1_000)
-_COOLING = 8.0
-_MOST_NODES = 100
-_SECONDS_PER_COEFFICIENT = 2e-5
 _PROVED_INFEASIBLE = 2
+"""As SciPy numbers the status of a program."""
+
+
+@dataclass(frozen=True)
+class IntegerParameters:
+    """How long datasets are annealed, and what integer programs may take.
+
+    Attributes
+    ----------
+    seconds_per_step : float
+        Measured: one coefficient of one candidate, in a sweep.
+    annealing_effort : float
+        Units of work of cooling, within `sweeps`.
+    sweeps : tuple of int
+        Fewest and most sweeps.
+    cooling : float
+        The first temperature over the last one.
+    most_nodes : int
+        Nodes of HiGHS's search tree at most: an end that does not depend on the clock.
+    seconds_per_coefficient : float
+        What one coefficient counts for in the work of a program.
+    """
+
+    seconds_per_step: float = 2e-9
+    annealing_effort: float = 30.0
+    sweeps: tuple[int, int] = (20, 1_000)
+    cooling: float = 8.0
+    most_nodes: int = 100
+    seconds_per_coefficient: float = 2e-5
+
+
+_PARAMETERS = IntegerParameters()
 
 
 def rounded(mass: FloatArray, group: IntArray, size: IntArray) -> IntArray:
@@ -79,7 +105,7 @@ class Walk:
         self._first = np.searchsorted(own, own[self._chosen], side="left")
         self._last = np.searchsorted(own, own[self._chosen], side="right")
         tried = np.concatenate([[0], np.cumsum(np.diff(self._pointer))])
-        self.sweep_seconds = _SECONDS_PER_STEP * float((tried[self._last] - tried[self._first]).sum())
+        self.sweep_seconds = _PARAMETERS.seconds_per_step * float((tried[self._last] - tried[self._first]).sum())
 
     @property
     def rows(self) -> IntArray:
@@ -220,9 +246,9 @@ def anneal(
         Over the colder half of the sweeps: sums over groups are sharper than in any single dataset.
     """
     walk = Walk(system, rows, columns, group, rng)
-    n_sweeps = int(np.clip(_ANNEALING_EFFORT / max(walk.sweep_seconds, 1e-9), *_SWEEPS))
+    n_sweeps = int(np.clip(_PARAMETERS.annealing_effort / max(walk.sweep_seconds, 1e-9), *_PARAMETERS.sweeps))
     total, counted = np.zeros(len(rows)), 0
-    for i, temperature in enumerate(np.geomspace(heat, heat / _COOLING, n_sweeps)):
+    for i, temperature in enumerate(np.geomspace(heat, heat / _PARAMETERS.cooling, n_sweeps)):
         if not timebox.allows(walk.sweep_seconds):
             break
         timebox.spend(walk.sweep_seconds)
@@ -288,9 +314,9 @@ def program(
         constraints=LinearConstraint(system.matrix.astype(np.float64), system.observed, system.observed),
         integrality=np.ones(len(cost)),
         bounds=Bounds(lower, upper),
-        options={"time_limit": max(timebox.remaining, 1e-3), "node_limit": _MOST_NODES, "mip_rel_gap": gap},
+        options={"time_limit": max(timebox.remaining, 1e-3), "node_limit": _PARAMETERS.most_nodes, "mip_rel_gap": gap},
     )
-    timebox.spend(_SECONDS_PER_COEFFICIENT * system.matrix.nnz * (1 + 0.1 * (found.mip_node_count or 0)))
+    timebox.spend(_PARAMETERS.seconds_per_coefficient * system.matrix.nnz * (1 + 0.1 * (found.mip_node_count or 0)))
     if found.x is None:
         return Answer("INFEASIBLE" if found.status == _PROVED_INFEASIBLE else "UNKNOWN", None)
     rows = np.rint(found.x).astype(np.int64)

@@ -20,20 +20,60 @@ from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import OutOfTimeError
 
-_EM_STEPS = 200
-_ASCENT_STEPS = 200
-_NEGLIGIBLE = 1e-6
-_DAMPING = 0.5
-_CHECK_EVERY = 10
-_MOST_ACTIVE = 5_000
-_CHAINS = 4
-_SWEEPS = (10, 80)
-_TEMPERATURES = (4.0, 0.3)
-_SAMPLES = 32
-_SAMPLE_EVERY = 2
-_CHAIN_EFFORT = 8.0
-_SECONDS_PER_ADDITION = 1.2e-9  # measured: one entry of one candidate
-_SECONDS_PER_TERM = 1e-8  # measured: one term of a leaf's likelihood
+
+@dataclass(frozen=True)
+class LikeliestParameters:
+    """How long each step takes, and how it moves.
+
+    Attributes
+    ----------
+    em_steps : int
+        Steps of expectation maximisation by the counts alone.
+    ascent_steps : int
+        Steps after them that follow the slope with distinct rows, where these are published.
+    negligible : float
+        Share of its group's largest mass below which a candidate is dropped from the relaxation.
+    damping : float
+        Exponent of a step along the slope; 1 would be a full step.
+    check_every : int
+        Steps between two looks for candidates to drop.
+    most_active : int
+        Most candidates that chains choose among, besides the likeliest of each group.
+    chains : int
+        Chains that are cooled.
+    sweeps : tuple of int
+        Fewest and most sweeps of a chain.
+    temperatures : tuple of float
+        First and last one; 1 draws from the posterior.
+    samples : int
+        Datasets that are drawn for the consensus.
+    sample_every : int
+        Sweeps between two of them.
+    chain_effort : float
+        Units of work of all chains, within `sweeps`.
+    seconds_per_addition : float
+        Measured: one entry of one candidate.
+    seconds_per_term : float
+        Measured: one term of a leaf's likelihood.
+    """
+
+    em_steps: int = 200
+    ascent_steps: int = 200
+    negligible: float = 1e-6
+    damping: float = 0.5
+    check_every: int = 10
+    most_active: int = 5_000
+    chains: int = 4
+    sweeps: tuple[int, int] = (10, 80)
+    temperatures: tuple[float, float] = (4.0, 0.3)
+    samples: int = 32
+    sample_every: int = 2
+    chain_effort: float = 8.0
+    seconds_per_addition: float = 1.2e-9
+    seconds_per_term: float = 1e-8
+
+
+_PARAMETERS = LikeliestParameters()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,7 +127,7 @@ def find_likeliest(problem: Problem, draws: Draws, prior: FloatArray, search: Se
         active, mass = _relaxed(candidates, draws, search)
     expected = np.zeros(len(prior))
     expected[active] = mass
-    largest = active[np.argsort(-mass, kind="stable")[:_MOST_ACTIVE]]
+    largest = active[np.argsort(-mass, kind="stable")[: _PARAMETERS.most_active]]
     near = candidates.only(np.sort(np.union1d(largest, candidates.likeliest_of_each_group(expected))))
     start = near.rows(rounded(near.scaled(expected[near.origin]), near.group, near.size))
     with search.clock("anneal"):
@@ -145,7 +185,7 @@ class _Candidates:
     @property
     def sweep_seconds(self) -> float:
         """About how long one sweep takes."""
-        of_row = _SECONDS_PER_ADDITION * self.leaves.size + 2 * _SECONDS_PER_TERM * self.terms
+        of_row = _PARAMETERS.seconds_per_addition * self.leaves.size + 2 * _PARAMETERS.seconds_per_term * self.terms
         return of_row * int(self.size.sum())
 
     def only(self, kept: IntArray) -> _Candidates:
@@ -189,26 +229,26 @@ def _relaxed(candidates: _Candidates, draws: Draws, search: Search) -> tuple[Int
     counts = draws.counts.astype(np.float64)
     use_distinct = bool((draws.distinct >= 0).any())
     n_trees = len(draws.start) - 1
-    for step in range(_EM_STEPS + use_distinct * _ASCENT_STEPS):
+    for step in range(_PARAMETERS.em_steps + use_distinct * _PARAMETERS.ascent_steps):
         if search.timebox.over:
             if not step:
                 raise OutOfTimeError
             break
-        search.timebox.spend(2 * _SECONDS_PER_ADDITION * active.leaves.size)
+        search.timebox.spend(2 * _PARAMETERS.seconds_per_addition * active.leaves.size)
         table = active.known.astype(np.float64)
         push(active.leaves, mass, table.reshape(-1))
         total = np.empty(len(mass))
-        if step < _EM_STEPS:
+        if step < _PARAMETERS.em_steps:
             slope = counts / np.maximum(table, 1e-9)
             pull(active.leaves, slope.reshape(-1), total)
             mass = active.scaled(mass * total / n_trees)
         else:
             pull(active.leaves, draws.slope(table).reshape(-1), total)
-            mass = active.scaled(mass * np.maximum(total, 1e-9) ** _DAMPING)
-        if step % _CHECK_EVERY == _CHECK_EVERY - 1:
+            mass = active.scaled(mass * np.maximum(total, 1e-9) ** _PARAMETERS.damping)
+        if step % _PARAMETERS.check_every == _PARAMETERS.check_every - 1:
             largest = np.zeros(len(active.size))
             np.maximum.at(largest, active.group, mass)
-            kept = np.flatnonzero(mass > _NEGLIGIBLE * largest[active.group])
+            kept = np.flatnonzero(mass > _PARAMETERS.negligible * largest[active.group])
             if len(kept) < 0.9 * len(mass):
                 active = active.only(kept)
                 mass = active.scaled(mass[kept])
@@ -255,9 +295,11 @@ class _Chain:
 def _annealed(candidates: _Candidates, draws: Draws, start: IntArray, search: Search) -> IntArray:
     """Return the best dataset of several chains, cooled at the same pace; how many threads run them is all one."""
     cost = candidates.sweep_seconds
-    n_sweeps = int(np.clip(_CHAIN_EFFORT / max(cost, 1e-9) / _CHAINS, *_SWEEPS))
-    temperatures = [*np.geomspace(*_TEMPERATURES, n_sweeps).tolist(), 0.0, 0.0]
-    chains = [_Chain(candidates, draws, start, np.random.default_rng([search.seed, 4, c])) for c in range(_CHAINS)]
+    n_sweeps = int(np.clip(_PARAMETERS.chain_effort / max(cost, 1e-9) / _PARAMETERS.chains, *_PARAMETERS.sweeps))
+    temperatures = [*np.geomspace(*_PARAMETERS.temperatures, n_sweeps).tolist(), 0.0, 0.0]
+    chains = [
+        _Chain(candidates, draws, start, np.random.default_rng([search.seed, 4, c])) for c in range(_PARAMETERS.chains)
+    ]
     if search.timebox.over:
         return start
     chains[0].sweep(0.0)
@@ -267,7 +309,7 @@ def _annealed(candidates: _Candidates, draws: Draws, start: IntArray, search: Se
             if search.timebox.over:
                 break
             list(pool.map(lambda chain, heat=temperature: chain.sweep(heat), chains))
-            search.timebox.spend(_CHAINS * cost)
+            search.timebox.spend(_PARAMETERS.chains * cost)
             search.clock.note("log-likelihood", max(chain.value for chain in chains))
     best: IntArray = max(chains, key=lambda chain: chain.value).best
     return best
@@ -277,10 +319,10 @@ def _sampled(candidates: _Candidates, draws: Draws, start: IntArray, search: Sea
     """Return datasets drawn from the posterior, one every few sweeps."""
     chain = _Chain(candidates, draws, start, np.random.default_rng([search.seed, 6]))
     samples = []
-    for _ in range(_SAMPLES):
+    for _ in range(_PARAMETERS.samples):
         if search.timebox.over:
             break
-        for _ in range(_SAMPLE_EVERY):
+        for _ in range(_PARAMETERS.sample_every):
             chain.sweep(1.0)
             search.timebox.spend(candidates.sweep_seconds)
         samples.append(chain.chosen.copy())

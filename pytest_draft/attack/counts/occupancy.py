@@ -29,6 +29,7 @@ MOST_DRAWS = 1_500
 """Most draws at a leaf of several classes whose distinct rows are used: the table of Stirling numbers is square."""
 
 _NONE = -1e300
+"""The logarithm of 0 in compiled code: finite, so that sums of it stay numbers."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,9 +151,14 @@ class Draws:
         return np.where(drawn, np.where((self.distinct >= 0)[:, None], steep, plain), 0.0)
 
 
-_TERMS_OF_A_LEAF = 5  # what a leaf without any sum takes
+_TERMS_OF_A_LEAF = 5
+"""What a leaf without any sum takes, in terms of a sum."""
+
 _LEAST_SPARE = 0.05
+"""Rows beyond the distinct ones below which the slope is continued as a straight line: it is infinite at 0."""
+
 _STEEPER = 50.0
+"""How fast that line rises, to lead back to leaves that have enough rows."""
 
 
 def log_stirling(most: int) -> FloatArray:

@@ -36,12 +36,23 @@ from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.search import Search
 from pytest_draft.facts.certificate import Bounds, Certificate
 
-_MOST_COMPARED = 10_000_000  # coefficients of a part whose candidates are compared
-_MOST_COLUMNS = 20_000  # measured: with 65,000, CP-SAT's presolve alone takes more than a question may
+_MOST_COMPARED = 10_000_000
+"""Most coefficients of a part whose candidates are compared."""
+
+_MOST_COLUMNS = 20_000
+"""Most columns of a question. Measured: with 65,000, CP-SAT's presolve alone takes more than a question may."""
+
 _MOST_COEFFICIENTS = 1_000_000
+"""Most coefficients of a question."""
+
 _UNITS_PER_COEFFICIENT = 2e-6
-_EFFORT = 2.0  # units of work for one question
-_PATIENCE = 3  # undecided kinds of a part before the rest of them is left undecided
+"""What one coefficient counts for in the work of making a model."""
+
+_EFFORT = 2.0
+"""Units of work for one question."""
+
+_PATIENCE = 3
+"""Undecided kinds of a part before the rest of them is left undecided."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

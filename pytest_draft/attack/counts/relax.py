@@ -16,13 +16,39 @@ from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.attack.system import System
 from pytest_draft.timebox import TimeBox
 
-_EXPONENT = 1.5
-_MOMENTUM = 0.8
-_NEGLIGIBLE = 0.02
-_WARM_UP = 5
-_LEAST = 1e-9
-_TINY = 1e-200
-_FASTEST = 10.0
+
+@dataclass(frozen=True)
+class RelaxParameters:
+    """How the multiplicative updates move.
+
+    Attributes
+    ----------
+    exponent : float
+        Of a step; 1 would be plain iterative scaling, more is over-relaxed.
+    momentum : float
+        Share of the last step that is taken once more beforehand.
+    negligible : float
+        Share of its group's largest mass below which a column is dropped, where columns are.
+    warm_up : int
+        First steps without momentum.
+    least : float
+        Expected counts are taken as at least so large before something is divided by them.
+    tiny : float
+        The same for masses and their sums.
+    fastest : float
+        Most times that a mass is taken as having grown in the last step.
+    """
+
+    exponent: float = 1.5
+    momentum: float = 0.8
+    negligible: float = 0.02
+    warm_up: int = 5
+    least: float = 1e-9
+    tiny: float = 1e-200
+    fastest: float = 10.0
+
+
+_PARAMETERS = RelaxParameters()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,8 +93,8 @@ def relax(
     every : int
         Updates between two results.
     prune : bool
-        Whether columns below `_NEGLIGIBLE` of their group's largest are dropped, for groups of one row. A
-        heuristic: the right column may be among them.
+        Whether columns below a share (`RelaxParameters.negligible`) of their group's largest are dropped, for groups of
+        one row. A heuristic: the right column may be among them.
     timebox : TimeBox
         Looked at after each update; a result is due at once when the time is out.
     """
@@ -80,7 +106,7 @@ def relax(
     single = size[group] == 1
 
     def normalised(mass: FloatArray) -> FloatArray:
-        scale = size / np.maximum(np.bincount(group, mass, minlength=n_groups), _TINY)
+        scale = size / np.maximum(np.bincount(group, mass, minlength=n_groups), _PARAMETERS.tiny)
         result: FloatArray = mass * scale[group]
         return result
 
@@ -90,17 +116,21 @@ def relax(
         for _ in range(every):
             step += 1
             ahead = mass
-            if step > _WARM_UP:
-                ahead = normalised(mass * np.minimum(mass / np.maximum(before, _TINY), _FASTEST) ** _MOMENTUM)
-            ratio = observed / np.maximum(matrix @ ahead, _LEAST)
+            if step > _PARAMETERS.warm_up:
+                ahead = normalised(
+                    mass
+                    * np.minimum(mass / np.maximum(before, _PARAMETERS.tiny), _PARAMETERS.fastest)
+                    ** _PARAMETERS.momentum
+                )
+            ratio = observed / np.maximum(matrix @ ahead, _PARAMETERS.least)
             before = mass
-            mass = normalised(ahead * (matrix.T @ ratio / total) ** _EXPONENT)
+            mass = normalised(ahead * (matrix.T @ ratio / total) ** _PARAMETERS.exponent)
             if timebox.over:
                 break
         if prune:
             largest = np.zeros(n_groups)
             np.maximum.at(largest, group, mass)
-            keep = ~single | (mass > _NEGLIGIBLE * largest[group])
+            keep = ~single | (mass > _PARAMETERS.negligible * largest[group])
             if keep.mean() < 0.9:
                 columns, matrix, total = columns[keep], matrix[:, keep], total[keep]
                 group, single, before = group[keep], single[keep], before[keep]

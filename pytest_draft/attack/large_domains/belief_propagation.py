@@ -22,14 +22,31 @@ from pytest_draft.attack.large_domains.regions import Regions
 from pytest_draft.timebox import TimeBox
 
 _DAMPING = 0.5
+"""Share of the old message in a new one: without it messages swing."""
+
 _LEAST_VARIANCE = 0.1
+"""Least variance of a leaf's count: where all else is sure, the count speaks no louder than that."""
+
 _LARGEST = 15.0
+"""Largest log-odds that one leaf may state."""
+
 _LEAST = 1e-7
+"""Least chance that a tree's message states for a value."""
+
 _IMPOSSIBLE = -60.0
+"""Logarithm of the belief in what domain reduction has ruled out."""
+
 _TINY = 1e-300
+"""Sums are taken as at least so large before something is divided by them."""
+
 _MOST_ROUNDS = 80
+"""Most rounds over all trees."""
+
 _SETTLED = 2e-3
-_UNITS_PER_VISIT = 6e-8  # measured: one row at one node
+"""Mean change of the beliefs' logarithms in a round below which they have settled."""
+
+_UNITS_PER_VISIT = 6e-8
+"""Measured: one row at one node."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,7 +8,7 @@ believed to be besides: the problem is *incomplete*, the engine chooses among th
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,14 +31,42 @@ MOST_JOINED = 200_000
 MAX_BYTES = 3 * 1024**3
 """Most memory that a step may take where a domain is not enumerated."""
 
-_JOIN_EFFORT = 10.0
-_DESCENT_SHARE = 0.7
-_DRAWN_PER_ROW = 60
-_MOST_POOLED = 100_000
-_MOST_SIGNED = 30_000_000  # trees x vectors of a pool
-_WORST = (0.8, 0.6, 0.4, 0.2, 0.05)
-_MOST_LEFT_OVER = 50_000
-_LEFT_OVER_EFFORT = 3.0
+
+@dataclass(frozen=True)
+class CandidateParameters:
+    """How many candidates are made, and how hard is tried to list all of them.
+
+    Attributes
+    ----------
+    join_effort : float
+        Units of work of listing all cells of all groups.
+    descent_share : float
+        Share of the time and effort after which gradient descent ends; the rest is for its candidates.
+    drawn_per_row : int
+        Vectors that are drawn for each row from what it is believed to be.
+    most_pooled : int
+        Most vectors in the pool.
+    most_signed : int
+        Most trees times vectors of the pool.
+    worst : tuple of float
+        Shares of the largest fault from which on rows are taken back and solved anew, one after the other.
+    most_left_over : int
+        Most (group, cell, class) triples that are listed for rows taken back.
+    left_over_effort : float
+        Units of work of that, each time.
+    """
+
+    join_effort: float = 10.0
+    descent_share: float = 0.7
+    drawn_per_row: int = 60
+    most_pooled: int = 100_000
+    most_signed: int = 30_000_000
+    worst: tuple[float, float, float, float, float] = (0.8, 0.6, 0.4, 0.2, 0.05)
+    most_left_over: int = 50_000
+    left_over_effort: float = 3.0
+
+
+_PARAMETERS = CandidateParameters()
 
 
 def build_any(
@@ -83,13 +111,13 @@ def build_any(
     if groups.noise == "exact":
         with search.clock("narrow"):
             reach.tighten(search.timebox)
-            listed = reach.join(MOST_JOINED, search.timebox.next(_JOIN_EFFORT))
+            listed = reach.join(MOST_JOINED, search.timebox.next(_PARAMETERS.join_effort))
         if listed is not None:
             return _problem(regions, groups, observed, *listed)
     elif known is not None:
         fixed = regions.at_nodes(known)
     with search.clock("descend"):
-        found = descend_softly(reach, fixed, search, search.timebox.first(_DESCENT_SHARE))
+        found = descend_softly(reach, fixed, search, search.timebox.first(_PARAMETERS.descent_share))
         pool = _pool(reach, found, np.random.default_rng([search.seed, 22]))
         if found.residual and groups.noise == "exact":
             rest = _left_over(reach, found, search)
@@ -145,10 +173,10 @@ def _pool(reach: Reach, found: Descent, rng: np.random.Generator) -> tuple[IntAr
     """
     regions, groups = reach.regions, reach.groups
     of_row, n_rows = np.sort(groups.of_row), groups.n_rows
-    most = min(_MOST_POOLED, _MOST_SIGNED // regions.n_trees) // n_rows
+    most = min(_PARAMETERS.most_pooled, _PARAMETERS.most_signed // regions.n_trees) // n_rows
     vectors, row = [found.bins], [np.arange(n_rows)]
     if found.residual:
-        for _ in range(min(_DRAWN_PER_ROW, most // 2)):
+        for _ in range(min(_PARAMETERS.drawn_per_row, most // 2)):
             vectors.append(_drawn(found.belief, regions.first_bin, rng))
             row.append(np.arange(n_rows))
         other = np.argwhere(reach.allowed[of_row])  # rows x bins
@@ -186,7 +214,7 @@ def _left_over(reach: Reach, found: Descent, search: Search) -> tuple[IntArray, 
         SoftTrees(regions, groups.weight[:, np.sort(groups.of_row)], False, np.zeros_like(regions.counts)),
     )
     fault, signature = trees.fault(found), regions.signature(regions.of_vectors(found.bins))
-    for share in _WORST:
+    for share in _PARAMETERS.worst:
         wrong = fault >= share * fault.max()
         kept, own = np.unique(of_row[wrong], return_inverse=True)
         values = groups.values
@@ -200,11 +228,11 @@ def _left_over(reach: Reach, found: Descent, search: Search) -> tuple[IntArray, 
             values=values,
         )
         counts, distinct = regions.left_by(signature[:, ~wrong], found.labels[~wrong], trees.weight[:, ~wrong])
-        box = search.timebox.next(_LEFT_OVER_EFFORT)
+        box = search.timebox.next(_PARAMETERS.left_over_effort)
         try:
             part = Reach.of(replace(regions, counts=counts, distinct=distinct), few)
             part.tighten(box)
-            listed = part.join(_MOST_LEFT_OVER, box)
+            listed = part.join(_PARAMETERS.most_left_over, box)
         except (InfeasibleError, OutOfTimeError):  # some of the others are wrong too
             continue
         if listed is not None:

@@ -22,7 +22,10 @@ from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
 _UNITS_PER_LEAF = 2e-8
+"""What one leaf of one group and class counts for in the work of a pass."""
+
 _MOST_UNITS = 5.0
+"""Most work of listing the cells of one group and class."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

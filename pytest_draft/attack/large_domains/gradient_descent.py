@@ -27,20 +27,66 @@ from pytest_draft.timebox import TimeBox
 
 Beliefs = FloatArray
 
-_RATE = 0.1
-_FIRST_MOMENT, _SECOND_MOMENT = 0.9, 0.99
-_SPREAD = 1.0
-_CHECK_EVERY = 20
-_PATIENCE = 10
-_KEPT = 3.0
-_WORST = 0.6
-_DRAWN_STEPS = 600
-_ROUNDS_TOGETHER, _ROUNDS_PATIENCE = 3, 6
-_CHUNKS = 4
-_SURE = 0.02
-_MOST_SOLVED = 2_000_000
-_UNITS_PER_VISIT = 4e-9  # measured: one row at one node
-_IMPOSSIBLE = -1e3
+
+@dataclass(frozen=True)
+class GradientDescentParameters:
+    """How beliefs about rows move.
+
+    Attributes
+    ----------
+    rate : float
+        Adam's step.
+    first_moment : float
+        Adam's decay of the mean slope.
+    second_moment : float
+        Adam's decay of the mean squared slope.
+    spread : float
+        Standard deviation of the noise that tells rows of one group apart in the beginning.
+    check_every : int
+        Steps between two roundings.
+    patience : int
+        Roundings without progress after which a minimum counts as local.
+    kept : float
+        Largest belief, as a logarithm, that is kept over a new start.
+    worst : float
+        Share of the largest fault from which on a row starts anew.
+    drawn_steps : int
+        Steps where occurrences are unknown: no residual tells when to end.
+    rounds_together : int
+        Rounds of belief propagation between two roundings.
+    rounds_patience : int
+        Roundings without progress after which belief propagation ends.
+    chunks : int
+        Parts of the trees, one for each thread at a time; fixed, so that sums do not depend on the threads.
+    sure : float
+        Least chance of each class that a row begins with, where classes are not proved.
+    most_solved : int
+        Most trees times rows for which the classes are solved for.
+    units_per_visit : float
+        Measured: one row at one node.
+    impossible : float
+        Logarithm of a belief that domain reduction has ruled out.
+    """
+
+    rate: float = 0.1
+    first_moment: float = 0.9
+    second_moment: float = 0.99
+    spread: float = 1.0
+    check_every: int = 20
+    patience: int = 10
+    kept: float = 3.0
+    worst: float = 0.6
+    drawn_steps: int = 600
+    rounds_together: int = 3
+    rounds_patience: int = 6
+    chunks: int = 4
+    sure: float = 0.02
+    most_solved: int = 2_000_000
+    units_per_visit: float = 4e-9
+    impossible: float = -1e3
+
+
+_PARAMETERS = GradientDescentParameters()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,7 +131,7 @@ def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) 
     trees = SoftTrees(regions, groups.weight[:, of_row], groups.noise == "multinomial", known)
     chance = _classes(reach, rng)
     open_bins = reach.allowed[of_row].T
-    values, barred = np.zeros(open_bins.shape), np.where(open_bins, 0.0, _IMPOSSIBLE)
+    values, barred = np.zeros(open_bins.shape), np.where(open_bins, 0.0, _PARAMETERS.impossible)
     classes = np.log(np.maximum(chance, 1e-9))
     fixed = bool((chance.max(axis=0) > 1 - 1e-6).all())
     one_class = np.array([0, regions.n_classes])
@@ -94,31 +140,31 @@ def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) 
     if groups.n_groups > 1 and not trees.drawn:
         told, best = _told(trees, reach, chance, fixed, box)
         if told is not None:
-            values, classes = np.clip(told.values, -_KEPT, _KEPT), told.classes
+            values, classes = np.clip(told.values, -_PARAMETERS.kept, _PARAMETERS.kept), told.classes
             alike = groups.size[of_row] > 1
-    values[:, alike] += _SPREAD * rng.normal(size=(len(values), int(alike.sum())))
+    values[:, alike] += _PARAMETERS.spread * rng.normal(size=(len(values), int(alike.sum())))
     moves = [_Adam(values), _Adam(classes)]
     waited = step = 0
     with ThreadPoolExecutor(search.workers) as pool:
         while True:
             belief = _softmax(values + barred, regions.first_bin)
             chance = chance if fixed else _softmax(classes, one_class)
-            if step % _CHECK_EVERY == 0:
+            if step % _PARAMETERS.check_every == 0:
                 found = trees.rounded(belief, chance)
                 waited = 0 if latest is None or found.residual < latest else waited + 1
                 latest = found.residual if not waited else latest
                 if best is None or found.residual < best.residual or trees.drawn:
                     best = found
                 search.clock.note("residual", best.residual)
-                if not best.residual or box.over or (trees.drawn and step >= _DRAWN_STEPS):
+                if not best.residual or box.over or (trees.drawn and step >= _PARAMETERS.drawn_steps):
                     return best
                 if (
-                    waited > _PATIENCE
+                    waited > _PARAMETERS.patience
                 ):  # a local minimum: forget most of what the rows that do not fit are believed to be
                     fault = trees.fault(found)
-                    wrong = fault >= _WORST * fault.max()
-                    np.clip(values, -_KEPT, _KEPT, out=values)
-                    values[:, wrong] = _SPREAD * rng.normal(size=(len(values), int(wrong.sum())))
+                    wrong = fault >= _PARAMETERS.worst * fault.max()
+                    np.clip(values, -_PARAMETERS.kept, _PARAMETERS.kept, out=values)
+                    values[:, wrong] = _PARAMETERS.spread * rng.normal(size=(len(values), int(wrong.sum())))
                     moves = [_Adam(values), _Adam(classes)]
                     waited, latest = 0, None
             slope, class_slope = trees.slopes(belief, chance, lambda work, chunks: list(pool.map(work, chunks)))
@@ -142,13 +188,13 @@ def _told(
         reach.regions, trees.weight, possible, open_bins, chance, classes_known=classes_known, timebox=box
     )
     for turn, marginals in enumerate(rounds):
-        if turn % _ROUNDS_TOGETHER:
+        if turn % _PARAMETERS.rounds_together:
             continue
         found = trees.rounded(_softmax(marginals.values, bounds), _softmax(marginals.classes, one_class))
         waited += 1
         if best is None or found.residual < best.residual:
             told, best, waited = Marginals(marginals.values.copy(), marginals.classes.copy()), found, 0
-        if not best.residual or waited > _ROUNDS_PATIENCE:
+        if not best.residual or waited > _PARAMETERS.rounds_patience:
             break
     return told, best
 
@@ -164,11 +210,11 @@ class _Adam:
     def move(self, slope: Beliefs) -> None:
         """Go one step."""
         self._step += 1
-        self._mean += (1 - _FIRST_MOMENT) * (slope - self._mean)
-        self._square += (1 - _SECOND_MOMENT) * (slope**2 - self._square)
-        mean = self._mean / (1 - _FIRST_MOMENT**self._step)
-        square = self._square / (1 - _SECOND_MOMENT**self._step)
-        self._place -= _RATE * mean / (np.sqrt(square) + 1e-8)
+        self._mean += (1 - _PARAMETERS.first_moment) * (slope - self._mean)
+        self._square += (1 - _PARAMETERS.second_moment) * (slope**2 - self._square)
+        mean = self._mean / (1 - _PARAMETERS.first_moment**self._step)
+        square = self._square / (1 - _PARAMETERS.second_moment**self._step)
+        self._place -= _PARAMETERS.rate * mean / (np.sqrt(square) + 1e-8)
 
 
 class SoftTrees:
@@ -176,12 +222,12 @@ class SoftTrees:
 
     def __init__(self, regions: Regions, weight: IntArray, drawn: bool, known: IntArray) -> None:
         self.drawn = drawn
-        self.units = _UNITS_PER_VISIT * len(regions.left) * weight.shape[1] * (1 + regions.n_classes)
+        self.units = _PARAMETERS.units_per_visit * len(regions.left) * weight.shape[1] * (1 + regions.n_classes)
         self._regions = regions
         self.weight = np.ascontiguousarray(weight)
         self._times = self.weight.astype(np.float32)
         self._known = known
-        self._chunks = [chunk for chunk in np.array_split(np.arange(regions.n_trees), _CHUNKS) if len(chunk)]
+        self._chunks = [chunk for chunk in np.array_split(np.arange(regions.n_trees), _PARAMETERS.chunks) if len(chunk)]
 
     def slopes(
         self,
@@ -280,7 +326,7 @@ def _classes(reach: Reach, rng: np.random.Generator) -> Beliefs:
         return by_class
     chance = np.empty((regions.n_classes, n_rows))
     weight = groups.weight[:, of_row]
-    if weight.size > _MOST_SOLVED or groups.noise == "multinomial":
+    if weight.size > _PARAMETERS.most_solved or groups.noise == "multinomial":
         chance[:] = share[:, None] * np.exp(0.1 * rng.normal(size=chance.shape))
     else:
         leaf = regions.leaf_node
@@ -297,7 +343,7 @@ def _classes(reach: Reach, rng: np.random.Generator) -> Beliefs:
         likeliest: Beliefs = np.eye(regions.n_classes)[np.argmax(chance, axis=0)].T
         if np.array_equal(likeliest @ matrix.T, totals):
             return likeliest
-    chance = np.clip(chance, _SURE, 1.0) * reach.alive[of_row].T
+    chance = np.clip(chance, _PARAMETERS.sure, 1.0) * reach.alive[of_row].T
     shares: Beliefs = chance / chance.sum(axis=0)
     return shares
 

@@ -22,6 +22,7 @@ from pytest_draft.domain import Attribute, Domain
 Words = NDArray[np.uint64]
 
 _MOST_COUNTED = 2.0**62
+"""Larger cells count as having so many vectors: a 64-bit number holds it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from pytest_draft.artifact.forest import FloatArray
+from pytest_draft.arrays import FloatArray, Int32Array
 from pytest_draft.attack.numeric.chain import Chain, best_of
-from pytest_draft.attack.numeric.dataset import Int32
 from pytest_draft.attack.numeric.parameters import AGREEMENT
 from pytest_draft.attack.numeric.problem import NumericProblem
 
@@ -76,12 +75,12 @@ def _commonest(values: FloatArray) -> FloatArray:
     return result
 
 
-def _middle(problem: NumericProblem, state: Int32) -> FloatArray:
+def _middle(problem: NumericProblem, state: Int32Array) -> FloatArray:
     """Return the middle of each state, shape (n_rows, n_attributes)."""
     return np.stack([middle[state[:, a]] for a, middle in enumerate(problem.states.middle)], axis=1)
 
 
-def _spread(problem: NumericProblem, state: Int32, rng: np.random.Generator) -> FloatArray:
+def _spread(problem: NumericProblem, state: Int32Array, rng: np.random.Generator) -> FloatArray:
     """Return a value of each state, evenly spread over the interval where several rows are in one."""
     values = _middle(problem, state)
     for a, attribute in enumerate(problem.domain.attributes):
@@ -97,7 +96,7 @@ def _spread(problem: NumericProblem, state: Int32, rng: np.random.Generator) -> 
     return values
 
 
-def guessed(problem: NumericProblem, state: Int32) -> FloatArray:
+def guessed(problem: NumericProblem, state: Int32Array) -> FloatArray:
     """Return a value that each state holds, shape (n_rows, n_attributes)."""
     values = _middle(problem, state)
     for a, attribute in enumerate(problem.domain.attributes):

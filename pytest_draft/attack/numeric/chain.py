@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_draft.artifact.forest import IntArray
+from pytest_draft.arrays import Int32Array, IntArray
 from pytest_draft.attack.numeric.anneal import exchange, sweep
-from pytest_draft.attack.numeric.dataset import Dataset, Int32, Nodes, fill
+from pytest_draft.attack.numeric.dataset import Dataset, Nodes, fill
 from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.parameters import ANNEALING
 from pytest_draft.attack.numeric.prior import EVERY, Prior
 from pytest_draft.attack.numeric.problem import NumericProblem
-from pytest_draft.attack.numeric.states import attributes_of
+from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
@@ -47,11 +47,11 @@ class Chain:
     def __init__(self, problem: NumericProblem, nodes: Nodes, prior: Prior, seed: Sequence[int]) -> None:
         self.problem, self.nodes, self.prior = problem, nodes, prior
         self.rng = np.random.default_rng(seed)
-        self.attributes, self.copula = prior.nothing(attributes_of(problem.states), problem.n_classes)
+        self.attributes, self.copula = prior.nothing(attribute_states(problem.states), problem.n_classes)
         self.data = random_start(problem, prior, self.rng)
         self.known = problem.state >= 0
-        self.samples: list[Int32] = []
-        self.best: tuple[int, Int32, Int32] | None = None
+        self.samples: list[Int32Array] = []
+        self.best: tuple[int, Int32Array, Int32Array] | None = None
         self.sweeps = 0.0
         self.spent = 0.0
         fill(nodes, self.attributes, self.data, problem.times)
@@ -177,7 +177,7 @@ def units_of_a_sweep(problem: NumericProblem) -> float:
     )
 
 
-def best_of(chain: Chain) -> tuple[int, Int32, Int32]:
+def best_of(chain: Chain) -> tuple[int, Int32Array, Int32Array]:
     """Return what a chain's best dataset misses, its states and its labels."""
     if chain.best is None:
         raise OutOfTimeError

@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pytest_draft.artifact.forest import BoolArray, FloatArray, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.numeric.odd_cycles import solve_odd_cycles
 from pytest_draft.attack.numeric.split_groups import Members, Splits, snapped
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.timebox import TimeBox
 
 SETTLED, CHANGED, CONTRADICTORY = 0, 1, 2
+"""The state of a column: nothing is left to propagate; something is; no values fit it."""
 
 _MOST_TAKERS = 8
 """Most rows by which an extreme is recognised in another group."""
@@ -33,7 +34,7 @@ _VISITS = 5e7
 
 
 @redacted
-class Column(NamedTuple):
+class ColumnBounds(NamedTuple):
     """What is known of one column so far.
 
     Attributes
@@ -74,7 +75,7 @@ def _narrow(bound: FloatArray, sign: int, i: int, value: float) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _takers(column: Column, members: Members, i: int, taker: IntArray) -> int:
+def _takers(column: ColumnBounds, members: Members, i: int, taker: IntArray) -> int:
     """Find the rows of which one takes an extreme, where its whole group is known.
 
     Returns
@@ -109,7 +110,7 @@ def _takers(column: Column, members: Members, i: int, taker: IntArray) -> int:
 
 
 @njit(cache=True, nogil=True)
-def pass_once(column: Column, members: Members) -> int:
+def pass_once(column: ColumnBounds, members: Members) -> int:
     """Go through all splits of a column once and narrow its bounds; return the state."""
     bound, is_number = column.bound, column.is_number
     group, signs, threshold, is_whole, reach = column.splits
@@ -146,7 +147,7 @@ def pass_once(column: Column, members: Members) -> int:
     return CHANGED if changed else SETTLED
 
 
-def settle(column: Column, members: Members, timebox: TimeBox) -> int:
+def settle(column: ColumnBounds, members: Members, timebox: TimeBox) -> int:
     """Propagate one column until nothing changes, or the time is out; return the state."""
     groups = column.splits.group
     visits = int((members.start[groups + 1] - members.start[groups]).sum()) + 1
@@ -164,7 +165,7 @@ def settle(column: Column, members: Members, timebox: TimeBox) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _compare(column: Column, members: Members) -> int:
+def _compare(column: ColumnBounds, members: Members) -> int:
     """Find which rows' values are at least which others', and narrow the bounds by that; return the state."""
     bound, n = column.bound, len(column.above)
     if not n:
@@ -186,7 +187,7 @@ def _compare(column: Column, members: Members) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _add_order(column: Column, members: Members, above: BoolArray) -> None:
+def _add_order(column: ColumnBounds, members: Members, above: BoolArray) -> None:
     """Note whose values are at least whose: by their bounds, and of those that alone can take an extreme."""
     for high in range(len(above)):
         for low in range(len(above)):
@@ -207,7 +208,7 @@ def _is_narrower(new: FloatArray, old: FloatArray) -> bool:
     return bool((old - new > _CREEPING * (old[0] + old[1])).any())
 
 
-def _solve(column: Column, members: Members) -> int:
+def _solve(column: ColumnBounds, members: Members) -> int:
     """Take extremes that the same rows can take as one, and solve the cycles of their equations; return the state."""
     splits, n_rows = column.splits, column.bound.shape[1]
     if not len(splits.group):
@@ -235,7 +236,7 @@ def _solve(column: Column, members: Members) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _all_takers(column: Column, members: Members) -> IntArray:
+def _all_takers(column: ColumnBounds, members: Members) -> IntArray:
     """Return the rows of which one takes each extreme, shape (n, _MOST_TAKERS); -1 where there are fewer, or more."""
     found = np.full((len(column.splits.group), _MOST_TAKERS), -1)
     taker = np.empty(_MOST_EXAMINED, dtype=np.int64)

@@ -12,10 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array
 from pytest_draft.attack.redacted import redacted
-
-Int32 = NDArray[np.int32]
-Float64 = NDArray[np.float64]
 
 NONE = -1
 """Stands for no node, no row and, below every state, no nearest one."""
@@ -49,19 +47,19 @@ class Nodes(NamedTuple):
         How many different rows reach a node; -1 at the first where that says nothing that `count` doesn't.
     """
 
-    root: Int32
-    left: Int32
-    right: Int32
-    end: Int32
-    attribute: Int32
-    cut: Int32
-    missing_left: NDArray[np.bool_]
-    twice: Float64
-    lowest: Int32
-    highest: Int32
-    weight: Float64
-    count: Int32  # type: ignore[assignment]
-    distinct: Int32
+    root: Int32Array
+    left: Int32Array
+    right: Int32Array
+    end: Int32Array
+    attribute: Int32Array
+    cut: Int32Array
+    missing_left: BoolArray
+    twice: FloatArray
+    lowest: Int32Array
+    highest: Int32Array
+    weight: FloatArray
+    count: Int32Array  # type: ignore[assignment]
+    distinct: Int32Array
 
     def __repr__(self) -> str:
         return f"Nodes({len(self.left)} nodes of {len(self.root) - 1} trees)"
@@ -84,13 +82,13 @@ class Attributes(NamedTuple):
         Where a state lies among all, as a normal score: what the copula compares.
     """
 
-    start: Int32
-    low: Float64
-    high: Float64
-    log_prior: Float64
-    one_hot: NDArray[np.bool_]
-    missing: Int32
-    score: Float64
+    start: Int32Array
+    low: FloatArray
+    high: FloatArray
+    log_prior: FloatArray
+    one_hot: BoolArray
+    missing: Int32Array
+    score: FloatArray
 
 
 @redacted
@@ -108,9 +106,9 @@ class Copula(NamedTuple):
     """
 
     strength: float
-    mean: Float64
-    slope: Float64
-    deviation: Float64
+    mean: FloatArray
+    slope: FloatArray
+    deviation: FloatArray
 
 
 class Dataset(NamedTuple):
@@ -137,18 +135,18 @@ class Dataset(NamedTuple):
     random : ndarray of uint64, shape (1,)
     """
 
-    state: Int32
-    label: Int32
-    found: Int32
-    present: Int32
-    below: Int32
-    above: Int32
-    n_below: Int32
-    n_above: Int32
-    leaf: Int32
-    first: Int32
-    after: Int32
-    before: Int32
+    state: Int32Array
+    label: Int32Array
+    found: Int32Array
+    present: Int32Array
+    below: Int32Array
+    above: Int32Array
+    n_below: Int32Array
+    n_above: Int32Array
+    leaf: Int32Array
+    first: Int32Array
+    after: Int32Array
+    before: Int32Array
     random: NDArray[np.uint64]
 
     def __repr__(self) -> str:

@@ -12,19 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.attack.numeric.equation import evidence
 from pytest_draft.attack.redacted import redacted
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 SKIPPED, SPLIT, ALL_CONSTANT, TRIED, UNKNOWN_IF_ALL_CONSTANT, UNKNOWN_IF_TRIED = range(6)
 """What became of a node: a leaf without any draw; split; a leaf because all columns were constant; a leaf although some
 may not have been; a leaf of which it is unknown whether it drew."""
 
 UNEXPLAINED = -1
+"""Stands for the next state of a hypothesis that was dropped."""
 
 
 @redacted

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from pytest_draft.artifact.forest import FloatArray, Forest, IntArray
+from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.equation import (
     RAND_R_MAX,
     drawn_threshold,
@@ -34,7 +35,10 @@ SCALES = 10.0 ** np.arange(7)
 """Decimal grids that are looked for, in places per unit."""
 
 _PROBED = 60
+"""Most nodes of a column that are tried to find its decimal grid, those with the largest boxes first."""
+
 _REPEATS = 3
+"""Most times that a forest is replayed again with what was decoded; it ends as soon as no more is."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import RandomState
 
-from pytest_draft.artifact.forest import BoolArray, Forest, IntArray, Tree
+from pytest_draft.arrays import BoolArray, IntArray
+from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.occurrences import drawn_columns
 from pytest_draft.attack.numeric.draws import (
     ALL_CONSTANT,

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pytest_draft.artifact.forest import BoolArray, FloatArray, Forest, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.redacted import redacted
 
 _APART = 8

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_draft.artifact.forest import BoolArray, FloatArray, Forest, IntArray
-from pytest_draft.attack.numeric.column_bounds import CHANGED, CONTRADICTORY, SETTLED, Column, pass_once, settle
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.numeric.column_bounds import CHANGED, CONTRADICTORY, SETTLED, ColumnBounds, pass_once, settle
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.split_groups import bare_splits, joined_nodes, members_of, with_extremes
 from pytest_draft.attack.numeric.states import thresholds_are_midpoints
@@ -112,7 +113,7 @@ def propagate_thresholds(
                 )
             if extremes is not None:
                 splits = with_extremes(splits, nodes, tested, is_whole, extremes)
-        columns.append(Column(bound[f], np.zeros((n_compared, n_compared), np.bool_), splits, bool(is_number[f])))
+        columns.append(ColumnBounds(bound[f], np.zeros((n_compared, n_compared), np.bool_), splits, bool(is_number[f])))
 
     # Every column is looked at once, however short the time is.
     untouched = bound[may_miss].copy()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pytest_draft.artifact.forest import FloatArray, IntArray
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.attack.numeric.split_groups import snapped
 
 _ROUNDING = 2.0**-50

@@ -10,12 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array
 from pytest_draft.attack.numeric.dataset import Attributes, Copula, Dataset
-
-Float64 = NDArray[np.float64]
 
 SHRINKAGE = 0.2
 """Share of the correlation matrix that is taken from the identity."""
@@ -24,8 +22,13 @@ EVERY = 10
 """A prior is learnt again after this many sweeps."""
 
 _PSEUDO = 0.3
+"""How many rows the base counts as, for each row of the dataset, beside the states that it has."""
+
 _SMOOTHED = 10
+"""What is learnt of a numeric attribute's states is averaged over one part in so many of them."""
+
 _UNSEEN = 2.0
+"""How many rows in the middle of an attribute a class's mean counts besides its own: small classes stay near it."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +46,7 @@ class Prior:
     """
 
     strength: float
-    base: tuple[Float64, ...]
+    base: tuple[FloatArray, ...]
     smooth: tuple[bool, ...]
 
     def learn(self, attributes: Attributes, data: Dataset, n_classes: int) -> tuple[Attributes, Copula]:
@@ -80,7 +83,7 @@ class Prior:
         copula = self._copula(scores, data.label, n_classes, attributes.one_hot)
         return attributes._replace(log_prior=log_prior, score=score), copula
 
-    def _copula(self, scores: Float64, label: NDArray[np.int32], n_classes: int, one_hot: NDArray[np.bool_]) -> Copula:
+    def _copula(self, scores: FloatArray, label: Int32Array, n_classes: int, one_hot: BoolArray) -> Copula:
         n_rows, n_attributes = scores.shape
         members = np.bincount(label, minlength=n_classes)
         mean = np.zeros((n_classes, n_attributes))
@@ -104,8 +107,8 @@ class Prior:
         return attributes._replace(log_prior=log_prior), none
 
 
-def _smoothed(share: Float64, width: int) -> Float64:
+def _smoothed(share: FloatArray, width: int) -> FloatArray:
     """Return a moving average whose window is cut at both ends."""
     kernel = np.ones(width)
-    averaged: Float64 = np.convolve(share, kernel, "same") / np.convolve(np.ones(len(share)), kernel, "same")
+    averaged: FloatArray = np.convolve(share, kernel, "same") / np.convolve(np.ones(len(share)), kernel, "same")
     return averaged

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import lsq_linear
 
+from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.numeric.dataset import Nodes
@@ -26,14 +27,11 @@ from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
 
-Int32 = NDArray[np.int32]
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-
 MAX_ENTRIES = 200_000_000
 """Most (tree, row) pairs; each takes 16 bytes for each dataset that is searched at a time."""
 
 _STEPS = 50
+"""Most steps of the least squares by which labels are told from the counts: it bounds their time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,10 +70,10 @@ class NumericProblem:
     domain: Domain
     states: States
     nodes: Nodes
-    times: Int32
+    times: Int32Array
     n_unknown: int
-    state: Int32
-    label: Int32
+    state: Int32Array
+    label: Int32Array
     label_known: bool
     ordered: bool
     given: NDArray[np.float32]

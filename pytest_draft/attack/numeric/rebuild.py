@@ -16,16 +16,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_draft.artifact.forest import BoolArray
+from pytest_draft.arrays import BoolArray, Int32Array
 from pytest_draft.attack.numeric.agreement import agreed, encoded_rows, guessed
 from pytest_draft.attack.numeric.chain import Chain, Window, best_of, random_start, units_of_a_sweep
-from pytest_draft.attack.numeric.dataset import NONE, Dataset, Int32, Nodes, fill, tested
+from pytest_draft.attack.numeric.dataset import NONE, Dataset, Nodes, fill, tested
 from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.midpoints import ValueBounds
 from pytest_draft.attack.numeric.parameters import ANNEALING, PILOT
 from pytest_draft.attack.numeric.prior import Prior
 from pytest_draft.attack.numeric.problem import NumericProblem
-from pytest_draft.attack.numeric.states import attributes_of
+from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import OutOfTimeError
@@ -145,7 +145,7 @@ def _from_bounds(
 
 def _missed_counts(problem: NumericProblem, rows: NDArray[np.float32]) -> int:
     """Return how far rows are from the counts at the leaves."""
-    attributes = attributes_of(problem.states)
+    attributes = attribute_states(problem.states)
     data = random_start(problem, uninformed_prior(problem), np.random.default_rng(0))
     data.state[:] = np.maximum(problem.states.of_rows(rows), 0)
     fill(problem.nodes, attributes, data, problem.times)
@@ -221,7 +221,7 @@ def _surprise(problem: NumericProblem, chain: Chain, hidden: BoolArray) -> float
     return float(np.abs(total / len(chain.samples) - problem.nodes.count[leaves]).sum())
 
 
-def _with_rows(data: Dataset, state: Int32, label: Int32, chain: Chain | None = None) -> Dataset:
+def _with_rows(data: Dataset, state: Int32Array, label: Int32Array, chain: Chain | None = None) -> Dataset:
     """Return another dataset of the same size; filled in where a chain is given."""
     other = Dataset(*map(np.zeros_like, data))._replace(state=state, label=label)
     if chain is not None:

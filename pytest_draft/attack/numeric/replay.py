@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_draft.artifact.forest import BoolArray, FloatArray, Forest, IntArray, Tree
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.numeric.draws import (
     SKIPPED,
     Grown,

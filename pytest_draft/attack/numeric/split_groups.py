@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from pytest_draft.artifact.forest import BoolArray, FloatArray, Forest, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.redacted import redacted
 
@@ -36,7 +36,7 @@ class Members(NamedTuple):
     """The known rows of each node: ``row[start[node] : start[node + 1]]``, ascending."""
 
     start: IntArray
-    row: NDArray[np.int32]
+    row: Int32Array
 
 
 @redacted

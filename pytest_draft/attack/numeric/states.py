@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.numeric.dataset import Attributes, Nodes
 from pytest_draft.domain import Attribute, Domain, nearest
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 MOST_POINTS = 256
 """Most values that a numeric attribute's states are, rather than intervals."""
@@ -29,7 +27,10 @@ INNER_WEIGHT = 0.1
 """How much a difference in counts weighs at a node that is no leaf, where a leaf weighs 1."""
 
 _GRIDS = tuple(10.0**-p for p in range(7))
+"""Steps of the decimal grids that thresholds are looked for on, the coarsest first."""
+
 _COINCIDENCE = 1e-9
+"""Most chance that all thresholds lie on a grid by coincidence."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,7 +217,7 @@ def _behind(value: float) -> float:
     return float(np.nextafter(np.float32(value), np.float32(np.inf)))
 
 
-def attributes_of(states: States) -> Attributes:
+def attribute_states(states: States) -> Attributes:
     """Return states as the compiled sweeps take them, without a prior."""
     sizes = states.n_states
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from pytest_draft.artifact.forest import BoolArray, FloatArray, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.numeric.leaf_tables import KnownRowTargets, OpenLeaves, Ways
 from pytest_draft.attack.numeric.midpoints import UNKNOWN
 from pytest_draft.timebox import TimeBox

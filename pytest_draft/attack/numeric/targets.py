@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_draft.artifact.forest import BoolArray, FloatArray, Forest, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.leaf_tables import KnownRowTargets, OpenLeaves, open_leaves, ways_of
 from pytest_draft.attack.numeric.midpoints import ABSENT, UNKNOWN, ValueBounds
 from pytest_draft.attack.numeric.target_deduction import choose_exchangeable, deduce, fill_pairs, known_targets

@@ -26,6 +26,7 @@ MOST_OCCURRENCES = 7
 """The papers let a tree see a row at most so often: of 100 rows, one is seen more often with a chance of about 1e-5."""
 
 _SCALE = 1_000_000
+"""Whole numbers to one unit of log-likelihood: CP-SAT maximises whole numbers."""
 
 
 def solve(

@@ -26,8 +26,11 @@ from pytest_draft.timebox import TimeBox
 INTERVAL = 12
 """Counts are searched for within this many scales of the released ones (appendix B: gamma = 12 / epsilon_v)."""
 
-_PER_NAT = 1_000_000  # CP-SAT maximises whole numbers
+_PER_NAT = 1_000_000
+"""Whole numbers to one unit of log-likelihood: CP-SAT maximises whole numbers."""
+
 _IMPOSSIBLE = -1e6
+"""Least log-probability of a count, so that it stays a number."""
 
 
 def solve(

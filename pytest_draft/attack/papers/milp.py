@@ -21,8 +21,11 @@ from pytest_draft.attack.papers.published import Conditions, ModelDataset, Model
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 
-_INFEASIBLE = 2  # as SciPy numbers the status of a solution
-_MOST_WEIGHT = 2**16  # HiGHS computes with tolerances near 1e-6, so larger weights would lose the smaller ones
+_INFEASIBLE = 2
+"""As SciPy numbers the status of a solution."""
+
+_MOST_WEIGHT = 2**16
+"""Largest weight: HiGHS computes with tolerances near 1e-6, so larger weights would lose the smaller ones."""
 
 
 def solve(

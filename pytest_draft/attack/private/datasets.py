@@ -26,21 +26,66 @@ from pytest_draft.attack.search import Search
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.matching import row_identities
 
-_COMPONENTS = 5
-_CONCENTRATION = 1.0
-_WEIGHT_OF_A_VALUE = 1.0
-_CHAINS = 4
-_FIRST_SWEEPS = 200
-_MOST_ROUNDS = 6
-_HOT, _COLD = 8.0, 1.0
-_SAMPLES = 10
-_SAMPLE_EVERY = 5
-_ENOUGH = 1.0
-_SLICES = 8
-_SECONDS_PER_STEP = 1.2e-8  # measured: one value of one row in one tree
-_SECONDS_PER_CUBE = 2e-10  # of a matching, as where they are made
-_CONSENSUS_ROUNDS = 4
-_MOST_RIVALS = 4
+
+@dataclass(frozen=True)
+class SamplerParameters:
+    """The prior of rows, and how chains are cooled and sampled.
+
+    Attributes
+    ----------
+    components : int
+        Components of the mixture that rows are drawn from.
+    concentration : float
+        Rows that the prior of the components' shares is worth.
+    weight_of_a_value : float
+        Rows that the prior of each value is worth, on average.
+    chains : int
+        Chains side by side.
+    first_sweeps : int
+        Sweeps of the first round of cooling; each round has twice as many.
+    most_rounds : int
+        Most rounds of cooling.
+    hot : float
+        First temperature.
+    cold : float
+        Last temperature: that of the posterior.
+    samples : int
+        Datasets that each chain keeps.
+    sample_every : int
+        Sweeps between two of them.
+    enough : float
+        Rise of the mean log-likelihood from round to round up to which cooling has settled.
+    slices : int
+        Steps of cooling, between which the time is looked at.
+    seconds_per_step : float
+        Measured: one value of one row in one tree.
+    seconds_per_cube : float
+        Of a matching, for the cube of its rows, as in `consensus`.
+    consensus_rounds : int
+        Most times that the consensus is matched with the samples anew.
+    most_rivals : int
+        About so many samples are compared with the consensus.
+    """
+
+    components: int = 5
+    concentration: float = 1.0
+    weight_of_a_value: float = 1.0
+    chains: int = 4
+    first_sweeps: int = 200
+    most_rounds: int = 6
+    hot: float = 8.0
+    cold: float = 1.0
+    samples: int = 10
+    sample_every: int = 5
+    enough: float = 1.0
+    slices: int = 8
+    seconds_per_step: float = 1.2e-8
+    seconds_per_cube: float = 2e-10
+    consensus_rounds: int = 4
+    most_rivals: int = 4
+
+
+_PARAMETERS = SamplerParameters()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,11 +156,13 @@ def sample_posterior(
     with search.clock("sample"), ThreadPoolExecutor(search.workers) as pool:
         size = int(np.median([chain.n_rows for chain in best]))
         list(pool.map(lambda chain: chain.sample(size, search), best))
-        search.timebox.spend(_CHAINS * _SAMPLES * _SAMPLE_EVERY * _sweep_seconds(problem))
+        search.timebox.spend(
+            _PARAMETERS.chains * _PARAMETERS.samples * _PARAMETERS.sample_every * _sweep_seconds(problem)
+        )
     with search.clock("agree"):
         guess = _agreed(problem, best, search)
         # A time box that allows one more matching at the end allowed each one before.
-        settled &= search.timebox.allows(_SECONDS_PER_CUBE * min(len(guess), MOST_ROWS) ** 3)
+        settled &= search.timebox.allows(_PARAMETERS.seconds_per_cube * min(len(guess), MOST_ROWS) ** 3)
     top = max(best, key=lambda chain: chain.highest)
     figures = {"chains": float(len(best)), "sweeps": float(n_sweeps), "samples": float(sum(len(c.kept) for c in best))}
     value, label = top.top
@@ -132,14 +179,14 @@ def _cooled(problem: NoisyProblem, search: Search) -> tuple[list[_Chain], bool, 
     """Return chains that were cooled, whether more of it changes anything, and the sweeps of each."""
     evidence = _evidence(problem)
     best: list[_Chain] = []
-    level, settled, n_sweeps = -np.inf, False, _FIRST_SWEEPS
+    level, settled, n_sweeps = -np.inf, False, _PARAMETERS.first_sweeps
     with search.clock("anneal"), ThreadPoolExecutor(search.workers) as pool:
-        for turn in range(_MOST_ROUNDS):
-            cost = _CHAINS * n_sweeps * _sweep_seconds(problem)
-            lasts = cost / min(search.workers, _CHAINS)
+        for turn in range(_PARAMETERS.most_rounds):
+            cost = _PARAMETERS.chains * n_sweeps * _sweep_seconds(problem)
+            lasts = cost / min(search.workers, _PARAMETERS.chains)
             if best and (cost > search.timebox.effort_left or lasts > search.timebox.remaining):
                 break
-            chains = [_Chain(problem, evidence, [search.seed, 8, turn, c]) for c in range(_CHAINS)]
+            chains = [_Chain(problem, evidence, [search.seed, 8, turn, c]) for c in range(_PARAMETERS.chains)]
             steps = _steps(n_sweeps)
             done = _run(chains, steps, pool, search)
             search.timebox.spend(cost)
@@ -151,8 +198,8 @@ def _cooled(problem: NoisyProblem, search: Search) -> tuple[list[_Chain], bool, 
             search.clock.note("log-likelihood", float(reached.mean()))
             if not ended:
                 break
-            chance = float(reached.std()) / np.sqrt(_CHAINS)
-            settled = float(reached.mean()) <= level + max(_ENOUGH, chance)
+            chance = float(reached.std()) / np.sqrt(_PARAMETERS.chains)
+            settled = float(reached.mean()) <= level + max(_PARAMETERS.enough, chance)
             if settled:
                 break
             level, n_sweeps = max(level, float(reached.mean())), 2 * n_sweeps
@@ -167,11 +214,13 @@ def _warmed(
     """Return chains that have left a given dataset for others that are about as likely."""
     evidence = _evidence(problem)
     with search.clock("warm"), ThreadPoolExecutor(search.workers) as pool:
-        chains = [_Chain(problem, evidence, [search.seed, 9, c], start) for c in range(_CHAINS)]
-        steps = [(_FIRST_SWEEPS // _SLICES, _COLD, _COLD)] * _SLICES
+        chains = [_Chain(problem, evidence, [search.seed, 9, c], start) for c in range(_PARAMETERS.chains)]
+        steps = [
+            (_PARAMETERS.first_sweeps // _PARAMETERS.slices, _PARAMETERS.cold, _PARAMETERS.cold)
+        ] * _PARAMETERS.slices
         done = _run(chains, steps, pool, search)
-        search.timebox.spend(_CHAINS * _FIRST_SWEEPS * _sweep_seconds(problem))
-    return chains, done == len(steps), _FIRST_SWEEPS
+        search.timebox.spend(_PARAMETERS.chains * _PARAMETERS.first_sweeps * _sweep_seconds(problem))
+    return chains, done == len(steps), _PARAMETERS.first_sweeps
 
 
 def _run(
@@ -187,7 +236,10 @@ def _run(
 
 def _steps(n_sweeps: int) -> list[tuple[int, float, float]]:
     """Return numbers of sweeps, with first and last temperatures, that cool evenly."""
-    return [(n_sweeps // _SLICES, *pair) for pair in pairwise(np.geomspace(_HOT, _COLD, _SLICES + 1).tolist())]
+    return [
+        (n_sweeps // _PARAMETERS.slices, *pair)
+        for pair in pairwise(np.geomspace(_PARAMETERS.hot, _PARAMETERS.cold, _PARAMETERS.slices + 1).tolist())
+    ]
 
 
 def _evidence(problem: NoisyProblem) -> Evidence:
@@ -200,7 +252,7 @@ def _evidence(problem: NoisyProblem) -> Evidence:
 def _sweep_seconds(problem: NoisyProblem) -> float:
     """About how long one sweep of one chain takes."""
     n_values = sum(attribute.n_values for attribute in problem.domain.attributes)
-    return _SECONDS_PER_STEP * problem.n_rows[1] * n_values * len(problem.walks.root)
+    return _PARAMETERS.seconds_per_step * problem.n_rows[1] * n_values * len(problem.walks.root)
 
 
 class _Chain:
@@ -226,8 +278,8 @@ class _Chain:
     def sample(self, size: int, search: Search) -> None:
         """Keep datasets of one size, one every few sweeps."""
         self._resize(size)
-        for _ in range(_SAMPLES):
-            self.sweep(_SAMPLE_EVERY, _COLD, _COLD, fixed=True)
+        for _ in range(_PARAMETERS.samples):
+            self.sweep(_PARAMETERS.sample_every, _PARAMETERS.cold, _PARAMETERS.cold, fixed=True)
             self.kept.append(self._dataset())
             self.reached.append(self.log_likelihood)
             if self.log_likelihood > self.highest:
@@ -280,7 +332,7 @@ class _Chain:
         return SampledRows(
             value,
             label,
-            rng.integers(0, _COMPONENTS, n_slots),
+            rng.integers(0, _PARAMETERS.components, n_slots),
             present,
             open_value,
             open_label,
@@ -298,7 +350,7 @@ class _Chain:
     def _mixed(self) -> Mixture:
         problem, rows = self._problem, self._rows
         weight = [
-            _WEIGHT_OF_A_VALUE
+            _PARAMETERS.weight_of_a_value
             * (
                 np.array([1.0, INDICATOR_ODDS]) * 2 / (1 + INDICATOR_ODDS)
                 if attribute.kind == "binary"
@@ -308,12 +360,14 @@ class _Chain:
         ]
         offset = np.cumsum([0, *(len(part) for part in weight)])
         k, value, label = rows.component[rows.present], rows.value[rows.present], rows.label[rows.present]
-        labels = np.zeros((_COMPONENTS, problem.n_classes), dtype=np.int64)
+        labels = np.zeros((_PARAMETERS.components, problem.n_classes), dtype=np.int64)
         np.add.at(labels, (k, label), 1)
-        values = np.zeros((_COMPONENTS, int(offset[-1])), dtype=np.int64)
+        values = np.zeros((_PARAMETERS.components, int(offset[-1])), dtype=np.int64)
         np.add.at(values, (k[:, None], value + offset[:-1]), 1)
         total = np.array([part.sum() for part in weight])
-        return Mixture(labels.sum(axis=1), labels, values, offset, np.concatenate(weight), total, _CONCENTRATION)
+        return Mixture(
+            labels.sum(axis=1), labels, values, offset, np.concatenate(weight), total, _PARAMETERS.concentration
+        )
 
     def _resize(self, size: int) -> None:
         """Empty or fill slots, by chance, until there are so many rows."""
@@ -323,7 +377,7 @@ class _Chain:
         slots = np.flatnonzero(rows.removable & (rows.present == (missing < 0)))
         rows.present[self._rng.permutation(slots)[: abs(missing)]] = missing > 0
         self._counts, self._mixture = self._counted(), self._mixed()
-        self.sweep(_FIRST_SWEEPS // 4, 2 * _COLD, _COLD, fixed=True)
+        self.sweep(_PARAMETERS.first_sweeps // 4, 2 * _PARAMETERS.cold, _PARAMETERS.cold, fixed=True)
 
 
 def _agreed(problem: NoisyProblem, chains: Sequence[_Chain], search: Search) -> NDArray[np.float32]:
@@ -333,12 +387,12 @@ def _agreed(problem: NoisyProblem, chains: Sequence[_Chain], search: Search) -> 
         return samples[-1]
     together = _together(problem, len(samples[-1]))
     guess = samples[-1]
-    for _ in range(_CONSENSUS_ROUNDS):
+    for _ in range(_PARAMETERS.consensus_rounds):
         agreed = consensus(guess, samples, together, problem.domain, search.timebox)
         if search.timebox.over or (agreed == guess).all():
             break
         guess = agreed
-    rivals = samples[:: max(1, len(samples) // _MOST_RIVALS)]
+    rivals = samples[:: max(1, len(samples) // _PARAMETERS.most_rivals)]
     return closest_to_all([guess, *rivals], samples[1 :: max(1, len(samples) // 8)], problem.domain, search.timebox)
 
 

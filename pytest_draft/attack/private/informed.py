@@ -35,9 +35,16 @@ RATES = (0.0, 1 / 64, 1 / 16, 1 / 4)
 """How likely each attribute of a further row is to be redrawn, when it resembles a known one."""
 
 _PRIOR_ROWS = 1.0
+"""Rows that the smoothing of shares and frequencies is worth."""
+
 _ROUNDS = 50
-_TABLES = 12  # alive at a time, at most
-_SECONDS_PER_ENTRY = 2e-7  # of a table, for one row; measured with 10 trees
+"""Rounds of expectation maximisation."""
+
+_TABLES = 12
+"""Most tables over the domain that are alive at a time."""
+
+_SECONDS_PER_ENTRY = 2e-7
+"""Of a table, for one row; measured with 10 trees."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,15 +25,45 @@ from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 
-_CHAINS = 4
-_SWEEPS = (20, 1_000)
-_EFFORT = 10.0
-_TEMPERATURES = (0.7, 0.1)
-_COOLING_SWEEPS = 12
-_SAMPLES = 32
-_SAMPLING_SHARE = 0.6
-_IMAGINED = 8
-_PART_SECONDS = 0.2
+
+@dataclass(frozen=True)
+class LabelSamplerParameters:
+    """How many datasets are drawn, and how long chains are cooled.
+
+    Attributes
+    ----------
+    chains : int
+        Chains side by side.
+    sweeps : tuple of int
+        Fewest and most sweeps of a chain at the posterior's temperature.
+    effort : float
+        Units of work of all chains, within `sweeps`.
+    temperatures : tuple of float
+        First and last one of cooling for the likeliest dataset.
+    cooling_sweeps : int
+        Sweeps of cooling.
+    samples : int
+        Datasets of all chains that are kept, from the later half of the sweeps.
+    sampling_share : float
+        Share of what is left of the time box that sampling may take.
+    imagined : int
+        Samples that guesses are compared with.
+    part_seconds : float
+        About so long a part of a sweep takes, between which the time is looked at.
+    """
+
+    chains: int = 4
+    sweeps: tuple[int, int] = (20, 1_000)
+    effort: float = 10.0
+    temperatures: tuple[float, float] = (0.7, 0.1)
+    cooling_sweeps: int = 12
+    samples: int = 32
+    sampling_share: float = 0.6
+    imagined: int = 8
+    part_seconds: float = 0.2
+
+
+_PARAMETERS = LabelSamplerParameters()
 
 
 def rebuild_from_labels(forest: Forest, domain: Domain, n_rows: int, search: Search) -> Reconstruction:
@@ -66,18 +96,20 @@ def rebuild_from_labels(forest: Forest, domain: Domain, n_rows: int, search: Sea
     figures.update(leaves=len(published.label), rows=n_rows)
     if search.timebox.over:
         return Reconstruction("no solution", None, None, None, None, False, None, statistics=figures)
-    chains = [LabelChain(published, population, forest, domain, parts, [search.seed, 8, c]) for c in range(_CHAINS)]
+    chains = [
+        LabelChain(published, population, forest, domain, parts, [search.seed, 8, c]) for c in range(_PARAMETERS.chains)
+    ]
     cost = published.sweep_seconds(parts)
-    n_parts = math.ceil(cost / _PART_SECONDS)
+    n_parts = math.ceil(cost / _PARAMETERS.part_seconds)
     box = _most_of(search.timebox)
-    n_sweeps = int(np.clip(min(_EFFORT, box.effort_left) / _CHAINS / cost, *_SWEEPS))
-    every = math.ceil(n_sweeps * _CHAINS / (2 * _SAMPLES))
+    n_sweeps = int(np.clip(min(_PARAMETERS.effort, box.effort_left) / _PARAMETERS.chains / cost, *_PARAMETERS.sweeps))
+    every = math.ceil(n_sweeps * _PARAMETERS.chains / (2 * _PARAMETERS.samples))
     samples = []
     with ThreadPoolExecutor(search.workers) as pool:
 
         def sweep(temperature: float, timebox: TimeBox) -> None:
             list(pool.map(lambda chain: chain.sweep(temperature, n_parts, timebox), chains))
-            timebox.spend(_CHAINS * cost)
+            timebox.spend(_PARAMETERS.chains * cost)
             search.clock.note("log-posterior", max(chain.best_log_posterior for chain in chains))
 
         with search.clock("sample"):
@@ -92,7 +124,7 @@ def rebuild_from_labels(forest: Forest, domain: Domain, n_rows: int, search: Sea
         if spread is not None:
             figures["disagreement of chains"] = spread
         with search.clock("cool"):
-            for temperature in np.geomspace(*_TEMPERATURES, _COOLING_SWEEPS).tolist():
+            for temperature in np.geomspace(*_PARAMETERS.temperatures, _PARAMETERS.cooling_sweeps).tolist():
                 if search.timebox.over:
                     break
                 sweep(temperature, search.timebox)
@@ -119,15 +151,17 @@ def rebuild_from_labels(forest: Forest, domain: Domain, n_rows: int, search: Sea
 
 def _most_of(timebox: TimeBox) -> TimeBox:
     """Return the box that leaves some of what is left for the steps after sampling."""
-    seconds = timebox.elapsed + _SAMPLING_SHARE * timebox.remaining
-    return replace(timebox, seconds=seconds, effort=timebox.meter.spent + _SAMPLING_SHARE * timebox.effort_left)
+    seconds = timebox.elapsed + _PARAMETERS.sampling_share * timebox.remaining
+    return replace(
+        timebox, seconds=seconds, effort=timebox.meter.spent + _PARAMETERS.sampling_share * timebox.effort_left
+    )
 
 
 def _agreed(samples: Sequence[Rows], parts: IntArray, domain: Domain, timebox: TimeBox) -> Rows:
     """Return the guess with the least expected error: a sample, or a consensus, within each tree's rows or of all."""
     if len(parts) > MOST_ROWS:
         return samples[0]
-    imagined, others = samples[: len(samples) // 2][:_IMAGINED], samples[len(samples) // 2 :]
+    imagined, others = samples[: len(samples) // 2][: _PARAMETERS.imagined], samples[len(samples) // 2 :]
     agreed = [consensus(others[0], others[1:], group, domain, timebox) for group in (parts, np.zeros_like(parts))]
     return closest_to_all([*agreed, others[0]], imagined, domain, timebox)
 

@@ -17,7 +17,10 @@ from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.facts.privacy import Privacy, Rounding
 
 _WIDE = 1_000.0
-_REACH = 30.0  # standard deviations of noise that are summed over
+"""Scale above which noise is as good as continuous."""
+
+_REACH = 30.0
+"""Standard deviations of noise that are summed over."""
 
 
 @dataclass(frozen=True)

@@ -26,19 +26,57 @@ from pytest_draft.attack.search import Search
 MOST_VECTORS = 500_000
 """Largest domain whose vectors are priced."""
 
-_MOST_PIECES = 400_000
-_MOST_TABLE = 20_000_000
-_FEW_COLUMNS = 3_000
-_COLUMNS = 300
-_ROUNDS = 40
-_PRICE = 1e-7
-_SAME_SLOPE = 1e-10
-_MET = 1e-3  # the solver's own tolerances add up to less
-_MOST_NODES = 500
-_SECONDS_PER_COEFFICIENT = 2e-5  # measured: of a linear program
-_MOST_SECONDS = 10.0
-_MOST_SECONDS_OF_MATCHES = 3.0  # what is not met by then is not met in minutes
-_MOST_IN_PROGRAM = 20_000
+
+@dataclass(frozen=True)
+class OptimumParameters:
+    """How large a program is made, and when it ends.
+
+    Attributes
+    ----------
+    most_pieces : int
+        Most linear pieces of all log-likelihoods.
+    most_table : int
+        Most entries of the table of log-likelihoods: rows times released counts.
+    few_columns : int
+        So few columns are all in the program from the beginning.
+    columns : int
+        Columns that enter in each round.
+    rounds : int
+        Most rounds of column generation.
+    price : float
+        A column enters where its reduced cost is below 0 by more than this.
+    same_slope : float
+        Difference of slopes up to which two pieces are one.
+    met : float
+        Difference to the bound up to which it is met: the solver's own tolerances add up to less.
+    most_nodes : int
+        Nodes of HiGHS's search tree at most.
+    seconds_per_coefficient : float
+        Measured: of a linear program.
+    most_seconds : float
+        Of a program over whole rows, where no effort is set.
+    most_seconds_of_matches : float
+        The same where log-likelihoods are not concave: what is not met by then is not met in minutes.
+    most_in_program : int
+        Most columns of a program over whole rows that can prove something.
+    """
+
+    most_pieces: int = 400_000
+    most_table: int = 20_000_000
+    few_columns: int = 3_000
+    columns: int = 300
+    rounds: int = 40
+    price: float = 1e-7
+    same_slope: float = 1e-10
+    met: float = 1e-3
+    most_nodes: int = 500
+    seconds_per_coefficient: float = 2e-5
+    most_seconds: float = 10.0
+    most_seconds_of_matches: float = 3.0
+    most_in_program: int = 20_000
+
+
+_PARAMETERS = OptimumParameters()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,7 +105,7 @@ class Optimum:
     @property
     def proved(self) -> bool:
         """Whether no dataset of the domain is likelier than this one."""
-        return self.bound <= self.log_likelihood + _MET
+        return self.bound <= self.log_likelihood + _PARAMETERS.met
 
 
 def find_optimum(problem: NoisyProblem, value: Int32Array, label: IntArray, search: Search) -> Optimum | None:
@@ -89,23 +127,23 @@ def find_optimum(problem: NoisyProblem, value: Int32Array, label: IntArray, sear
     partly = (problem.value >= 0).any(axis=1) | (problem.label >= 0)
     if (partly & ~problem.known).any() or problem.domain.n_vectors > MOST_VECTORS:
         return None
-    if (problem.n_rows[1] + 1) * problem.released.size > _MOST_TABLE:
+    if (problem.n_rows[1] + 1) * problem.released.size > _PARAMETERS.most_table:
         return None
     with search.clock("bound"):
         program = _Program(problem)
-        if program.n_pieces > _MOST_PIECES:
+        if program.n_pieces > _PARAMETERS.most_pieces:
             return None
         start = program.columns_of(value, label)
-        first = np.unique(start) if program.n_columns > _FEW_COLUMNS else np.arange(program.n_columns)
+        first = np.unique(start) if program.n_columns > _PARAMETERS.few_columns else np.arange(program.n_columns)
         relaxed = program.relaxed(first, search)
         if relaxed is None:
             return None
         bound, columns, reduced = relaxed
         number = np.bincount(start, minlength=program.n_columns)
         best = program.log_likelihood(number)
-        if bound > best + _MET and not search.timebox.over:
-            worth = np.union1d(np.flatnonzero(reduced <= bound - best + _MET), columns)
-            complete = len(worth) <= _MOST_IN_PROGRAM
+        if bound > best + _PARAMETERS.met and not search.timebox.over:
+            worth = np.union1d(np.flatnonzero(reduced <= bound - best + _PARAMETERS.met), columns)
+            complete = len(worth) <= _PARAMETERS.most_in_program
             found, proved = program.whole(worth if complete else columns, search)
             if found is not None and program.log_likelihood(found) > best:
                 number, best = found, program.log_likelihood(found)
@@ -140,10 +178,10 @@ class _Program:
             problem.noise.log_probability(problem.released.ravel()[unreached], self._known[unreached]).sum()
         )
         envelope = _envelopes(self._value)
-        self._concave = bool(np.abs(envelope - self._value).max() <= _MET)
+        self._concave = bool(np.abs(envelope - self._value).max() <= _PARAMETERS.met)
         slope = np.diff(envelope, axis=1)
         new = np.ones(slope.shape, dtype=np.bool_)
-        new[:, 1:] = np.abs(np.diff(slope, axis=1)) > _SAME_SLOPE
+        new[:, 1:] = np.abs(np.diff(slope, axis=1)) > _PARAMETERS.same_slope
         self._of_piece, begin = np.nonzero(new)
         self._slope = slope[self._of_piece, begin]
         end = np.append(begin[1:], slope.shape[1])
@@ -185,7 +223,7 @@ class _Program:
             How much the bound falls for each row of a column.
         """
         best: tuple[float, IntArray, FloatArray] | None = None
-        for _ in range(_ROUNDS):
+        for _ in range(_PARAMETERS.rounds):
             if search.timebox.over:
                 break
             matrix, lower, upper, cost, high = self._pieces(columns)
@@ -200,7 +238,7 @@ class _Program:
                 method="highs",
                 options={"time_limit": max(search.timebox.remaining, 0.1)},
             )
-            search.timebox.spend(_SECONDS_PER_COEFFICIENT * matrix.nnz)
+            search.timebox.spend(_PARAMETERS.seconds_per_coefficient * matrix.nnz)
             if found.status != 0:
                 break
             price = found.eqlin.marginals.reshape(-1, 1)
@@ -215,9 +253,13 @@ class _Program:
             missing = float(np.minimum(reduced, 0.0).min()) * self._rows[1]
             bound = self._at_zero - found.fun - missing
             if best is None or bound < best[0]:
-                best = (bound, columns, np.maximum(reduced, 0.0) if missing >= -_PRICE else np.full_like(reduced, 0.0))
-            entering = np.flatnonzero(reduced < -_PRICE)
-            entering = entering[np.argsort(reduced[entering], kind="stable")[:_COLUMNS]]
+                best = (
+                    bound,
+                    columns,
+                    np.maximum(reduced, 0.0) if missing >= -_PARAMETERS.price else np.full_like(reduced, 0.0),
+                )
+            entering = np.flatnonzero(reduced < -_PARAMETERS.price)
+            entering = entering[np.argsort(reduced[entering], kind="stable")[: _PARAMETERS.columns]]
             if not len(entering):
                 break
             columns = np.union1d(columns, entering)
@@ -233,7 +275,7 @@ class _Program:
         if by_matches:
             integral[len(columns) + 2 * len(self._entries) :] = 1
         seldom_met = not self._concave and noise.scale > 1
-        most = _MOST_SECONDS_OF_MATCHES if seldom_met else _MOST_SECONDS
+        most = _PARAMETERS.most_seconds_of_matches if seldom_met else _PARAMETERS.most_seconds
         seconds = max(search.timebox.remaining, 0.1)
         if search.timebox.effort == np.inf:  # else the clock only guards, and the nodes end it
             seconds = min(seconds, most)
@@ -242,9 +284,9 @@ class _Program:
             constraints=LinearConstraint(matrix, lower, upper),
             bounds=Bounds(0.0, high),
             integrality=integral,
-            options={"time_limit": seconds, "node_limit": _MOST_NODES, "mip_rel_gap": 0.0},
+            options={"time_limit": seconds, "node_limit": _PARAMETERS.most_nodes, "mip_rel_gap": 0.0},
         )
-        search.timebox.spend(_SECONDS_PER_COEFFICIENT * matrix.nnz * (1 + 0.1 * (found.mip_node_count or 0)))
+        search.timebox.spend(_PARAMETERS.seconds_per_coefficient * matrix.nnz * (1 + 0.1 * (found.mip_node_count or 0)))
         at_zero = self._at_best() if by_matches else self._at_zero
         bound = np.inf if found.mip_dual_bound is None else at_zero - found.mip_dual_bound
         if found.x is None:

@@ -16,7 +16,7 @@ from pytest_draft.attack.numeric.dataset import tested as attributes_tested
 from pytest_draft.attack.numeric.energy import cost_of, missed
 from pytest_draft.attack.numeric.prior import Prior
 from pytest_draft.attack.numeric.problem import build_numeric
-from pytest_draft.attack.numeric.states import attributes_of
+from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.domain import infer
 from pytest_draft.timebox import TimeBox
 from studies.numeric_agreement import filled, generated
@@ -44,7 +44,7 @@ def begun(seed):
     problem = posed(generated([seed, 3]))
     labels = random.integers(problem.n_classes, size=problem.n_unknown)
     data = filled(problem, random_state(problem, random), labels)
-    attributes = attributes_of(problem.states)
+    attributes = attribute_states(problem.states)
     share = [np.full(n, 1 / n) for n in problem.states.n_states]
     _, copula = Prior(0.0, tuple(share), (False,) * len(share)).nothing(attributes, problem.n_classes)
     return problem, attributes, copula, data, random
@@ -52,7 +52,7 @@ def begun(seed):
 
 def reaching(problem, state, times, t):
     """Return which rows reach each node of a tree, shape (n_nodes of the tree, n_rows), from the states alone."""
-    nodes, missing = problem.nodes, attributes_of(problem.states).missing
+    nodes, missing = problem.nodes, attribute_states(problem.states).missing
     first, last = problem.nodes.root[t : t + 2]
     reach = np.zeros((last - first, len(state)), bool)
     reach[0] = times[t] > 0
@@ -70,7 +70,7 @@ def reaching(problem, state, times, t):
 
 def terms(problem, state, label, times):
     """Return by node how far counts and number of different rows are off, and how much speaks against its split."""
-    nodes, attributes = problem.nodes, attributes_of(problem.states)
+    nodes, attributes = problem.nodes, attribute_states(problem.states)
     off, against = np.zeros(len(nodes.left)), np.zeros(len(nodes.left))
     for t in range(len(nodes.root) - 1):
         reach = reaching(problem, state, times, t)
@@ -207,7 +207,7 @@ def test_two_rows_are_drawn_as_likely_as_their_energy_says(published, gaps, pena
     rows, domain, model = tiny(gaps)
     forest, _ = published(model, rows)
     problem = build_numeric(forest, domain, group_by_occurrences(occurrences(forest)), TimeBox(60))
-    attributes = attributes_of(problem.states)
+    attributes = attribute_states(problem.states)
     sizes = problem.states.n_states
     base = tuple((1 + np.arange(n)) / (1 + np.arange(n)).sum() for n in sizes)
     attributes, copula = Prior(0.0, base, (False, False)).nothing(attributes, 2)

@@ -13,7 +13,14 @@ from pytest_draft.artifact import occurrences
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.numeric.problem import build_numeric
-from pytest_draft.attack.numeric.states import attributes_of, decimal_step, nodes_of, preorder, states_of, thresholds_of
+from pytest_draft.attack.numeric.states import (
+    attribute_states,
+    decimal_step,
+    nodes_of,
+    preorder,
+    states_of,
+    thresholds_of,
+)
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.timebox import TimeBox
 from studies.numeric_agreement import filled, generated
@@ -168,7 +175,7 @@ def test_a_missing_value_is_the_last_state():
     assert states.n_states[1:].tolist() == [5, 2]
     assert (states.of_rows(rows)[0] == last).all()
     assert states.of_rows(rows)[1, 1:].tolist() == [0, 0]
-    assert attributes_of(states).missing.tolist() == [last[0], 4, -1]
+    assert attribute_states(states).missing.tolist() == [last[0], 4, -1]
 
 
 MODELS = {

@@ -142,8 +142,8 @@ def log_prior(value, label, component):
             + (gammaln(weight + counts) - gammaln(weight)).sum()
         )
 
-    n = noisy._COMPONENTS
-    total += polya(np.bincount(component, minlength=n), np.full(n, noisy._CONCENTRATION / n))
+    n = noisy.SamplerParameters.components
+    total += polya(np.bincount(component, minlength=n), np.full(n, noisy.SamplerParameters.concentration / n))
     for k in np.unique(component):
         mine = component == k
         total += polya(np.bincount(label[mine], minlength=N_CLASSES), np.ones(N_CLASSES))
@@ -161,7 +161,7 @@ def exact_posterior(problem, sizes):
             value = np.array([kind[:2] for kind in chosen], np.int32).reshape(size, 2)
             label = np.array([kind[2] for kind in chosen], np.int64)
             likelihood = problem.log_likelihood(value, label)
-            for component in product(range(noisy._COMPONENTS), repeat=size):
+            for component in product(range(noisy.SamplerParameters.components), repeat=size):
                 prior = log_prior(value, label, np.array(component, np.int64))
                 weight[tuple(sorted(chosen))] += np.exp(likelihood + prior)
     total = sum(weight.values())
@@ -411,8 +411,7 @@ def test_columns_are_generated_where_they_are_many(released, monkeypatch):
     rows, labels = drawn(MIXED, 8)
     problem = build_noisy(released(MIXED, rows, labels, n_trees=3), MIXED, *unknown(MIXED, 8))
     at_once = find_optimum(problem, values_of(MIXED, rows), labels, search())
-    monkeypatch.setattr(noisy_optimum, "_FEW_COLUMNS", 0)
-    monkeypatch.setattr(noisy_optimum, "_COLUMNS", 2)
+    monkeypatch.setattr(noisy_optimum, "_PARAMETERS", noisy_optimum.OptimumParameters(few_columns=0, columns=2))
     by_and_by = find_optimum(problem, values_of(MIXED, rows), labels, search())
     assert at_once.proved
     assert by_and_by.proved

@@ -21,14 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import FloatArray, Rows
 from pytest_draft.domain import Domain
 from pytest_draft.facts.figures import TOLERANCE
-from pytest_draft.matching import Rows, Weights
+from pytest_draft.matching import Weights
 
 FAR_OUT = 3.0
 """Interquartile ranges beyond the quartiles, from where a value is far out."""
 
-Points = tuple[NDArray[np.float64], NDArray[np.float64]]
+Points = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

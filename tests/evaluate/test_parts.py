@@ -13,10 +13,12 @@ from sklearn.ensemble import RandomForestClassifier
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate import findings
+from pytest_draft.evaluate import parts
 from pytest_draft.evaluate.findings import evaluate
-from pytest_draft.examine import flow as gate
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
 from pytest_draft.facts.certificate import Bounds, Certificate
+from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rules import RULES
@@ -54,7 +56,7 @@ def partly(n_determined: int, n_right: int, n_rows: int = 60):
     return truth, rebuilt, free
 
 
-def verdict_of(found: findings.Findings) -> set[str]:
+def verdict_of(found: Findings) -> set[str]:
     policy = default_policy()
     return {RULES[rule].check(found, policy.rules[rule]).result for rule in ("reconstruction-error", "perfect-rows")}
 
@@ -119,7 +121,7 @@ def test_rows_of_one_kind_are_measured_by_others_of_that_kind():
 
 
 def test_of_very_many_rows_some_are_drawn_and_said_to_be(monkeypatch):
-    monkeypatch.setattr(findings, "MOST_MATCHED", 15)
+    monkeypatch.setattr(parts, "LIMITS", replace(parts.LIMITS, most_matched=15))
     found = evaluated(*partly(40, 40))
     part = found.fully_determined
     assert (part.n_rows, part.perfect_rows, found.fully_determined_rows) == (15, 15, 40)
@@ -192,7 +194,7 @@ def test_a_subgroup_that_comes_back_whole_fails_the_default_policy(table, parame
     rows, labels = screening(*table)
     forest = RandomForestClassifier(n_estimators=100, random_state=0, **parameters).fit(rows, labels)
     joblib.dump(forest, tmp_path / "model.joblib")
-    found, _ = gate.examine(gate.Case(str(tmp_path / "model.joblib")), data=(rows, labels))
+    found, _ = examine(Case(str(tmp_path / "model.joblib")), data=(rows, labels))
     part = found.findings.fully_determined
     assert 0.9 * part.n_rows <= part.perfect_rows <= part.n_rows < 60
     assert 20 < found.findings.certain_unique_rows <= found.certificate.certain_vectors.lower

@@ -15,7 +15,8 @@ from pytest_draft.data import TrainingData
 from pytest_draft.documents import rules_folder
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.findings import evaluate
-from pytest_draft.examine import flow as gate
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
 from pytest_draft.facts.figures import Baseline, Distance
 from pytest_draft.facts.findings import Labelled
 from pytest_draft.facts.identity import Identity
@@ -140,7 +141,7 @@ def table():
 def test_labels_are_rebuilt_whatever_the_adversary_knows_besides(adversary, table, tmp_path):
     rows, labels = table
     joblib.dump(RandomForestClassifier(40, random_state=0).fit(rows, labels), tmp_path / "model.joblib")
-    examination, _ = gate.examine(gate.Case(str(tmp_path / "model.joblib"), adversary=adversary), data=(rows, labels))
+    examination, _ = examine(Case(str(tmp_path / "model.joblib"), adversary=adversary), data=(rows, labels))
     findings, told = examination.findings, examination.findings.labelled
     assert told.perfect_rows == told.rows_without == findings.perfect_rows == findings.n_rows
     assert told.error.exact == 0
@@ -158,6 +159,6 @@ def test_labels_are_rebuilt_whatever_the_adversary_knows_besides(adversary, tabl
 def test_a_regressor_has_no_labels(table, tmp_path):
     rows, targets = table
     joblib.dump(RandomForestRegressor(5, max_depth=2, random_state=0).fit(rows, targets), tmp_path / "model.joblib")
-    examination, _ = gate.examine(gate.Case(str(tmp_path / "model.joblib"), seconds=4), data=(rows, targets))
+    examination, _ = examine(Case(str(tmp_path / "model.joblib"), seconds=4), data=(rows, targets))
     assert examination.findings is not None
     assert examination.findings.labelled is None

@@ -1,0 +1,46 @@
+"""The label as one more attribute: in go a comparison and the true labels, out come its figures with them.
+
+The label is no attribute, and all figures leave it out. But to people whose features are known it can be what matters.
+So the figures on all rows are also taken with the label as one more attribute (`Labelled`), for policies that ask.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pytest_draft.arrays import IntArray
+from pytest_draft.evaluate.compared import Compared
+from pytest_draft.facts.findings import Labelled
+
+
+def labelled_figures(compared: Compared, labels: IntArray, n_classes: int | None) -> Labelled | None:
+    """Return the figures with the label as one more attribute; None where there is none, or none was rebuilt.
+
+    Parameters
+    ----------
+    labels : ndarray of int64, shape (n_training_rows,)
+    n_classes : int or None
+    """
+    if compared.labels is None or n_classes is None or n_classes < 2:
+        return None
+    columns = np.eye(n_classes, dtype=np.float32)
+    part = replace(
+        compared,
+        rows=np.hstack([compared.rows, columns[labels]]),
+        rebuilt=np.hstack([compared.rebuilt, columns[compared.labels]]),
+        n_classes=n_classes,
+    )
+    without, perfect = compared.perfect(), part.perfect()
+    commonest = labels == np.bincount(labels).argmax()
+    return Labelled(
+        n_rows=compared.n_rows,
+        error=part.error(),
+        perfect_rows=len(perfect.rows),
+        most_perfect_rows=perfect.bound,
+        split_half=part.split_half,
+        rows_without=len(without.rows),
+        commonest=int(commonest[compared.unknown[without.rows]].sum()),
+        numeric=bool(compared.weights.tolerance.any()),
+    )

@@ -1,0 +1,120 @@
+"""The same comparison on other scales: in go parts with numeric columns, out come their figures without outliers' sway.
+
+An outlier also decides errors by range, whoever guesses. So with numeric columns the whole and each part are judged
+once more on scales that none stretches (`Findings.rescaled`, `pytest_draft.evaluate.scales`): without far-out values
+where there are some, and with ranks, which no other scale of a column changes. By rank, the values are counted as well
+that come back exactly, beside those that other people's rows have right (`Exact`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pytest_draft.arrays import Rows
+from pytest_draft.evaluate.close_rows import Met
+from pytest_draft.evaluate.compared import Compared
+from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.evaluate.draws import NUMBERS
+from pytest_draft.evaluate.numeric import share_exact
+from pytest_draft.evaluate.scales import Scale, by_rank, without_far_out
+from pytest_draft.facts.figures import Baseline, Distance, Exact
+from pytest_draft.facts.findings import Part, ScaleName
+from pytest_draft.matching import paired_distance
+
+FEW_ROWS = 300
+"""Of more than `Numbers.many_rows` rows, this many are compared on other scales, each with all rebuilt ones."""
+
+
+def rescaled_figures(parts: Sequence[Compared]) -> tuple[Part, ...]:
+    """Return the figures of parts with numeric columns on further scales.
+
+    None of the rows in which nothing is guessed: rows of numbers are hardly ever whole without a guess.
+    """
+    return tuple(
+        _of_sample(scaled) if scaled.many else replace(scaled.figures(), random_error=scaled.random().error)
+        for part in parts
+        if part.numeric
+        for scaled in _on_other_scales(part)
+    )
+
+
+def _on_other_scales(compared: Compared) -> tuple[Compared, ...]:
+    """Return the same comparison on scales of numeric values that no outlier stretches."""
+    inner, ranks = without_far_out(compared.rows, compared.domain), by_rank(compared.rows, compared.domain)
+    by_ranks = _on_scale(compared, ranks, "rank", " with numeric values as ranks")
+    if inner is None:
+        return (by_ranks,)
+    return _on_scale(compared, inner, "inner range", " with far-out numeric values cut off"), by_ranks
+
+
+def _on_scale(compared: Compared, scale: Scale, name: ScaleName, on: str) -> Compared:
+    rows, rebuilt = scale(compared.rows), scale(compared.rebuilt)
+    return replace(compared, on=on + compared.on, rows=rows, rebuilt=rebuilt, domain=scale.domain, scale=name)
+
+
+@dataclass(frozen=True, eq=False)
+class _Beside:
+    """How close rows are to others that they are matched to, which of them meet one, and the share of exact values."""
+
+    error: Distance
+    met: Met
+    exact: float
+
+
+def _of_sample(compared: Compared) -> Part:
+    """Return the figures on a sample of true rows, each beside a row of its own among all rebuilt ones.
+
+    Samples of true rows stand beside all other people's rows in the split-half baseline, and beside as many
+    uniform guesses in the random one. Were it a sample of rebuilt rows, those that are all alike would be near to
+    some true row each.
+    """
+    rng = np.random.default_rng([compared.seed, 46])
+    truth, pool = compared.rows[compared.unknown], compared.rebuilt[: max(1, compared.n_rows)]
+    number = min(FEW_ROWS, len(pool))
+    attack = _beside(compared, truth[rng.choice(len(truth), number, replace=False)], pool)
+    others, guesses = [], []
+    for _ in range(NUMBERS.splits_when_large):
+        sample = rng.choice(compared.unknown, number, replace=False)
+        rest = np.setdiff1d(np.arange(len(compared.rows)), sample)
+        others.append(_beside(compared, compared.rows[sample], compared.rows[rest]))
+        guesses.append(_beside(compared, compared.rows[sample], compared.domain.uniform(len(pool), rng)))
+    found = [one for one in others if one is not None]
+    random = [one.error.lower for one in guesses if one is not None]
+    split_half = Baseline(None, None, 0, number)
+    if found:
+        error = float(np.mean([one.error.lower for one in found]))
+        split_half = Baseline(error, float(np.mean([len(one.met.rows) for one in found])), len(found), number)
+    exact = None
+    if attack is not None and found and compared.scale == "rank":
+        columns = int((compared.weights.tolerance > 0).sum())
+        exact = Exact(number * columns, attack.exact, float(np.mean([one.exact for one in found])))
+    met = Met(np.empty(0, dtype=np.int64), number) if attack is None else attack.met
+    return Part(
+        on=f"{compared.on}, of a sample of {number:,} rows",
+        absolute=False,
+        n_rows=number,
+        columns=compared.n_counted,
+        error=Distance(0.0, 1.0, None) if attack is None else attack.error,
+        perfect_rows=len(met.rows),
+        random_error=float(np.mean(random)) if random else None,
+        split_half=split_half,
+        most_perfect_rows=met.bound,
+        numeric=compared.numeric,
+        scale=compared.scale,
+        exact=exact,
+    )
+
+
+def _beside(compared: Compared, truth: Rows, pool: Rows) -> _Beside | None:
+    """Return how close true rows are to the rows of a pool that they are matched to; None without the time."""
+    partners = Comparison().partners(pool, truth, compared.weights, compared.timebox)
+    if partners is None:
+        return None
+    return _Beside(
+        paired_distance(truth, pool[partners], compared.weights),
+        Comparison().met(truth, pool, compared.weights, compared.timebox),
+        share_exact(truth, pool[partners], np.flatnonzero(compared.weights.tolerance)),
+    )

@@ -1,0 +1,69 @@
+"""What each kind of attack can be asked: in go `Inputs` and what was rebuilt, out come answers in words and figures.
+
+A kind of attack is a class of its own, made of `Inputs`; `pytest_draft.examine.kinds` chooses. All say what their
+adversary is granted, rebuild, say whose rows these are, and why their error may be only an upper bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
+from pytest_draft.data import TrainingData
+from pytest_draft.examine.limits import Limits
+from pytest_draft.facts.identity import Identity
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """Why the error of what was rebuilt is only an upper bound.
+
+    Attributes
+    ----------
+    reasons : tuple of str
+        Empty where nothing says that it is more than the error.
+    truth_is_likelier : bool
+        Whether the training data explain the file better than what was rebuilt, so that the attack has not converged.
+    """
+
+    reasons: tuple[str, ...] = ()
+    truth_is_likelier: bool = False
+
+
+class Attack(Protocol):
+    """One attack on one file, ready to run.
+
+    Attributes
+    ----------
+    granted : tuple of str
+        What the adversary is granted besides the domain and its side knowledge, in words.
+    notes : tuple of str
+        What a reader should know of such a file.
+    reasons : tuple of str
+        Why this attack cannot make it pass, known before it runs.
+    unused : tuple of str
+        What of the file the attack did not use, told where it is compared with the training data.
+    exact : Problem or None
+        Says all that the file's counts tell, in the inputs' own domain; None where no such thing is built.
+    any_size : bool
+        Whether it can rebuild another number of rows than there are, and is measured then.
+    """
+
+    granted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    exact: Problem | None = None
+    any_size: bool = False
+
+    def rebuild(self, search: Search) -> Reconstruction:
+        """Attack; may raise `OutOfTimeError`, `InfeasibleError` and `NotCoveredError`."""
+
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+        """Say whether the rows can be those that it was trained on, beside what was rebuilt."""
+
+    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
+        """Say why the error of what was rebuilt is only an upper bound."""

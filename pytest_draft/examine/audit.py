@@ -1,0 +1,77 @@
+"""The audit of a file before any attack: in goes what was read, out comes what the file tells, in the `Record`.
+
+What stands in it, how few people are behind its leaves, how much of the uncertainty about the rows it takes away: all
+of that is asked here, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.audit.file_audit import audit_entropy, audit_file, narrowed, narrowed_without_attack
+from pytest_draft.errors import DraftError
+from pytest_draft.examine.inputs import Inputs, Opened
+from pytest_draft.examine.limits import AUDIT_SHARE, INSPECT_SHARE
+from pytest_draft.examine.record import Record
+from pytest_draft.facts.adversary import Adversary
+
+
+def audit(opened: Opened, inputs: Inputs | None, record: Record) -> None:
+    """Note what a file tells without any attack, and hand out what is known by then.
+
+    Parameters
+    ----------
+    opened : Opened
+    inputs : Inputs or None
+        Without them only what is simply there is looked at.
+    record : Record
+    """
+    with record.clock("read"):
+        box = record.limits.within(INSPECT_SHARE)
+        found = audit_file(opened.artifact, opened.given, opened.data, box)
+        artifact = replace(record.facts.artifact, contents=found.contents, structure=found.structure)
+        record.facts = replace(record.facts, artifact=artifact)
+    if inputs is not None:
+        record.keep_known()
+        _audit_entropy(inputs, record)
+
+
+def _audit_entropy(inputs: Inputs, record: Record) -> None:
+    """Note how much of the uncertainty about the rows the model takes away; whatever is wrong is kept."""
+    case, model, domain = inputs.case, inputs.model, inputs.domain
+    box = record.limits.box(AUDIT_SHARE) if case.attack else record.limits.whole
+    if Adversary.parse(case.adversary).has_side_knowledge:
+        why = "what a model tells besides an adversary's side knowledge is not covered yet"
+        record.facts = replace(record.facts, not_audited=why)
+        return
+    try:
+        with record.clock("entropy"):
+            entropy = audit_entropy(model, domain, inputs.data, box, inputs.inside)
+            entropy = replace(entropy, reasons=(*record.facts.reasons, *entropy.reasons))
+            record.facts = replace(record.facts, entropy=entropy)
+            if not case.attack and isinstance(model, Forest):
+                entropy = narrowed_without_attack(entropy, model, domain, case.adversary, box)
+                record.facts = replace(record.facts, entropy=entropy)
+    except DraftError as error:
+        record.facts = replace(record.facts, not_audited=str(error))
+    record.limits.heed(box, "entropy audit")
+
+
+def narrow_entropy(problem: Problem, reconstruction: Reconstruction, inputs: Inputs, record: Record) -> None:
+    """Narrow what all trees together leave by what an attack has found, where it tells all.
+
+    Parameters
+    ----------
+    problem : Problem
+        In the inputs' own domain.
+    reconstruction : Reconstruction
+        Of this problem.
+    inputs : Inputs
+    record : Record
+    """
+    entropy = record.facts.entropy
+    if entropy is not None and inputs.knowledge is None:
+        record.facts = replace(record.facts, entropy=narrowed(entropy, problem, reconstruction))

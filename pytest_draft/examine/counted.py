@@ -1,0 +1,154 @@
+"""Forests whose counts are those of their rows or draws: in go `Inputs`, out come the answers of an `Attack`.
+
+Of columns that can be enumerated, and of numeric ones with so few thresholds that their states can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_draft.attack.counts.informed import exact_likelihood, rebuild_alone
+from pytest_draft.attack.large_domains.candidates import build_any
+from pytest_draft.attack.numeric.enumerated import Enumerated
+from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.reconstruct import reconstruct, seen_rows
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.refit import evidence_by_refitting
+from pytest_draft.attack.search import Search
+from pytest_draft.attack.untested_values import Choices
+from pytest_draft.data import TrainingData
+from pytest_draft.errors import NotCoveredError
+from pytest_draft.evaluate.identity import identify, identify_granted, identify_values, truth_is_likelier
+from pytest_draft.examine.attack import Attack, Shortfall
+from pytest_draft.examine.inputs import Inputs
+from pytest_draft.examine.limits import IDENTITY_SHARE, Limits
+from pytest_draft.facts.adversary import Adversary
+from pytest_draft.facts.identity import Identity
+from pytest_draft.knowledge import all_rows, exchangeable_groups, known_rows
+
+
+class Counted(Attack):
+    """The attack on counts.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Of a forest with exact counts.
+    search : Search
+        For what can only be built by searching.
+    """
+
+    def __init__(self, inputs: Inputs, search: Search) -> None:
+        self._inputs, self._forest = inputs, inputs.forest
+        self._problem = self._build(search)
+        self.unused = () if self._forest.unused is None else (self._forest.unused,)
+        self.exact = self._problem
+
+    def _build(self, search: Search) -> Problem:
+        """Return what the forest says of its rows."""
+        forest, inputs = self._forest, self._inputs
+        groups = exchangeable_groups(forest, inputs.case.adversary, inputs.knowledge)
+        return build_any(forest, inputs.domain, groups, search)
+
+    def rebuild(self, search: Search) -> Reconstruction:
+        """Solve for cells; seeds, where they are known, tell datasets apart."""
+        forest, problem = self._forest, self._problem
+        seeds_known = Adversary.parse(self._inputs.case.adversary).name == "artifact"
+        evidence = evidence_by_refitting(forest, problem.groups) if seeds_known else None
+        return reconstruct(problem, search, evidence, Choices.of(forest, problem, seeds_known=seeds_known))
+
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+        """Compare with the counts: in any order, or row by row where the adversary knows some of them."""
+        inputs, forest = self._inputs, self._forest
+        box = limits.box(IDENTITY_SHARE)
+        if inputs.knowledge is None:
+            search = Search(box, inputs.case.seed, inputs.case.workers)
+            found = identify(forest, self._problem, data, reconstruction, search)
+        else:
+            everyone = all_rows(forest, inputs.case.adversary, data)
+            found = identify_granted(forest, everyone, self._problem.groups.noise)
+        found = self._by_thresholds(found, data)
+        limits.heed(box, "identity check")
+        return found
+
+    def _by_thresholds(self, identity: Identity, data: TrainingData) -> Identity:
+        """Return an identity by counts, which is all that thresholds between codes tell."""
+        return identity
+
+    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
+        """Say which counts, or which likelihood, it has not reached."""
+        limit, remedy = limits.of_attack()
+        reasons: tuple[str, ...] = ()
+        likelier = reconstruction.status == "likeliest" and self._truth_is_likelier(data, reconstruction)
+        if likelier:
+            reasons += (
+                f"the attack did not converge in {limit}: the training data are likelier than its reconstruction, so "
+                f"its error is only an upper bound; {remedy}",
+            )
+        if reconstruction.status == "not converged":
+            missed = f"{reconstruction.residual:,}"
+            lacks = f"its rows miss the forest's counts by {missed} (the right rows miss none)"
+            if self._problem.groups.noise == "multinomial":
+                lacks = f"the forest's leaves lack {missed} of its rows (of the right rows none)"
+            reasons += (
+                f"the attack did not converge in {limit}: {lacks}, so its error is only an upper bound; {remedy}",
+            )
+        elif reconstruction.cut_short:
+            reasons += (f"the attack was cut short after {limit}, so its error is only an upper bound; {remedy}",)
+        return Shortfall(reasons, likelier)
+
+    def _truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
+        knowledge = self._inputs.knowledge
+        unknown = slice(None) if knowledge is None else knowledge.unknown
+        rows, labels = data.rows[unknown], data.labels[unknown]
+        return truth_is_likelier(self._forest, self._problem, rows, labels, reconstruction)
+
+
+class Informed(Counted):
+    """The same, where all rows but one are known: each candidate for that one is scored."""
+
+    def rebuild(self, search: Search) -> Reconstruction:
+        """Rebuild each row from all others."""
+        inputs, forest, problem = self._inputs, self._forest, self._problem
+        knowledge = inputs.knowledge
+        if knowledge is None:
+            raise ValueError("an informed adversary knows rows")
+        if not problem.complete:
+            raise NotCoveredError("an informed adversary needs a domain that can be enumerated; larger ones: not yet")
+        if problem.groups.noise != "exact":
+            raise NotCoveredError("an informed adversary that does not know the occurrences is not covered yet")
+        everyone = known_rows(forest, inputs.case.adversary, knowledge)
+        likelihood = exact_likelihood(forest, problem, everyone, knowledge.unknown)
+        rebuilt = rebuild_alone(problem, everyone, knowledge.unknown, likelihood, search)
+        return replace(rebuilt, seen=seen_rows(problem))
+
+
+class CountedStates(Counted):
+    """The same for numeric columns with few thresholds: solved for states, which are decoded to values.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    search : Search
+    numbered : Enumerated
+    """
+
+    def __init__(self, inputs: Inputs, search: Search, numbered: Enumerated) -> None:
+        self._numbered = numbered
+        super().__init__(inputs, search)
+        self.exact = None  # thresholds tell more than counts
+
+    def _build(self, search: Search) -> Problem:
+        inputs, numbered = self._inputs, self._numbered
+        self._groups = exchangeable_groups(self._forest, inputs.case.adversary, inputs.knowledge)
+        return build_any(numbered.forest, numbered.domain, numbered.groups(self._groups), search)
+
+    def rebuild(self, search: Search) -> Reconstruction:
+        """Solve for states, and fill in values."""
+        return self._numbered.decoded(reconstruct(self._problem, search), self._groups)
+
+    def _by_thresholds(self, identity: Identity, data: TrainingData) -> Identity:
+        """Return an identity by the values that midpoints lie between, too."""
+        if self._problem.groups.noise != "exact":
+            return identity
+        return identify_values(identity, self._forest, all_rows(self._forest, self._inputs.case.adversary, data))

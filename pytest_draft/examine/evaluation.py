@@ -1,0 +1,74 @@
+"""What was rebuilt, measured: in go `Inputs` and a `Reconstruction`, out come findings, and what they cannot tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.data import TrainingData
+from pytest_draft.errors import one_line
+from pytest_draft.evaluate.findings import evaluate
+from pytest_draft.evaluate.numeric import few_valued
+from pytest_draft.evaluate.proved import contradiction
+from pytest_draft.evaluate.significance import caveats
+from pytest_draft.examine.inputs import Inputs
+from pytest_draft.examine.record import Record
+from pytest_draft.facts.identity import Identity
+
+
+def note_findings(
+    inputs: Inputs, data: TrainingData, reconstruction: Reconstruction, identity: Identity, record: Record
+) -> None:
+    """Measure what was rebuilt, and note what the figures cannot tell.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    data : TrainingData
+        Theirs.
+    reconstruction : Reconstruction
+        With rows.
+    identity : Identity
+    record : Record
+    """
+    domain, knowledge, holdout = inputs.domain, inputs.knowledge, inputs.holdout
+    with record.clock("evaluate"):
+        findings = evaluate(
+            reconstruction,
+            data,
+            domain,
+            identity,
+            seed=inputs.case.seed,
+            timebox=inputs.timebox,
+            knowledge=knowledge,
+            holdout=None if holdout is None else holdout.rows,
+            raw=inputs.raw_columns(),
+            inside=inputs.inside,
+            slices=inputs.slices,
+            n_classes=inputs.n_classes,
+        )
+        record.facts = replace(record.facts, findings=findings)
+        record.limits.heed(inputs.timebox, "evaluation")
+    if holdout is not None:
+        informed = knowledge is not None and knowledge.informed
+        record.note(*caveats(findings.significance, holdout.rows, domain, informed))
+    _doubt_few_valued(inputs, data, reconstruction, record)
+    wrong = contradiction(reconstruction, data, domain, identity, knowledge)
+    if wrong is not None:
+        record.doubt(wrong)
+
+
+def _doubt_few_valued(inputs: Inputs, data: TrainingData, reconstruction: Reconstruction, record: Record) -> None:
+    """Say so where the attack guesses values where no value of a column can be."""
+    if reconstruction.rows is None:
+        return
+    if inputs.knowledge is None:
+        few = few_valued(data.rows, reconstruction.rows, inputs.domain)
+    else:
+        truth = data.rows[inputs.knowledge.unknown]
+        few = few_valued(truth, reconstruction.rows, inputs.domain, inputs.knowledge.attributes)
+    if few:
+        record.doubt(
+            "the attack did not find out that some columns hold few different values, and guesses between them, so "
+            f"its error is only an upper bound: encode {one_line(', '.join(few))} as whole numbers"
+        )

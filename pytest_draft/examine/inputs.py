@@ -1,0 +1,328 @@
+"""All that an examination starts from: in goes a `Case`, out come `Inputs`: model, data, domain and what is granted.
+
+Each file is read once, in `open_files`; what an adversary knows and what a row can be is settled in `complete`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.artifact import Artifact, Encoder, read
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.published import published
+from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.data import (
+    Holdout,
+    Indicators,
+    RawColumns,
+    TrainingData,
+    holdout_of,
+    raw_columns,
+    read_table,
+    training_data,
+)
+from pytest_draft.data.individuals import inliers
+from pytest_draft.domain import Domain
+from pytest_draft.errors import ArtifactError, DataError, NotCoveredError, one_line
+from pytest_draft.evaluate.significance import rows_drawn
+from pytest_draft.examine.limits import SMALL
+from pytest_draft.examine.record import Record
+from pytest_draft.examine.settled_domain import settle
+from pytest_draft.facts.adversary import Adversary
+from pytest_draft.facts.case import Case
+from pytest_draft.facts.files import ArtifactFacts, DataFacts, DomainFacts
+from pytest_draft.facts.slices import Slice, by_class
+from pytest_draft.knowledge import Knowledge, grant
+from pytest_draft.timebox import TimeBox
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Opened:
+    """A model file and training data as they are written. Its repr shows no row.
+
+    Attributes
+    ----------
+    artifact : Artifact
+    given : object
+        The training data as they were given; None where there are none.
+    data : TrainingData or None
+        The same in the model's columns.
+    refused : Exception or None
+        Why there is no more than that.
+    """
+
+    artifact: Artifact
+    given: object
+    data: TrainingData | None
+    refused: Exception | None = None
+
+    def __repr__(self) -> str:
+        return f"Opened({self.artifact.holds})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Inputs:
+    """What an attack and its evaluation start from. Its repr shows no row.
+
+    Attributes
+    ----------
+    case : Case
+    model : Forest or RuleList
+        With indicators in place of columns of two values.
+    domain : Domain
+    data : TrainingData or None
+        In the domain's columns, with indicators too.
+    indicators : Indicators
+        How to write rows as the model sees them.
+    encoder : Encoder or None
+        Of a pipeline.
+    granted : tuple of str
+        What the file's transformers tell the adversary, in words.
+    slices : tuple of Slice
+    knowledge : Knowledge or None
+        The adversary's side knowledge: the one way by which training data enter the attack.
+    holdout : Holdout or None
+    timebox : TimeBox
+        Of the whole examination.
+    """
+
+    case: Case
+    model: Forest | RuleList
+    domain: Domain
+    data: TrainingData | None
+    indicators: Indicators
+    encoder: Encoder | None
+    granted: tuple[str, ...]
+    slices: tuple[Slice, ...]
+    knowledge: Knowledge | None
+    holdout: Holdout | None
+    timebox: TimeBox
+
+    def __post_init__(self) -> None:
+        if self.data is None and (self.knowledge is not None or self.holdout is not None):
+            raise ValueError("side knowledge and a holdout need training data")
+        if self.data is not None and self.data.rows.shape[1] != self.domain.n_columns:
+            raise ValueError(f"{self.data.rows.shape[1]} columns, and {self.domain.n_columns} in the domain")
+
+    def __repr__(self) -> str:
+        return f"Inputs({self.case.artifact!r}, {self.domain})"
+
+    @property
+    def forest(self) -> Forest:
+        """The model, of which it is known that it is no rule list."""
+        if isinstance(self.model, RuleList):
+            raise TypeError("a rule list is not attacked")
+        return self.model
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of training rows, where they are given."""
+        return None if self.data is None else self.data.n_rows
+
+    @property
+    def is_small(self) -> bool:
+        """Whether evaluation needs little of the time box."""
+        return self.data is None or self.data.n_rows <= SMALL
+
+    @property
+    def n_classes(self) -> int | None:
+        """How many classes the forest tells apart; None for a regressor."""
+        return self.model.n_classes if isinstance(self.model, Forest) and self.model.classes is not None else None
+
+    @cached_property
+    def inside(self) -> NDArray[np.bool_] | None:
+        """Which training rows are inliers; None where the time is out."""
+        return None if self.data is None else inliers(self.data.rows, self.timebox)
+
+    def raw_columns(self) -> RawColumns | None:
+        """Return the raw columns behind training data that were given raw."""
+        if self.encoder is None or self.data is None or not self.data.by_encoder:
+            return None
+        return raw_columns(self.encoder, self.domain, self.indicators)
+
+    def domain_facts(self, granted: tuple[str, ...] = ()) -> DomainFacts:
+        """Return what a report says of the domain, and of what is granted besides."""
+        side_knowledge = self.knowledge.granted if self.knowledge is not None else ()
+        everything = (*self.domain.granted, *self.granted, *granted, *side_knowledge)
+        return DomainFacts(self.domain.source, everything)
+
+    def written(self, rebuilt: Reconstruction | None) -> Reconstruction | None:
+        """Return what was rebuilt in the values that the forest sees."""
+        if rebuilt is None or rebuilt.rows is None:
+            return rebuilt
+        tables = (rebuilt.rows, rebuilt.consistent, rebuilt.proved, rebuilt.provable)
+        written = (None if table is None else self.indicators.written(table) for table in tables)
+        rows, consistent, proved, provable = written
+        return replace(rebuilt, rows=rows, consistent=consistent, proved=proved, provable=provable)
+
+
+def open_files(case: Case, given: object, record: Record) -> Opened:
+    """Read the model file and the training data.
+
+    Parameters
+    ----------
+    case : Case
+    given : object
+        Training data in memory, in place of `Case.data`; None where there are none.
+    record : Record
+
+    Raises
+    ------
+    ArtifactError
+        Where the model file cannot be read. Whatever is wrong with the data is in `Opened.refused`.
+    """
+    try:
+        artifact = read(case.artifact)
+    except ArtifactError as error:
+        record.facts = replace(record.facts, artifact=ArtifactFacts(case.artifact, error.sha256))
+        raise
+    facts = _artifact_facts(case.artifact, artifact)
+    record.facts = replace(record.facts, artifact=facts)
+    record.note(*(f"declares {facts.claim}, but {phrase}" for phrase in facts.contradictions))
+    if facts.unjudged is not None:
+        record.doubt(facts.unjudged)
+    data = None
+    try:
+        if given is None and case.data is not None:
+            given = read_table(case.data)
+        if artifact.not_covered is not None:
+            raise NotCoveredError(artifact.not_covered)
+        if given is not None:
+            data = training_data(given, artifact.model, case.target, artifact.encoder)
+            facts_of_data = DataFacts(data.source, data.sha256, data.n_rows, data.n_columns, data.unused)
+            record.facts = replace(record.facts, data=facts_of_data)
+    except Exception as error:  # what stands in the file stands there, whatever becomes of the data
+        return Opened(artifact, given, None, error)
+    return Opened(artifact, given, data)
+
+
+def complete(opened: Opened, case: Case, record: Record) -> Inputs:
+    """Read the holdout and settle the domain, the slices and the side knowledge.
+
+    Parameters
+    ----------
+    opened : Opened
+    case : Case
+    record : Record
+
+    Raises
+    ------
+    DraftError
+        Where something of it cannot be read, or is not covered.
+    """
+    if opened.refused is not None:
+        raise opened.refused
+    artifact, data = opened.artifact, opened.data
+    holdout = None
+    if case.holdout is not None and data is not None:
+        holdout = holdout_of(read_table(case.holdout), data, case.target, artifact.encoder)
+    settled = settle(artifact, data, case, record)
+    domain, indicators, data = settled.domain, settled.indicators, settled.data
+    record.facts = replace(record.facts, domain=DomainFacts(domain.source, (*domain.granted, *settled.granted)))
+    model = artifact.model
+    if isinstance(model, RuleList):
+        model = model.resolved(domain.columns)
+    model = indicators.model(model)
+    if data is not None:
+        _doubt_outside(domain, data, record)
+    slices = _sliced(case, indicators, model, domain.columns)
+    knowledge = _granted(case, model, data, domain)
+    if holdout is not None:
+        holdout = replace(holdout, rows=indicators.rows(holdout.rows))
+    inputs = Inputs(
+        case=case,
+        model=model,
+        domain=domain,
+        data=data,
+        indicators=indicators,
+        encoder=artifact.encoder,
+        granted=settled.granted,
+        slices=slices,
+        knowledge=knowledge,
+        holdout=holdout,
+        timebox=record.limits.whole,
+    )
+    record.facts = replace(record.facts, domain=inputs.domain_facts())
+    if holdout is not None and data is not None:
+        n_rows, n_columns = holdout.rows.shape
+        facts = DataFacts(holdout.source, holdout.sha256, n_rows, n_columns, holdout.unused)
+        record.facts = replace(record.facts, holdout=facts)
+        _require_holdout(data.n_rows if knowledge is None else len(knowledge.unknown), holdout)
+    return inputs
+
+
+def _sliced(
+    case: Case, indicators: Indicators, model: Forest | RuleList, columns: tuple[str, ...]
+) -> tuple[Slice, ...]:
+    """Return the slices to be measured by themselves, all of whose columns there must be."""
+    for one in case.slices:
+        one.require_columns(columns)
+    named = [
+        replace(
+            one,
+            literals=tuple(indicators.literal(test, columns.index(one.columns[test.column])) for test in one.literals),
+        )
+        for one in case.slices
+    ]
+    return (*named, *(by_class(model.classes) if case.by_class else ()))
+
+
+def _granted(case: Case, model: Forest | RuleList, data: TrainingData | None, domain: Domain) -> Knowledge | None:
+    """Return the adversary's side knowledge."""
+    adversary = Adversary.parse(case.adversary)
+    if isinstance(model, RuleList):
+        return None
+    if data is not None:
+        return grant(adversary, data, domain, model, case.seed)
+    if adversary.has_side_knowledge:
+        raise DataError("no training data are given to take the adversary's side knowledge from: add --draft-data")
+    return None
+
+
+def _require_holdout(n_unknown: int, holdout: Holdout) -> None:
+    """Refuse a holdout that is too small to draw from, before any work."""
+    least = rows_drawn(n_unknown)
+    if len(holdout.rows) < least:
+        raise DataError(
+            f"holdout {one_line(holdout.source)}: {len(holdout.rows):,} rows, and each draw takes {least:,}; give "
+            "at least twice as many rows, better ten times, or leave out --draft-holdout"
+        )
+
+
+def _doubt_outside(domain: Domain, data: TrainingData, record: Record) -> None:
+    """Say so where a domain excludes training rows."""
+    if outside := domain.outside(data.rows.astype(np.float64)):
+        name, number = next(iter(outside.items()))
+        record.doubt(
+            f"the domain of {one_line(domain.source)} excludes {number:,} training rows by attribute "
+            f"{one_line(name)!r}: correct the domain"
+        )
+
+
+def _artifact_facts(path: str, artifact: Artifact) -> ArtifactFacts:
+    """Return what a report says of a model file, without an audit."""
+    model = artifact.model
+    facts = ArtifactFacts(
+        path,
+        artifact.sha256,
+        artifact.size,
+        artifact.holds,
+        not_read=artifact.not_read,
+        kind=model.kind,
+        published=published(artifact),
+        unjudged=artifact.unjudged.why,
+    )
+    if isinstance(model, RuleList):
+        return facts
+    return replace(
+        facts,
+        sklearn_version=model.sklearn_version,
+        n_trees=model.n_trees,
+        bootstrap=model.bootstrap,
+        privacy=model.privacy,
+    )

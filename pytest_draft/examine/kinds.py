@@ -1,0 +1,75 @@
+"""Which attack fits: in go `Inputs`, out comes the kind of `Attack` that covers them.
+
+A new kind of model adds its implementation beside this file, and a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.attack.numeric.enumerated import enumerate_states
+from pytest_draft.attack.numeric.problem import is_numeric
+from pytest_draft.attack.search import Search
+from pytest_draft.errors import NotCoveredError
+from pytest_draft.examine.attack import Attack
+from pytest_draft.examine.counted import Counted, CountedStates, Informed
+from pytest_draft.examine.inputs import Inputs
+from pytest_draft.examine.limits import NUMERIC_SHARE
+from pytest_draft.examine.numeric import Numeric
+from pytest_draft.examine.private import Labels, NoisyCounts, NoisyCountsAlone
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of attack.
+
+    Attributes
+    ----------
+    attack : callable
+        Makes it of `Inputs` and a search for what can only be built by searching.
+    share : float or None
+        Share of the time box after which it must have ended; None for `ATTACK_SHARE`.
+    """
+
+    attack: Callable[[Inputs, Search], Attack]
+    share: float | None = None
+
+
+def kind_of(inputs: Inputs) -> Kind:
+    """Return the kind of attack for what was read.
+
+    Parameters
+    ----------
+    inputs : Inputs
+
+    Raises
+    ------
+    NotCoveredError
+        Where there is none.
+    """
+    if isinstance(inputs.model, RuleList):
+        raise NotCoveredError(
+            "a rule list is not attacked: judge it by the rule entropy-reduction alone, as "
+            "--draft-policy interpretable does"
+        )
+    if all(attribute.low == attribute.high for attribute in inputs.domain.attributes):
+        raise NotCoveredError(
+            "all training rows are equal, so the domain that is inferred from them tells all that there is to "
+            "rebuild, and the file nothing more: name a domain file by its hash in the policy (domain_sha256)"
+        )
+    forest, informed = inputs.model, inputs.knowledge is not None and inputs.knowledge.informed
+    if forest.is_private:
+        if forest.privacy is None or not forest.privacy.counts:
+            return Kind(Labels)
+        return Kind(NoisyCountsAlone if informed else NoisyCounts)
+    if not is_numeric(inputs.domain):
+        return Kind(Informed if informed else Counted)
+    if informed:
+        raise NotCoveredError("an informed adversary needs a domain that can be enumerated; numeric columns: not yet")
+    numbered = enumerate_states(forest, inputs.domain)
+    if numbered is not None:
+        return Kind(partial(CountedStates, numbered=numbered))
+    return Kind(Numeric, NUMERIC_SHARE if inputs.is_small else None)

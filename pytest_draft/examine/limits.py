@@ -1,0 +1,124 @@
+"""Who gets which share of the time box: in goes a `Case`, out come its boxes, and what to say when one of them ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from pytest_draft.facts.case import Case
+from pytest_draft.timebox import TimeBox
+
+ATTACK_SHARE = 0.6
+"""Share of the time box that reading and attacking may take; the rest is for evaluation."""
+
+NUMERIC_SHARE = 0.8
+"""The same for numeric columns and at most `SMALL` rows, which are evaluated in no time."""
+
+AUDIT_SHARE = 0.1
+"""Share of the time box that the entropy audit may take where an attack follows it."""
+
+INSPECT_SHARE = 0.1
+"""Share of the time box that comparing what stands in the file with the training data may take."""
+
+IDENTITY_SHARE = 0.7
+"""Share of the time box after which the identity check must have ended."""
+
+SMALL = 1_000
+
+
+class Limits:
+    """The time box of a case, and the boxes that are cut out of it.
+
+    Parameters
+    ----------
+    case : Case
+    doubt : callable
+        Gets a reason where the clock has ended what effort should have.
+
+    Attributes
+    ----------
+    whole : TimeBox
+        For everything; limited by the clock alone.
+    attack : TimeBox
+    """
+
+    def __init__(self, case: Case, doubt: Callable[[str], None]) -> None:
+        self.whole = TimeBox(case.seconds)
+        self._seconds, self._effort, self._doubt = case.seconds, case.effort, doubt
+        self.attack = self.box(ATTACK_SHARE)
+        self._ended: tuple[float, bool] | None = None
+
+    def box(self, share: float) -> TimeBox:
+        """Return the box of one search: a share of the seconds, and the whole effort for itself."""
+        effort = math.inf if self._effort is None else self._effort
+        return TimeBox(self._seconds * share, effort, start=self.whole.start)
+
+    def within(self, share: float) -> TimeBox:
+        """Return a box that begins now and takes a share of the seconds, where so many are left."""
+        return TimeBox(max(1e-3, min(self._seconds * share, self.whole.remaining)))
+
+    def give_attack(self, share: float) -> None:
+        """Give the attack another share of the seconds, of which nothing is spent."""
+        self.attack = self.box(share)
+
+    def end_attack(self) -> None:
+        """Note when the attack has ended: what comes after it is not of its time."""
+        self._ended = self.attack.elapsed, self.attack.over
+        self.heed(self.attack, "attack")
+
+    @property
+    def spent(self) -> dict[str, float]:
+        """The attack's figures besides its own."""
+        return {} if self._effort is None else {"effort spent": self.attack.meter.spent}
+
+    def heed(self, timebox: TimeBox, what: str) -> None:
+        """Tell where a run that should depend on its effort alone depended on the clock."""
+        if self._effort is not None and timebox.clock_ended:
+            self._doubt(
+                f"the wall clock ended the {what}, not the effort of {self._effort:g} units, so another run can "
+                "differ: give it more time with --draft-budget, or less effort with --draft-effort"
+            )
+
+    def of_attack(self) -> tuple[str, str]:
+        """Say what the attack had spent when it ended, and what may get it further."""
+        if not self._attack_was_ended():
+            option = "time with --draft-budget" if self._effort is None else "with --draft-effort"
+            advice = f"more {option} may not help: try --draft-seed, too"
+            return f"{self._used()} (the last of its searches had ended)", advice
+        if self._effort is not None and not self.attack.clock_ended:
+            return f"{self._effort:g} units of effort", "give it more with --draft-effort"
+        return self._share(), "give it more with --draft-budget"
+
+    def before_a_dataset(self) -> str:
+        """Say what ended before there was a dataset."""
+        if not self.attack.effort_left:
+            return f"the effort of {self._effort:g} units was spent before there was a dataset"
+        self.heed(self.attack, "attack")
+        if self._attack_was_ended():
+            share = f"{self.attack.seconds:g} s, the attack's share of the time box of {self._seconds:g} s,"
+            return f"{share} ended before there was a dataset: give it more with --draft-budget"
+        return (
+            f"the attack ended without a dataset after {self._used()}: what was left is too short for its next step, "
+            "or nothing was left to try: give it more with --draft-budget"
+        )
+
+    def _attack_was_ended(self) -> bool:
+        """Return whether its limit ended the attack, or would by now."""
+        return self.attack.over if self._ended is None else self._ended[1]
+
+    def _used(self) -> str:
+        """Say what an attack that ended by itself has used; no seconds where they should differ from run to run."""
+        if self._effort is not None:
+            return f"{self.attack.meter.spent:.3g} of {self._effort:g} units of effort"
+        seconds = self.attack.elapsed if self._ended is None else self._ended[0]
+        return f"{seconds:.1f} s of {self._share()}"
+
+    def _share(self) -> str:
+        return f"{self.attack.seconds:g} s, its share of the time box of {self._seconds:g} s"
+
+
+def too_little_memory(cap: int | None) -> str:
+    """Say that there is not enough memory, and which cap there is."""
+    if cap is None:
+        return "this machine has too little memory for this forest and domain"
+    return f"the memory cap of {cap:,} MB is too little for this forest and domain: raise it with --draft-memory"

@@ -1,0 +1,80 @@
+"""Forests with numeric columns of many thresholds: in go `Inputs`, out come the answers of an `Attack`."""
+
+from __future__ import annotations
+
+from pytest_draft.attack.numeric.problem import build_numeric
+from pytest_draft.attack.numeric.rebuild import rebuild_numeric
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
+from pytest_draft.data import TrainingData
+from pytest_draft.evaluate.identity import confirmed, identify_in_order, identify_values
+from pytest_draft.examine.attack import Attack, Shortfall
+from pytest_draft.examine.inputs import Inputs
+from pytest_draft.examine.limits import Limits
+from pytest_draft.facts.identity import Identity
+from pytest_draft.knowledge import all_rows, exchangeable_groups
+
+MOSTLY_DECODED = 0.9
+"""Where fewer of a forest's drawn thresholds are decoded, more can be had from the file than is used here."""
+
+
+class Numeric(Attack):
+    """The attack on values, row by row.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Of a forest with exact counts; not for an informed adversary.
+    search : Search
+        Its box ends the decoding of thresholds.
+    """
+
+    any_size = True
+
+    def __init__(self, inputs: Inputs, search: Search) -> None:
+        self._inputs, self._forest = inputs, inputs.forest
+        self._groups = exchangeable_groups(self._forest, inputs.case.adversary, inputs.knowledge)
+        self._problem = build_numeric(self._forest, inputs.domain, self._groups, search.timebox)
+        self.unused = (*self._targets_unused(), *self._thresholds_unused())
+
+    def rebuild(self, search: Search) -> Reconstruction:
+        """Anneal, and count again what was found."""
+        rebuilt = rebuild_numeric(self._problem, search)
+        return confirmed(rebuilt, self._forest, self._problem.times, self._groups.known)
+
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+        """Compare with counts and thresholds, in the given order."""
+        everyone = all_rows(self._forest, self._inputs.case.adversary, data)
+        known_by_row = self._inputs.knowledge is not None
+        identity = identify_in_order(self._forest, everyone, known_by_row=known_by_row)
+        return identify_values(identity, self._forest, everyone, self._problem.extremes)
+
+    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
+        """Say which counts and thresholds it has not reached."""
+        limit, remedy = limits.of_attack()
+        reasons: tuple[str, ...] = ()
+        if reconstruction.status == "not converged":
+            reasons = (
+                f"the attack did not converge in {limit}: its rows miss {reconstruction.residual:,} of the forest's "
+                f"counts and thresholds (the right rows miss none), so its error is only an upper bound; {remedy}",
+            )
+        elif reconstruction.cut_short:
+            reasons = (
+                f"the attack was cut short after {limit}: there was more to find out, so its error is only an upper "
+                f"bound; {remedy}",
+            )
+        return Shortfall(reasons)
+
+    def _targets_unused(self) -> tuple[str, ...]:
+        """Say what a regressor's leaves tell besides, where they do not tell which row is in each."""
+        return () if self._forest.unused is None or self._problem.rows_identified else (self._forest.unused,)
+
+    def _thresholds_unused(self) -> tuple[str, ...]:
+        """Say how many drawn thresholds tell more than was read in them."""
+        extremes = self._problem.extremes
+        if extremes is None or extremes.decoded >= MOSTLY_DECODED * extremes.decodable:
+            return ()
+        return (
+            f"{extremes.decoded:,} of {extremes.decodable:,} drawn thresholds were decoded: whoever follows the "
+            "generator further gets closer",
+        )

@@ -1,0 +1,75 @@
+"""What is known so far of one examination: in go facts, notes and doubts, out comes an `Examination`, at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.examine.limits import Limits
+from pytest_draft.facts.case import Case
+from pytest_draft.facts.examination import Examination, unexamined
+from pytest_draft.facts.status import SolverStatus
+from pytest_draft.progress import StageClock, Tell
+
+
+class Record:
+    """The one thing that the stages of an examination change. What they hand to each other is frozen.
+
+    Parameters
+    ----------
+    case : Case
+    tell : callable or None
+        Gets a `Progress` at each stage.
+    keep : callable or None
+        Gets what is known at `keep_known`.
+
+    Attributes
+    ----------
+    facts : Examination
+        Without what `examination` takes from the reconstruction.
+    reconstruction : Reconstruction or None
+    limits : Limits
+    clock : StageClock
+    """
+
+    def __init__(self, case: Case, tell: Tell | None = None, keep: Callable[[Examination], None] | None = None) -> None:
+        self.facts = unexamined(case)
+        self.reconstruction: Reconstruction | None = None
+        self.limits = Limits(case, self._doubt_once)
+        self.clock = StageClock(self.limits.whole, tell)
+        self._keep = keep
+
+    def note(self, *notes: str) -> None:
+        """Add what a reader should know."""
+        self.facts = replace(self.facts, notes=(*self.facts.notes, *notes))
+
+    def doubt(self, *reasons: str) -> None:
+        """Add why the outcome is inconclusive unless a budget is crossed."""
+        self.facts = replace(self.facts, reasons=(*self.facts.reasons, *reasons))
+
+    def _doubt_once(self, reason: str) -> None:
+        if reason not in self.facts.reasons:
+            self.doubt(reason)
+
+    def status(self, status: SolverStatus, *reasons: str) -> None:
+        """Say how it ended, or stands."""
+        self.facts = replace(self.facts, solver_status=status)
+        self.doubt(*reasons)
+
+    def keep_known(self) -> None:
+        """Hand out the examination as it would be if it ended here."""
+        if self._keep is not None:
+            self._keep(self.examination())
+
+    def examination(self) -> Examination:
+        """Return all that was found out."""
+        rebuilt = self.reconstruction
+        return replace(
+            self.facts,
+            residual=rebuilt.residual if rebuilt else None,
+            reproduced_trees=rebuilt.reproduced_trees if rebuilt else None,
+            certificate=rebuilt.certificate if rebuilt else None,
+            statistics={**(rebuilt.statistics if rebuilt else {}), **self.limits.spent},
+            seconds=self.limits.whole.elapsed,
+        )
