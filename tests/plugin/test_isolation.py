@@ -47,6 +47,11 @@ def examining(parent: int) -> list[psutil.Process]:
     return found
 
 
+def heed_interrupts() -> None:
+    """Let a process end by Ctrl-C, even where these tests run in the background, which ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def gone(process: psutil.Process) -> bool:
     """Return whether a process runs no more."""
     try:
@@ -231,7 +236,9 @@ def long_run(project, at_stage):
         command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", "-p", "no:cacheprovider", *arguments]
         command += ["--draft-forest=leaking.joblib", "--draft-data=train.csv"]
         with (project.path / "out.txt").open("wb") as output:
-            pytest_run = subprocess.Popen(command, cwd=project.path, stdout=output, stderr=subprocess.STDOUT)
+            pytest_run = subprocess.Popen(
+                command, cwd=project.path, stdout=output, stderr=subprocess.STDOUT, preexec_fn=heed_interrupts
+            )
         started.append(pytest_run)
         wait_for(reached.exists)
         found = examining(pytest_run.pid)
