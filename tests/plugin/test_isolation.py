@@ -237,7 +237,11 @@ def long_run(project, at_stage):
         command += ["--draft-forest=leaking.joblib", "--draft-data=train.csv"]
         with (project.path / "out.txt").open("wb") as output:
             pytest_run = subprocess.Popen(
-                command, cwd=project.path, stdout=output, stderr=subprocess.STDOUT, preexec_fn=heed_interrupts
+                command,
+                cwd=project.path,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                preexec_fn=heed_interrupts,  # noqa: PLW1509
             )
         started.append(pytest_run)
         wait_for(reached.exists)
