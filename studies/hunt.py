@@ -148,8 +148,8 @@ def judged(drawn: Triple) -> Hunted:
         bugs += _bugs(found_again.examination)
         other = _judgement(found_again, policy)
         if other.verdict == "failed":
-            told = apart if by.startswith("a stronger") else against
-            told.append(Contradiction(by, other.clear == "failed", other.sentences[0]))
+            said = apart if by.startswith("a stronger") else against
+            said.append(Contradiction(by, other.clear == "failed", other.sentences[0]))
     return replace(found, contradictions=tuple(against), apart=tuple(apart), bugs=tuple(bugs))
 
 

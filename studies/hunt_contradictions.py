@@ -93,7 +93,7 @@ def _by_subgroups(
     policy: Policy, findings: Findings, rebuilt: Reconstruction, rows: Population, slices: Sequence[Slice]
 ) -> Iterator[Contradiction]:
     """Yield slices that fail where strangers' rows, in place of the rebuilt ones, do not."""
-    failing = {one.name: told for one in findings.slices if (told := _fails(policy, findings, one.name))}
+    failing = {one.name: said for one in findings.slices if (said := _fails(policy, findings, one.name))}
     if not failing:
         return
     classes = sorted(set(rows.truth.labels.tolist()))
@@ -124,9 +124,9 @@ def _by_subgroups(
             slices=all_slices,
         )
         by_chance |= {name for name in failing if _fails(policy, measured, name)}
-    for name, told in failing.items():
+    for name, said in failing.items():
         if name not in by_chance:
-            yield Contradiction("a subgroup", bool(_fails(loosened(policy), findings, name)), f"{name}: {told}")
+            yield Contradiction("a subgroup", bool(_fails(loosened(policy), findings, name)), f"{name}: {said}")
 
 
 def _classes(findings: Findings, classes: Sequence[int]) -> list[tuple[int, Any]]:

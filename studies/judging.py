@@ -223,7 +223,7 @@ def judgement(examination: Examination, policy: Policy, floor: Examination | Non
     certain = 0 if certificate is None else certificate.certain_vectors.lower
     if findings is not None and findings.certain_rows is not None:
         certain = max(certain, findings.certain_rows)
-    told = sorted((check for check in checks if check.result != "passed"), key=lambda check: not check.counts)
+    said = sorted((check for check in checks if check.result != "passed"), key=lambda check: not check.counts)
     return Judgement(
         verdict_of((check.result, check.counts) for check in checks),
         verdict_of((check.result, check.counts) for check in clear),
@@ -235,13 +235,13 @@ def judgement(examination: Examination, policy: Policy, floor: Examination | Non
         None if findings is None else findings.error.upper,
         0 if findings is None else findings.perfect_rows,
         certain,
-        tuple(f"{check.rule}: {check.sentence}" for check in told),
+        tuple(f"{check.rule}: {check.sentence}" for check in said),
         examination.seconds,
     )
 
 
 def _lacked_time(examination: Examination) -> bool:
     """Return whether a reason of an examination is that its time, or effort, was out."""
-    told = "; ".join(examination.reasons)
+    said = "; ".join(examination.reasons)
     words = ("did not converge", "cut short", "wall clock", "time was out", "time box")
-    return examination.solver_status in ("not converged", "no solution") or any(word in told for word in words)
+    return examination.solver_status in ("not converged", "no solution") or any(word in said for word in words)

@@ -170,8 +170,8 @@ def report_of(checkout: Path, folder: Path, options: Sequence[str]) -> tuple[dic
     )
     spent = time.monotonic() - start
     if not path.is_file():
-        told = (done.stdout + done.stderr).strip().splitlines() or ["nothing was printed"]
-        raise DataError(f"no report by {one_line(str(checkout))!r} (exit status {done.returncode}): {told[-1]}")
+        said = (done.stdout + done.stderr).strip().splitlines() or ["nothing was printed"]
+        raise DataError(f"no report by {one_line(str(checkout))!r} (exit status {done.returncode}): {said[-1]}")
     report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return report, spent
 

@@ -95,8 +95,8 @@ def _judging(runs: int) -> None:
                 subprocess.run([*command, *options], cwd=folder, stdout=subprocess.DEVNULL, check=False)
                 for moment, seconds in spent.items():
                     seconds.append(float((folder / moment).read_text(encoding="ascii")))
-            told = ", ".join(f"{moment} {_median(seconds)}" for moment, seconds in spent.items())
-            print(f"processor seconds of {name}: {told} ({runs} runs)")
+            said = ", ".join(f"{moment} {_median(seconds)}" for moment, seconds in spent.items())
+            print(f"processor seconds of {name}: {said} ({runs} runs)")
 
 
 def _median(seconds: list[float]) -> str:

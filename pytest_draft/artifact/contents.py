@@ -231,8 +231,8 @@ class _Walk:
                 yield f"{path}(state)", value
             elif not (_holds_names(record, name, value) or (record.cls.key == _TREE and name in _NODES)):
                 inside = f"{path}.{name}" if path else name
-                told = name in BY_ROW or (name in _PLAIN and not _is_plain(value))
-                if told or (id(record), name) not in self._understood:
+                listed = name in BY_ROW or (name in _PLAIN and not _is_plain(value))
+                if listed or (id(record), name) not in self._understood:
                     yield inside, value
                 else:
                     yield from _objects_in(inside, value)

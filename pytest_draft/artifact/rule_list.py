@@ -80,8 +80,8 @@ class RuleList:
     @property
     def counts(self) -> IntArray | None:
         """Training rows of each class that each rule captured, shape (n_rules, n_classes); None where not told."""
-        told = [rule.counts for rule in self.rules if rule.counts is not None]
-        return np.array(told, dtype=np.int64) if told else None
+        counts = [rule.counts for rule in self.rules if rule.counts is not None]
+        return np.array(counts, dtype=np.int64) if counts else None
 
     def resolved(self, columns: Sequence[str]) -> RuleList:
         """Return the list with tests that are about the positions of all input columns.

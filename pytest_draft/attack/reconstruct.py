@@ -102,11 +102,11 @@ def reconstruct(
     if asked is not None and not asked.grown_out:
         asked = None
     draft, score = _filled_in(draft, solution, None if solution.residual else evidence, asked, search)
-    told, guess = draft, draft.rows
+    reported, guess = draft, draft.rows
     if solution.residual and ordered and len(guess) <= _PARAMETERS.most_assigned:
         with search.clock("agree"):
-            told = _summed(draft, solution.expected)
-            guess = told.rows
+            reported = _summed(draft, solution.expected)
+            guess = reported.rows
     if solution.samples and score != len(problem.counts):  # else refitting has told which dataset it is
         with search.clock("agree"):
             rng = np.random.default_rng([search.seed, 7])
@@ -115,7 +115,7 @@ def reconstruct(
             ]
             together = _in_row_order(problem, problem.pool[np.repeat(np.arange(problem.n_candidates), draft.chosen)])
             guess = _agreed(problem, draft.rows, others, together, search)
-    free = ~problem.cells.determined[told.cells]
+    free = ~problem.cells.determined[reported.cells]
     seen = seen_rows(problem)
     known = problem.groups.values.attributes if problem.groups.values is not None else ()
     free[~seen] = [attribute.n_values > 1 and a not in known for a, attribute in enumerate(problem.domain.attributes)]
@@ -137,8 +137,8 @@ def reconstruct(
         status=status,
         rows=guess,
         consistent=draft.rows,
-        labels=told.labels,
-        cells=told.cells,
+        labels=reported.labels,
+        cells=reported.cells,
         free=free,
         ordered=ordered,
         residual=solution.residual,

@@ -280,8 +280,8 @@ class Choices:
     def _only_small_leaves_stop(self) -> bool:
         """Whether nothing but ``min_samples_leaf`` kept a node that was tried from being split."""
         nested = "estimator__" if self.forest.seeds_from == "ensemble" else ""
-        told = [self.forest.parameters.get(nested + name) for name in _LIMITS]
-        return told == [0.0, 0.0, None]
+        limits = [self.forest.parameters.get(nested + name) for name in _LIMITS]
+        return limits == [0.0, 0.0, None]
 
 
 def _best(forest: Forest, nested: str) -> bool:

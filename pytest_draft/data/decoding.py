@@ -78,8 +78,8 @@ def domain_from(encoder: Encoder, columns: tuple[str, ...], rows: Rows) -> Domai
     Domain
     """
     attributes = [*_groups(encoder, rows), *_ordinals(encoder, columns, rows)]
-    told = {index for attribute in attributes for index in attribute.columns}
-    others = [index for index in range(len(columns)) if index not in told]
+    held = {index for attribute in attributes for index in attribute.columns}
+    others = [index for index in range(len(columns)) if index not in held]
     inferred = infer([columns[index] for index in others], rows[:, others].astype(np.float64)).attributes
     attributes += [replace(part, columns=tuple(others[index] for index in part.columns)) for part in inferred]
     attributes.sort(key=lambda attribute: attribute.columns)
@@ -346,8 +346,8 @@ def _best(encoder: Encoder, source: int) -> _RawColumn | None:
     best = max(by_categories, key=lambda categories: categories.n_codes)
     coders = [_coder(encoder.columns[index]) for index in by_categories[best]]
     seen = {code for coder in coders if isinstance(coder, OneHot) for code in (coder.code, coder.dropped)} - {NO_CODE}
-    told = best.complete and (len(seen) == best.n_codes or isinstance(coders[0], Ordinal))
-    return _RawColumn(source, tuple(by_categories[best]), best, best.n_codes + (not told))
+    complete = best.complete and (len(seen) == best.n_codes or isinstance(coders[0], Ordinal))
+    return _RawColumn(source, tuple(by_categories[best]), best, best.n_codes + (not complete))
 
 
 def _undone(steps: tuple[Step, ...], values: FloatArray) -> FloatArray:

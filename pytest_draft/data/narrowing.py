@@ -45,11 +45,11 @@ def narrowed(declared: Domain, inferred: Domain, rows: Rows) -> Narrowed:
         The training rows, with indicators.
     """
     groups = [attribute for attribute in declared.attributes if attribute.kind == "one-hot"]
-    told = {column for group in groups for column in group.columns}
+    held = {column for group in groups for column in group.columns}
     named = {attribute.columns[0]: attribute for attribute in declared.attributes if attribute.kind != "one-hot"}
     attributes, widened = list(groups), []
     for found in inferred.attributes:
-        own = [column for column in found.columns if column not in told]
+        own = [column for column in found.columns if column not in held]
         if len(own) > 1 and len(own) == len(found.columns):
             attributes.append(found)
             widened += [named[column].name for column in own if _allows_more(named[column], 2)]

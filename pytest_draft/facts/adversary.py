@@ -83,19 +83,19 @@ class Adversary:
             if plus and head in ADVERSARIES:
                 raise _wrong(text, f"unknown side knowledge {one_line(rest)!r}; known are: {'; '.join(SIDE_KNOWLEDGE)}")
             raise UsageError(f"unknown adversary {one_line(name)!r}; known are: {', '.join(ADVERSARIES)}")
-        told: dict[str, str] = {}
+        parts_by_kind: dict[str, str] = {}
         for part in parts:
             kind, _, value = part.partition(":")
-            if kind in told:
+            if kind in parts_by_kind:
                 raise _wrong(text, f"{kind!r} is given twice; give it once")
-            told[kind] = value
-        if "informed" in told and "rows" in told:
+            parts_by_kind[kind] = value
+        if "informed" in parts_by_kind and "rows" in parts_by_kind:
             raise _wrong(text, "'informed' knows all rows but one already; leave out 'rows'")
-        if "n-unknown" in told and len(told) > 1:
+        if "n-unknown" in parts_by_kind and len(parts_by_kind) > 1:
             raise _wrong(text, "who knows rows or columns knows the number of rows; leave out 'n-unknown'")
-        rows, percent = _rows(text, told["rows"]) if "rows" in told else (0, 0.0)
-        columns = _columns(text, told["columns"]) if "columns" in told else ()
-        return cls(name, columns, rows, percent, "informed" in told, "n-unknown" in told)
+        rows, percent = _rows(text, parts_by_kind["rows"]) if "rows" in parts_by_kind else (0, 0.0)
+        columns = _columns(text, parts_by_kind["columns"]) if "columns" in parts_by_kind else ()
+        return cls(name, columns, rows, percent, "informed" in parts_by_kind, "n-unknown" in parts_by_kind)
 
 
 def _wrong(text: str, problem: str) -> UsageError:

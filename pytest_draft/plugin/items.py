@@ -120,7 +120,7 @@ def properties(record: dict[str, Any], check: Check) -> list[tuple[str, object]]
         As `GateSession.record` returns it.
     check : Check
     """
-    told = {
+    said = {
         "artifact": record["artifact"]["path"],
         "artifact_sha256": record["artifact"]["sha256"],
         "adversary": check.adversary,
@@ -133,7 +133,7 @@ def properties(record: dict[str, Any], check: Check) -> list[tuple[str, object]]
         "seed": record["seeds"]["draft_seed"],
         **record["metrics"],
     }
-    return [(f"draft_{name}", value) for name, value in told.items() if value is not None]
+    return [(f"draft_{name}", value) for name, value in said.items() if value is not None]
 
 
 def explained(check: Check) -> str:

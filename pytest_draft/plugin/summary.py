@@ -252,8 +252,8 @@ def _of_numbers(result: dict[str, Any]) -> list[str]:
     error = f"error {_error(result)}" + beside(*(_number(guess["error"]) for guess in guesses))
 
     def shares(name: str) -> str:
-        told = [_share(figures[name]) for figures in (found["attack"], *guesses)]
-        return told[0] + beside(*told[1:])
+        said = [_share(figures[name]) for figures in (found["attack"], *guesses)]
+        return said[0] + beside(*said[1:])
 
     near = f"{found['tolerance']:.0%} of the range without far-out ones"
     close = f"{shares('close_values')} of the numeric values to within {near}"
@@ -267,7 +267,7 @@ def _of_numbers(result: dict[str, Any]) -> list[str]:
 
 def _of_proofs(result: dict[str, Any]) -> list[str]:
     """Return one line of the values that the file alone proves."""
-    metrics, told = result["metrics"], result["baselines"].get("proved_values")
+    metrics, said = result["metrics"], result["baselines"].get("proved_values")
     parts = []
     if metrics["certain_values"] is not None:
         whole = metrics["determined_values"] + metrics["free_values"]
@@ -275,10 +275,10 @@ def _of_proofs(result: dict[str, Any]) -> list[str]:
             f"{metrics['certain_values']:,} of {whole:,} values are proved by the file alone, "
             f"and {metrics['certain_rows']:,} rows whole"
         )
-    if told is not None:
+    if said is not None:
         parts.append(
-            f"{told['number']:,} different values are proved to be in the data, though not where: "
-            f"they are {told['share']:.0%} of all values"
+            f"{said['number']:,} different values are proved to be in the data, though not where: "
+            f"they are {said['share']:.0%} of all values"
         )
     return [f"{_name(result)}: {'; '.join(parts)}"] if parts else []
 
@@ -332,8 +332,8 @@ def _sentences(result: dict[str, Any]) -> list[str]:
         if (waiver := check["waiver"]) is not None:
             waived = f" (waived until {waiver['expires']} by {one_line(waiver['owner'])}: {one_line(waiver['reason'])})"
         outcome = f"{check['rule']}[{result['adversary']}] {check['result']}{waived}"
-        told = ("; ".join(result["reasons"]), *result["reasons"])
-        same = check["result"] == "inconclusive" and check["sentence"] in told
+        said = ("; ".join(result["reasons"]), *result["reasons"])
+        same = check["result"] == "inconclusive" and check["sentence"] in said
         if check["result"] != "passed" and not same:
             lines.append(f"{name}: {warning}{outcome}: {check['sentence']}")
         elif same and (warning or waived):  # what is said once for all the rest is about checks that count

@@ -40,12 +40,12 @@ _UNUSED = {
 def _remedy(vectors: Sequence[Vector]) -> str:
     """Say what to do about just these arrays."""
     names = [vector.path for vector in vectors[:_MOST_SHOWN]]
-    told = ", ".join(names) + (f" and {len(vectors) - _MOST_SHOWN:,} more" if len(vectors) > _MOST_SHOWN else "")
+    said = ", ".join(names) + (f" and {len(vectors) - _MOST_SHOWN:,} more" if len(vectors) > _MOST_SHOWN else "")
     causes = [_UNUSED.get(vector.path.rpartition(".")[2]) for vector in vectors]
     without = dict.fromkeys(cause for cause in causes if cause is not None)
     harmless = "" if None in causes else ", which changes no prediction"
     trained = f", or train without {' and '.join(without)}" if without else ""
-    return f"delete {told} before saving the model{harmless}{trained}, and judge the new file"
+    return f"delete {said} before saving the model{harmless}{trained}, and judge the new file"
 
 
 def _shown(vectors: Sequence[Vector]) -> str:

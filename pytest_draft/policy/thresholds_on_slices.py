@@ -34,11 +34,11 @@ def of_slices(
         gravest = found[0] if set(results) == {"passed"} else combined(found)
         outcomes.append(_among(gravest, results.count(gravest.result), len(found)))
     if small := [one for one in findings.slices if one.measured is None]:
-        told = ", ".join(f"{named(one)} has {one.rows:,}" for one in small)
+        said = ", ".join(f"{named(one)} has {one.rows:,}" for one in small)
         outcomes.append(
             Outcome(
                 "inconclusive",
-                f"{told}: slices of fewer than {LEAST_ROWS} rows are not judged, as too much of them is chance; widen "
+                f"{said}: slices of fewer than {LEAST_ROWS} rows are not judged, as too much of them is chance; widen "
                 "them, or take them out of the policy",
             )
         )
@@ -54,9 +54,9 @@ def _among(gravest: Outcome, alike: int, number: int) -> Outcome:
     """Return an outcome that says for how many slices it speaks."""
     if number == 1:
         return gravest
-    told = {
+    said = {
         "failed": f"{alike:,} of {number:,} slices fail",
         "inconclusive": f"{alike:,} of {number:,} slices are undecided",
         "passed": f"the closest of {number:,} slices",
     }
-    return replace(gravest, sentence=f"{gravest.sentence}; {told[gravest.result]}")
+    return replace(gravest, sentence=f"{gravest.sentence}; {said[gravest.result]}")

@@ -38,11 +38,11 @@ def _of_copies(found: StoredFacts) -> Outcome:
 
 def _without(copies: tuple[Copy, ...]) -> str:
     """Say what to do about just these copies."""
-    told = ", ".join(copy.path for copy in copies[:_MOST_SHOWN])
-    told += f" and {len(copies) - _MOST_SHOWN:,} more" if len(copies) > _MOST_SHOWN else ""
+    said = ", ".join(copy.path for copy in copies[:_MOST_SHOWN])
+    said += f" and {len(copies) - _MOST_SHOWN:,} more" if len(copies) > _MOST_SHOWN else ""
     neighbours = any(copy.path.rpartition(".")[2] == "_fit_X" for copy in copies)
     instead = " (a search for neighbours keeps what it was fitted on: replace it)" if neighbours else ""
-    return f"train or save the model without {told}{instead}, and judge the new file"
+    return f"train or save the model without {said}{instead}, and judge the new file"
 
 
 def _shown(copy: Copy) -> str:

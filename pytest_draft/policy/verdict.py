@@ -118,8 +118,8 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: Comp
         doubts = (examination.not_audited,)
     if outcome.result == "failed":
         remedy = outcome.remedy or judged.remedy or remedy_for(artifact)
-        told = judged.blames_file and (judged.attack or judged.needs is Entropy)
-        cause = cause_in_file(examination) if told else None
+        said = judged.blames_file and (judged.attack or judged.needs is Entropy)
+        cause = cause_in_file(examination) if said else None
         return Check(rule, adversary, "failed", outcome.sentence, cause, remedy)
     if doubts:
         return Check(rule, adversary, "inconclusive", "; ".join(doubts))

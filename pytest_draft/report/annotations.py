@@ -51,8 +51,8 @@ def annotations(report: dict[str, Any]) -> list[str]:
 
 def command(kind: str, message: str, **properties: str) -> str:
     """Return one workflow command, with nothing in it that could end it or begin another."""
-    told = ",".join(f"{name}={_escaped(value, ':,')}" for name, value in properties.items())
-    return f"::{kind}{' ' if told else ''}{told}::{_escaped(message)}"
+    said = ",".join(f"{name}={_escaped(value, ':,')}" for name, value in properties.items())
+    return f"::{kind}{' ' if said else ''}{said}::{_escaped(message)}"
 
 
 def _escaped(text: str, also: str = "") -> str:

@@ -100,11 +100,11 @@ def charts(result: Result) -> list[Chart]:
 def _errors(result: Result) -> Chart | None:
     metrics, bounds = result["metrics"], result["baselines"].get("reconstruction_error_bounds")
     error = metrics["reconstruction_error"]
-    told = bounded(error, bounds)
-    if told is None:
+    said = bounded(error, bounds)
+    if said is None:
         return None
     low, high = (error, error) if error is not None else bounds
-    rows = [_Row("the attack", told, low, high, attack=True)]
+    rows = [_Row("the attack", said, low, high, attack=True)]
     rows += _baselines(metrics, ("split_half_error", "median_error", "random_error"), "{:.4f}")
     bar = _error_bar(result)
     return _dots(
@@ -149,8 +149,8 @@ def _perfect_rows(result: Result) -> Chart | None:
     if perfect is None or not most:
         return None
     high = result["baselines"].get("perfect_rows_bounds", [perfect, perfect])[1]
-    told = f"{perfect:,} of {most:,}" if high == perfect else f"{perfect:,} to {high:,} of {most:,}"
-    rows = [_Row("the attack", told, perfect, high, attack=True)]
+    said = f"{perfect:,} of {most:,}" if high == perfect else f"{perfect:,} to {high:,} of {most:,}"
+    rows = [_Row("the attack", said, perfect, high, attack=True)]
     rows += _baselines(metrics, ("split_half_perfect_rows", "expected_perfect_rows"), "{:,.1f}")
     bar = _perfect_bar(result)
     return _dots(

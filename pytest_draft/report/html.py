@@ -94,7 +94,7 @@ def _gravity(check: Mapping[str, Any]) -> int:
 def _provenance(result: Result) -> list[tuple[str, str]]:
     """Return where everything came from, as names and texts."""
     artifact, policy = result["artifact"], result["policy"]
-    told: list[tuple[str, object]] = [
+    said: list[tuple[str, object]] = [
         ("Model", artifact["path"]),
         ("Model SHA-256", artifact["sha256"]),
         ("Model size", None if artifact["size"] is None else f"{artifact['size']:,} bytes"),
@@ -103,10 +103,10 @@ def _provenance(result: Result) -> list[tuple[str, str]]:
     ]
     for title, file in (("Training data", result["data"]), ("Holdout", result["holdout"])):
         if file is not None and file["path"]:
-            told += [(title, file["path"]), (f"{title} SHA-256", file["sha256"])]
+            said += [(title, file["path"]), (f"{title} SHA-256", file["sha256"])]
             if file["rows"] is not None:
-                told.append((f"{title} size", f"{file['rows']:,} rows, {file['columns']:,} columns"))
-    told += [
+                said.append((f"{title} size", f"{file['rows']:,} rows, {file['columns']:,} columns"))
+    said += [
         ("Domain", result["domain"]["source"]),
         ("Granted to the attacker", "; ".join(result["domain"]["granted_to_adversary"])),
         ("Policy", policy["name"]),
@@ -117,7 +117,7 @@ def _provenance(result: Result) -> list[tuple[str, str]]:
         ("Effort", None if result["effort"] is None else f"{result['effort']:g} units"),
         ("Versions", ", ".join(f"{name} {version}" for name, version in result["versions"].items())),
     ]
-    return [(name, str(value)) for name, value in told if value not in (None, "")]
+    return [(name, str(value)) for name, value in said if value not in (None, "")]
 
 
 def _figure(value: float | list[str]) -> str:

@@ -62,8 +62,8 @@ def predicate(report: Report) -> dict[str, Any]:
 
 def _name(check: dict[str, Any], adversary: str) -> str:
     """Return a test's name: its address, with the rule and the adversary where the address does not end in them."""
-    told = f"{check['rule']}[{adversary}]"
-    return check["item"] if check["item"].endswith(told) else f"{check['item']}::{told}"
+    said = f"{check['rule']}[{adversary}]"
+    return check["item"] if check["item"].endswith(said) else f"{check['item']}::{said}"
 
 
 def _configuration(report: Report) -> list[dict[str, Any]]:

@@ -49,10 +49,10 @@ def _checks(report: Report) -> Iterator[str]:
     rows = []
     for result, check in pairs[:MOST_CHECKS]:
         stands = wording.standing(check)
-        told = f"{stands}: {check['result']}" if stands == "warning" else stands
+        said = f"{stands}: {check['result']}" if stands == "warning" else stands
         rows.append(
             (
-                f"{_SIGNS[stands]} {told}",
+                f"{_SIGNS[stands]} {said}",
                 escaped(result["artifact"]["path"]),
                 escaped(check["rule"]),
                 escaped(result["adversary"]),
@@ -66,14 +66,14 @@ def _checks(report: Report) -> Iterator[str]:
 
 
 def _measured(report: Report) -> Iterator[str]:
-    told = [(result, wording.about(result)) for result in report["results"]]
-    if not any(sentences for _, sentences in told):
+    said = [(result, wording.about(result)) for result in report["results"]]
+    if not any(sentences for _, sentences in said):
         return
     yield "## What the attack got"
     yield ""
     yield wording.HOW_TO_READ
     yield ""
-    for result, sentences in told:
+    for result, sentences in said:
         if sentences:
             name = f"{escaped(result['artifact']['path'])} (adversary: {escaped(result['adversary'])})"
             yield f"- **{name}**: {' '.join(map(escaped, sentences))}"
@@ -134,9 +134,9 @@ def _judged(report: Report) -> Iterator[str]:
     }
     yield from _table("What was judged", ("Model", "Holds", "SHA-256", "Training data", "Policy"), list(rows))
     unread = {result["artifact"]["path"]: wording.not_read(result) for result in report["results"]}
-    told = [f"- {escaped(path)}: {escaped(which)}" for path, which in unread.items() if which is not None]
-    if told:
-        yield from (*told, "")
+    said = [f"- {escaped(path)}: {escaped(which)}" for path, which in unread.items() if which is not None]
+    if said:
+        yield from (*said, "")
 
 
 def _details(report: Report) -> Iterator[str]:

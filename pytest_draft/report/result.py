@@ -339,7 +339,7 @@ def _entropy(examination: Examination, rows: bool) -> dict[str, Any]:
     entropy = examination.entropy
     if entropy is None:
         return {"not_audited": examination.not_audited}
-    told: dict[str, Any] = {
+    said: dict[str, Any] = {
         "bits": entropy.bits,
         "ratio_bounds": [entropy.ratio.lower, entropy.ratio.upper],
         "lowest_row_ratio_bounds": [entropy.lowest_row.lower, entropy.lowest_row.upper],
@@ -350,10 +350,10 @@ def _entropy(examination: Examination, rows: bool) -> dict[str, Any]:
     }
     if entropy.trees is not None:
         lowest, mean, highest = entropy.trees
-        told["trees"] = {"lowest": lowest, "mean": mean, "highest": highest, "examined": entropy.examined}
+        said["trees"] = {"lowest": lowest, "mean": mean, "highest": highest, "examined": entropy.examined}
     if rows:
-        told["most_exposed_rows"] = list(entropy.most_exposed)
-    return told
+        said["most_exposed_rows"] = list(entropy.most_exposed)
+    return said
 
 
 def _row_errors(examination: Examination) -> dict[str, Any] | None:

@@ -70,7 +70,7 @@ def _level(rule: str, checks: Sequence[ReportedCheck]) -> str:
 def _descriptor(rule: str, level: str) -> dict[str, Any]:
     """Return what a rule is about, in words; of one that is not known here, its id."""
     title = rule.replace("-", " ").capitalize()
-    told: dict[str, Any] = {
+    said: dict[str, Any] = {
         "id": rule,
         "name": "".join(part.capitalize() for part in rule.split("-")),
         "shortDescription": {"text": _plain(title)},
@@ -79,9 +79,9 @@ def _descriptor(rule: str, level: str) -> dict[str, Any]:
     }
     known = known_rule(rule)
     if known is not None:
-        told["fullDescription"] = {"text": _plain(known.rationale)}
-        told["help"] = {"text": _plain(_help(known)), "markdown": _plain(_help(known, "- ", "`{}`"))}
-    return told
+        said["fullDescription"] = {"text": _plain(known.rationale)}
+        said["help"] = {"text": _plain(_help(known)), "markdown": _plain(_help(known, "- ", "`{}`"))}
+    return said
 
 
 def _help(rule: Rule[Any], bullet: str = "", name: str = "{}") -> str:
@@ -93,28 +93,28 @@ def _help(rule: Rule[Any], bullet: str = "", name: str = "{}") -> str:
 
 
 def _artifact(artifact: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {"location": {"uri": _uri(artifact["path"])}, "roles": ["analysisTarget"]}
+    said: dict[str, Any] = {"location": {"uri": _uri(artifact["path"])}, "roles": ["analysisTarget"]}
     if artifact["size"] is not None:
-        told["length"] = artifact["size"]
+        said["length"] = artifact["size"]
     if artifact["sha256"]:
-        told["hashes"] = {"sha-256": artifact["sha256"]}
-    return told
+        said["hashes"] = {"sha-256": artifact["sha256"]}
+    return said
 
 
 def _invocation(report: Report) -> dict[str, Any]:
-    told: dict[str, Any] = {"executionSuccessful": not report["not_run"]}
+    said: dict[str, Any] = {"executionSuccessful": not report["not_run"]}
     if report["not_run"]:
-        told["toolExecutionNotifications"] = [
+        said["toolExecutionNotifications"] = [
             {"level": "error", "message": {"text": _plain(f"planned, but not run: {shown(address)}")}}
             for address in report["not_run"]
         ]
-    return told
+    return said
 
 
 def _result(result: Result, check: ReportedCheck, rule: int, artifact: int) -> dict[str, Any]:
     facts = result["artifact"]
     identity = json.dumps([check["rule"], result["adversary"], check["item"], facts["sha256"]])
-    told: dict[str, Any] = {
+    said: dict[str, Any] = {
         "ruleId": check["rule"],
         "ruleIndex": rule,
         "kind": "fail" if check["result"] == "failed" else "open",
@@ -131,12 +131,12 @@ def _result(result: Result, check: ReportedCheck, rule: int, artifact: int) -> d
         "partialFingerprints": {"primaryLocationLineHash": hashlib.sha256(identity.encode()).hexdigest() + ":1"},
     }
     if check["result"] == "failed":
-        told["level"] = check["severity"]
+        said["level"] = check["severity"]
     if standing(check) == "waived":
         waiver = check["waiver"]
         reason = f"{waiver['reason']} ({waiver['owner']}, until {waiver['expires']})"
-        told["suppressions"] = [{"kind": "external", "status": "accepted", "justification": shown(reason)}]
-    return told
+        said["suppressions"] = [{"kind": "external", "status": "accepted", "justification": shown(reason)}]
+    return said
 
 
 def _message(result: Result, check: ReportedCheck) -> str:

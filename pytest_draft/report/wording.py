@@ -170,9 +170,9 @@ def of_whole_rows(metrics: Mapping[str, Any]) -> list[str]:
     if metrics.get("perfect_rows_with_labels") is not None:
         guesses = [(metrics["split_half_error_with_labels"], "split-half {}")]
         error = bounded(metrics["error_with_labels"], None)
-        told = "" if error is None else f"the error is {error}{_beside(guesses, '{:.4f}')} with the label counted, and "
+        said = "" if error is None else f"the error is {error}{_beside(guesses, '{:.4f}')} with the label counted, and "
         phrases.append(
-            f"{told}of {_number(metrics['labels_of_perfect_rows'], 'perfect row')} "
+            f"{said}of {_number(metrics['labels_of_perfect_rows'], 'perfect row')} "
             f"{metrics['perfect_rows_with_labels']:,} come with the right label "
             f"(by the commonest label {metrics['majority_labels_of_perfect_rows']:,})"
         )
@@ -234,8 +234,8 @@ def remedies(report: Report) -> dict[str, list[str]]:
 
 
 def _beside(guesses: Iterable[tuple[float | None, str]], form: str) -> str:
-    told = [text.format(form.format(value)) for value, text in guesses if value is not None]
-    return f" ({', '.join(told)})" if told else ""
+    said = [text.format(form.format(value)) for value, text in guesses if value is not None]
+    return f" ({', '.join(said)})" if said else ""
 
 
 def _is(number: int) -> str:

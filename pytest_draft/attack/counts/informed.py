@@ -76,9 +76,9 @@ def exact_likelihood(forest: Forest, problem: Problem, everyone: KnownRows, unkn
         places[t, times > 0] = place[times > 0]
 
     def likelihood(row: int, candidates: IntArray) -> FloatArray:
-        told = np.flatnonzero(places[:, row] >= 0)
-        leaf = problem.cells.signature[np.ix_(told, problem.cell[candidates])]
-        fits = (leaf * n_classes + problem.label[candidates] == places[told, row][:, None]).all(axis=0)
+        seeing = np.flatnonzero(places[:, row] >= 0)
+        leaf = problem.cells.signature[np.ix_(seeing, problem.cell[candidates])]
+        fits = (leaf * n_classes + problem.label[candidates] == places[seeing, row][:, None]).all(axis=0)
         return np.where(fits, 0.0, -np.inf)
 
     return likelihood

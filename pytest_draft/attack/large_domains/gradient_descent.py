@@ -138,9 +138,12 @@ def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) 
     best = latest = None
     alike = np.ones(len(of_row), dtype=bool)
     if groups.n_groups > 1 and not trees.drawn:
-        told, best = _told(trees, reach, chance, fixed, box)
-        if told is not None:
-            values, classes = np.clip(told.values, -_PARAMETERS.kept, _PARAMETERS.kept), told.classes
+        marginals_found, best = _best_marginals(trees, reach, chance, fixed, box)
+        if marginals_found is not None:
+            values, classes = (
+                np.clip(marginals_found.values, -_PARAMETERS.kept, _PARAMETERS.kept),
+                marginals_found.classes,
+            )
             alike = groups.size[of_row] > 1
     values[:, alike] += _PARAMETERS.spread * rng.normal(size=(len(values), int(alike.sum())))
     moves = [_Adam(values), _Adam(classes)]
@@ -175,14 +178,14 @@ def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) 
             step += 1
 
 
-def _told(
+def _best_marginals(
     trees: SoftTrees, reach: Reach, chance: Beliefs, classes_known: bool, box: TimeBox
 ) -> tuple[Marginals | None, Descent | None]:
     """Return what belief propagation makes of the rows, when the likeliest dataset was best, and that dataset."""
     of_row = np.sort(reach.groups.of_row)
     open_bins, possible = reach.allowed[of_row].T, reach.possible[of_row]
     bounds, one_class = reach.regions.first_bin, np.array([0, len(chance)])
-    told = best = None
+    marginals_found = best = None
     waited = 0
     rounds = propagate_beliefs(
         reach.regions, trees.weight, possible, open_bins, chance, classes_known=classes_known, timebox=box
@@ -193,10 +196,10 @@ def _told(
         found = trees.rounded(_softmax(marginals.values, bounds), _softmax(marginals.classes, one_class))
         waited += 1
         if best is None or found.residual < best.residual:
-            told, best, waited = Marginals(marginals.values.copy(), marginals.classes.copy()), found, 0
+            marginals_found, best, waited = Marginals(marginals.values.copy(), marginals.classes.copy()), found, 0
         if not best.residual or waited > _PARAMETERS.rounds_patience:
             break
-    return told, best
+    return marginals_found, best
 
 
 class _Adam:
@@ -331,12 +334,12 @@ def _classes(reach: Reach, rng: np.random.Generator) -> Beliefs:
     else:
         leaf = regions.leaf_node
         pure = (regions.counts[leaf] > 0).sum(axis=1) <= 1
-        told = np.logical_and.reduceat(pure, regions.leaf_start[:-1]) & (regions.distinct[roots] >= 0)
-        matrix = np.concatenate([weight, weight[told] > 0]).astype(np.float64)
+        sure = np.logical_and.reduceat(pure, regions.leaf_start[:-1]) & (regions.distinct[roots] >= 0)
+        matrix = np.concatenate([weight, weight[sure] > 0]).astype(np.float64)
         totals = []
         for c in range(regions.n_classes):
             own = np.where(regions.counts[leaf, c] > 0, regions.distinct[leaf], 0)
-            once = np.add.reduceat(own, regions.leaf_start[:-1])[told]
+            once = np.add.reduceat(own, regions.leaf_start[:-1])[sure]
             total = np.concatenate([regions.counts[roots, c], once]).astype(np.float64)
             chance[c] = lsq_linear(matrix, total, bounds=(0.0, 1.0)).x
             totals.append(total)

@@ -251,9 +251,9 @@ def _decode_on_grids(equations: _Equations, bounds: FloatArray, finest: FloatArr
             equations.threshold[nodes], equations.raw[nodes], least[nodes], most[nodes], finest[column]
         )
     decoded = np.bincount(equations.column[~np.isnan(equations.low)], minlength=len(finest))
-    told = found >= 0
+    is_found = found >= 0
     missed = np.bincount(equations.column[tried[found == 0]], minlength=len(finest))
-    number = decoded + np.bincount(equations.column[tried[told]], minlength=len(finest))
+    number = decoded + np.bincount(equations.column[tried[is_found]], minlength=len(finest))
     everywhere = (missed.sum() + 1) / (number.sum() + 2)
     off_grid = (missed + 2 * everywhere) / (number + 2)
     sure = (found == 1) & (chance * off_grid[equations.column[tried]] <= COINCIDENCE)

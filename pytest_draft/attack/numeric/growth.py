@@ -74,7 +74,7 @@ def growth_of(forest: Forest, index: int) -> Growth:
         columns=columns,
         max_features=columns_drawn(forest, nested, len(columns)),
         random=has_random_splits(forest),
-        best_first=_told(parameters, f"{nested}max_leaf_nodes") is not None,
+        best_first=_parameter(parameters, f"{nested}max_leaf_nodes") is not None,
         outcome=outcomes(forest, tree, nested, n_samples),
     )
 
@@ -90,7 +90,7 @@ def _splitter(forest: Forest) -> object:
     return forest.parameters.get("estimator__splitter" if forest.seeds_from == "ensemble" else "splitter")
 
 
-def _told(parameters: dict[str, object], name: str) -> object:
+def _parameter(parameters: dict[str, object], name: str) -> object:
     if name not in parameters:
         raise NotCoveredError(f"the file does not tell {name}, so its trees' draws cannot be replayed")
     return parameters[name]
@@ -104,7 +104,7 @@ def columns_drawn(forest: Forest, nested: str, n_columns: int) -> int:
     NotCoveredError
         Where the file does not tell it.
     """
-    return _max_features(_told(forest.parameters, f"{nested}max_features"), n_columns)
+    return _max_features(_parameter(forest.parameters, f"{nested}max_features"), n_columns)
 
 
 def least_in_leaf(forest: Forest, nested: str, n_samples: int) -> int:
@@ -115,7 +115,7 @@ def least_in_leaf(forest: Forest, nested: str, n_samples: int) -> int:
     NotCoveredError
         Where the file does not tell it.
     """
-    return _least_rows(_told(forest.parameters, f"{nested}min_samples_leaf"), n_samples, "min_samples_leaf")
+    return _least_rows(_parameter(forest.parameters, f"{nested}min_samples_leaf"), n_samples, "min_samples_leaf")
 
 
 def _max_features(given: object, n_columns: int) -> int:
@@ -148,11 +148,11 @@ def outcomes(forest: Forest, tree: Tree, nested: str, n_samples: int) -> IntArra
     """
     parameters = forest.parameters
     in_leaf = least_in_leaf(forest, nested, n_samples)
-    told = _told(parameters, f"{nested}min_samples_split")
-    to_split = max(_least_rows(told, n_samples, "min_samples_split"), 2, 2 * in_leaf)
-    share = _told(parameters, f"{nested}min_weight_fraction_leaf")
-    decrease = _told(parameters, f"{nested}min_impurity_decrease")
-    deepest = _told(parameters, f"{nested}max_depth")
+    given = _parameter(parameters, f"{nested}min_samples_split")
+    to_split = max(_least_rows(given, n_samples, "min_samples_split"), 2, 2 * in_leaf)
+    share = _parameter(parameters, f"{nested}min_weight_fraction_leaf")
+    decrease = _parameter(parameters, f"{nested}min_impurity_decrease")
+    deepest = _parameter(parameters, f"{nested}max_depth")
     if not (
         isinstance(share, (int, float))
         and isinstance(decrease, (int, float))
@@ -169,7 +169,7 @@ def outcomes(forest: Forest, tree: Tree, nested: str, n_samples: int) -> IntArra
     pure, maybe = _purity(forest, tree)
     skipped |= pure
     unsure |= maybe & ~skipped
-    free = in_leaf > 1 or share != 0 or decrease != 0 or _told(parameters, f"{nested}max_leaf_nodes") is not None
+    free = in_leaf > 1 or share != 0 or decrease != 0 or _parameter(parameters, f"{nested}max_leaf_nodes") is not None
     outcome = np.full(tree.n_nodes, TRIED if free else ALL_CONSTANT, dtype=np.int64)
     outcome[unsure] = UNKNOWN_IF_TRIED if free else UNKNOWN_IF_ALL_CONSTANT
     outcome[skipped] = SKIPPED

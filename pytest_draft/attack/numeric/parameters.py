@@ -57,7 +57,7 @@ class AnnealingParameters:
     samples: int = 20
     enough_met: int = 4
     slice: float = 0.2
-    not_told: float = 0.02
+    between_known: float = 0.02
     seconds_a_walk: float = 5e-8
     seconds_an_exchange: float = 1.8e-7
 

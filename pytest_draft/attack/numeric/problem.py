@@ -125,19 +125,19 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
         )
     if forest.n_trees * groups.n_rows > MAX_ENTRIES:
         raise NotCoveredError(f"{forest.n_trees:,} trees x {groups.n_rows:,} rows are more than are searched")
-    replayed, extremes, told = None, None, dict[int, FloatArray]()
+    replayed, extremes, proved = None, None, dict[int, FloatArray]()
     if not thresholds_are_midpoints(forest):
         replayed, extremes = replay_and_decode(forest, domain, timebox)
-        told = _told(forest, extremes)
-    states = states_of(forest, domain, told)
+        proved = _proved_values(forest, extremes)
+    states = states_of(forest, domain, proved)
     nodes = nodes_of(forest, states, None if extremes is None else (extremes.low, extremes.high))
     times = groups.weight[:, groups.of_row]
     state = np.full((groups.n_rows, len(domain.attributes)), -1, dtype=np.int64)
     given = np.full((groups.n_rows, domain.n_columns), np.nan, dtype=np.float32)
     if groups.values is not None:
         given[:, list(groups.values.columns)] = groups.values.of_group[groups.of_row]
-        told_of = list(groups.values.attributes)
-        state[:, told_of] = states.of_rows(given)[:, told_of]
+        given_columns = list(groups.values.attributes)
+        state[:, given_columns] = states.of_rows(given)[:, given_columns]
     label = np.full(groups.n_rows, -1, dtype=np.int64)
     if groups.known is not None:
         times = np.concatenate([times, groups.known.weight], axis=1)
@@ -156,7 +156,7 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
         label_known,
         groups.ordered,
         given,
-        told,
+        proved,
         replayed,
         extremes,
     )
@@ -181,17 +181,17 @@ def _by_targets(
     return bounds, found.known
 
 
-def _told(forest: Forest, extremes: Extremes) -> dict[int, FloatArray]:
+def _proved_values(forest: Forest, extremes: Extremes) -> dict[int, FloatArray]:
     """Return, by column, the values that were decoded."""
     column = np.concatenate([tree.feature for tree in forest.trees])
     low, high = np.concatenate(extremes.low), np.concatenate(extremes.high)
-    told = {}
+    proved = {}
     for f in np.unique(column[column >= 0]).tolist():
         values = np.concatenate([low[column == f], high[column == f]])
         values = np.unique(values[~np.isnan(values)])
         if len(values):
-            told[int(f)] = values
-    return told
+            proved[int(f)] = values
+    return proved
 
 
 def _labels(forest: Forest, times: IntArray, known: IntArray) -> tuple[IntArray, bool]:
@@ -202,8 +202,8 @@ def _labels(forest: Forest, times: IntArray, known: IntArray) -> tuple[IntArray,
     n_classes = forest.n_classes
     root = np.stack([forest.counts(t)[0] for t in range(forest.n_trees)])
     open_rows = known < 0
-    told = np.eye(n_classes, dtype=np.int64)[known[~open_rows]]
-    lacking = root - times[:, ~open_rows] @ told
+    of_known = np.eye(n_classes, dtype=np.int64)[known[~open_rows]]
+    lacking = root - times[:, ~open_rows] @ of_known
     label = known.copy()
     if (times[:, open_rows] == times[:, open_rows][:, :1]).all():
         share = lacking[0] // max(1, int(times[0, open_rows][0]))

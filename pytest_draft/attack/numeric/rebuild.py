@@ -241,7 +241,7 @@ def uninformed_prior(problem: NumericProblem) -> Prior:
                 inside = np.searchsorted(problem.states.cuts[a], high, side="left")
                 share /= np.bincount(inside, point if point.any() else None, len(inside) + 1)[inside].clip(1)
             if point.any():
-                share[~point & ~np.isnan(low)] = ANNEALING.not_told
+                share[~point & ~np.isnan(low)] = ANNEALING.between_known
         base.append(share / share.sum())
         smooth.append(attribute.kind == "numeric" and not attribute.missing)
     return Prior(0.0, tuple(base), tuple(smooth))

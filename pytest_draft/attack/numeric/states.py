@@ -116,7 +116,7 @@ def thresholds_of(forest: Forest) -> list[FloatArray]:
     return [np.unique(threshold[finite & (feature == f)]) for f in range(forest.n_features)]
 
 
-def states_of(forest: Forest, domain: Domain, told: Mapping[int, FloatArray], *, points: bool = True) -> States:
+def states_of(forest: Forest, domain: Domain, known_values: Mapping[int, FloatArray], *, points: bool = True) -> States:
     """Return what each attribute can be.
 
     Parameters
@@ -141,7 +141,7 @@ def states_of(forest: Forest, domain: Domain, told: Mapping[int, FloatArray], *,
                 bottom = top = np.append(bottom, np.nan)
         else:
             column = attribute.columns[0]
-            known = told.get(column, np.empty(0))
+            known = known_values.get(column, np.empty(0))
             step[a] = decimal_step(attribute, thresholds[column] * 2 if best else known)
             bottom, top = _numeric_states(attribute, thresholds[column], known, step[a] if points else np.nan)
         low.append(bottom)

@@ -165,8 +165,8 @@ def _sizes(times: IntArray, leaves: OpenLeaves, n_targets: int) -> IntArray:
     together = np.zeros((len(times), n_targets), np.int64)
     np.add.at(together, (leaves.tree[single], leaves.target[single]), 1)
     least = together.max(axis=0, initial=0)
-    is_told = least.sum() == np.count_nonzero((times > 0).any(axis=0))
-    return np.where(is_told, least, -1)
+    is_known = least.sum() == np.count_nonzero((times > 0).any(axis=0))
+    return np.where(is_known, least, -1)
 
 
 def _values(leaves: OpenLeaves, n_targets: int) -> FloatArray:
