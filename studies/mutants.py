@@ -27,7 +27,7 @@ NEEDED = ("pytest_draft", "tests", "studies", "rules", "docs", "README.md", "CHA
 ROOMS = {
     "policy": ["tests/policy/test_rules*.py", "tests/policy/test_[!r]*.py"],
     "evaluate": ["tests/evaluate"],
-    "matching.py": ["tests/evaluate/test_matching.py", "tests/evaluate/test_[!m]*.py"],
+    "matching.py": ["tests/test_matching.py", "tests/evaluate"],
     "knowledge.py": ["tests/test_knowledge.py", "tests/attack/test_side_knowledge.py"],
     "audit": ["tests/audit"],
     "attack/private": ["tests/attack/private"],
