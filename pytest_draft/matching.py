@@ -26,13 +26,12 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
+from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.domain import Domain
 from pytest_draft.facts.figures import TOLERANCE, Distance
 from pytest_draft.timebox import TimeBox
 
-Rows = NDArray[np.float32]
 AnyRows = NDArray[np.float32] | NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 MOST_ROWS = 6_000
 """Largest remainder that is assigned exactly: its distances take 8 bytes a pair, 288 MB."""

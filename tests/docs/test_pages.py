@@ -91,7 +91,7 @@ def test_every_file_that_the_architecture_names_exists(read_page):
     for page in ("architecture", "decisions", "CONTRIBUTING", "SECURITY"):
         named = set(re.findall(r"`([\w./-]+(?:\.py|\.json|\.toml|/))`", read_page(page)))
         places = (ROOT / "pytest_draft", ROOT, ROOT / "pytest_draft" / "policy", ROOT / "pytest_draft" / "attack")
-        places += (ROOT / "tests" / "report",)
+        places += (ROOT / "tests" / "report", ROOT / "tests" / "policy")
         assert {name for name in named if not any((place / name).exists() for place in places)} == set(), page
 
 
