@@ -25,9 +25,15 @@ ROOT = Path(__file__).parents[1]
 NEEDED = ("pytest_draft", "tests", "studies", "rules", "docs", "README.md", "CHANGELOG.md", "pyproject.toml")
 
 ROOMS = {
-    "policy": ["tests/policy/test_rules*.py", "tests/policy/test_[!r]*.py"],
+    "policy": [
+        "tests/policy/test_rules*.py",
+        "tests/policy/test_[!r]*.py",
+        "tests/plugin/test_own_rules.py",
+        "tests/plugin/test_settings.py",
+        "tests/plugin/test_compare.py",
+    ],
     "evaluate": ["tests/evaluate"],
-    "matching.py": ["tests/evaluate/test_matching.py", "tests/evaluate/test_[!m]*.py"],
+    "matching.py": ["tests/test_matching.py", "tests/evaluate"],
     "knowledge.py": ["tests/test_knowledge.py", "tests/attack/test_side_knowledge.py"],
     "audit": ["tests/audit"],
     "attack/private": ["tests/attack/private"],

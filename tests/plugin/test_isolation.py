@@ -29,6 +29,10 @@ pytestmark = [
 ]
 
 HANG = "time.sleep(3600)"
+HEEDING = (  # Ctrl-C, even where these tests run in the background of a shell, whose commands ignore it
+    "import signal, sys, pytest; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "sys.exit(pytest.main(sys.argv[1:]))"
+)
 XDIST_WAITS = (
     "import xdist.workermanage as xdist\nxdist.NodeManager.EXIT_TIMEOUT = 3600  # and kills no worker by then\n"
 )
@@ -45,11 +49,6 @@ def examining(parent: int) -> list[psutil.Process]:
         except psutil.Error:  # it has just ended
             continue
     return found
-
-
-def heed_interrupts() -> None:
-    """Let a process end by Ctrl-C, even where these tests run in the background, which ignores it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def gone(process: psutil.Process) -> bool:
@@ -233,16 +232,10 @@ def long_run(project, at_stage):
 
     def start(*arguments: str) -> tuple[subprocess.Popen, list[psutil.Process]]:
         reached = at_stage("reconstruct", HANG)
-        command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", "-p", "no:cacheprovider", *arguments]
+        command = [sys.executable, "-c", HEEDING, "-p", "no:hypothesispytest", "-p", "no:cacheprovider", *arguments]
         command += ["--draft-forest=leaking.joblib", "--draft-data=train.csv"]
         with (project.path / "out.txt").open("wb") as output:
-            pytest_run = subprocess.Popen(
-                command,
-                cwd=project.path,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                preexec_fn=heed_interrupts,  # noqa: PLW1509
-            )
+            pytest_run = subprocess.Popen(command, cwd=project.path, stdout=output, stderr=subprocess.STDOUT)
         started.append(pytest_run)
         wait_for(reached.exists)
         found = examining(pytest_run.pid)
