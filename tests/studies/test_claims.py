@@ -29,7 +29,8 @@ def test_a_false_claim_is_found(monkeypatch, capsys):
         examination, rebuilt = whole(case, data=data)
         certificate = examination.certificate
         if certificate is not None:
-            many = replace(certificate, certain_vectors=Bounds(1_000, 1_000), guaranteed_vectors=Bounds(1_000, 1_000))
+            most = Bounds(1_000, 1_000)
+            many = replace(certificate, n_rows=1_000, certain_vectors=most, guaranteed_vectors=most)
             examination = replace(examination, certificate=many)
         return examination, rebuilt
 

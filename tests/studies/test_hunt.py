@@ -42,7 +42,7 @@ def known():
 
 
 @pytest.fixture
-def remembered(known, monkeypatch):
+def judged_once(known, monkeypatch):
     """Let a hunt judge again what another test has not judged yet."""
 
     def recalled(specimen, *arguments, **options):
@@ -102,7 +102,7 @@ def test_weaker_and_stronger_adversaries():
 # What is found when it is planted.
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("judged_once")
 def test_rules_that_always_pass_are_contradicted_by_the_figures(leaking, leak, monkeypatch):
     policy = default_policy()
     assert judgement(leak.examination, policy).verdict == "failed"
@@ -116,7 +116,7 @@ def test_rules_that_always_pass_are_contradicted_by_the_figures(leaking, leak, m
     assert {one.by for one in hunted.contradictions} == {"strangers", "nothing guessed"}
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("judged_once")
 def test_what_fails_by_another_seed_or_a_weaker_adversary_contradicts_a_pass(leaking, monkeypatch):
     policy = default_policy()
 
