@@ -24,6 +24,7 @@ IDENTITY_SHARE = 0.7
 """Share of the time box after which the identity check must have ended."""
 
 SMALL = 1_000
+"""Most training rows that are evaluated in so little time that the attack can have more of it."""
 
 
 class Limits:
