@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
-from hypothesis import settings
 
-import profiles  # noqa: F401 - registers those of hypothesis
 from pytest_draft.artifact import Forest, Tree
 
 pytest_plugins = ["pytester", "one_child"]
 
-settings.load_profile("quick")  # --hypothesis-profile=nightly comes later, and wins
+if find_spec("hypothesis"):  # whoever has cloned the project and runs the demo needs nothing of the tests' own
+    from hypothesis import settings
+
+    import profiles  # noqa: F401 - registers those of hypothesis
+
+    settings.load_profile("quick")  # --hypothesis-profile=nightly comes later, and wins
 
 
 @pytest.fixture(scope="session")
