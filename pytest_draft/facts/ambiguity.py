@@ -1,0 +1,118 @@
+"""How close anybody could get from what a file says, found from the true rows: aggregates only.
+
+The owner knows the truth, so that evaluation can look for other datasets that explain every observation in the file just
+as well. Where there are many and they lie far apart, nobody can tell them from the truth, however long they search;
+where there is none, the file holds the rows, whatever our own attack has come to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
+
+Prior = Literal["uniform", "population"]
+"""Which datasets an ideal attacker takes for likely: all that the domain allows alike, or those of the population."""
+
+
+@dataclass(frozen=True)
+class Ideal:
+    """What the best possible guess of somebody gets who knows all datasets that explain the file.
+
+    Both are taken under each prior, and are the better ones for the attacker.
+
+    Attributes
+    ----------
+    least_error : float
+        No guess has a smaller expected error, over the sampled datasets.
+    most_perfect_rows : float
+        No guess meets more rows perfectly, in expectation over them.
+    most_exact : float or None
+        No guess has a larger share of numeric values exactly; None without numeric values.
+    """
+
+    least_error: float
+    most_perfect_rows: float
+    most_exact: float | None = None
+
+    def __post_init__(self) -> None:
+        require_not_negative(least_error=self.least_error, most_perfect_rows=self.most_perfect_rows)
+        if self.most_exact is not None:
+            require_shares(most_exact=self.most_exact)
+
+
+@dataclass(frozen=True)
+class Determined:
+    """How many rows a file determines, in blocks of one size: all other rows are taken as known.
+
+    A row is determined in a block when every assignment of the block that explains all observations gives it the same
+    values.
+
+    Attributes
+    ----------
+    block_size : int
+        Rows of a block.
+    neighbours : bool
+        Whether blocks are of rows that lie near each other, where alternatives are likeliest, or of any.
+    rows : int
+        Rows of all blocks that were looked at.
+    determined : int
+        Of these, rows that are proved to be determined.
+    moving : int
+        Rows that are proved not to be: another assignment is known. Of the others the proof did not end.
+    lower, upper : float
+        Confidence interval (95 %) of the share of determined rows; rows of which the proof did not end count as not
+        determined in the lower, as determined in the upper one.
+    """
+
+    block_size: int
+    neighbours: bool
+    rows: int
+    determined: int
+    moving: int
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        require_rising(determined=self.determined, rows=self.rows)
+        require_rising(moving=self.moving, rows=self.rows)
+        require_shares(lower=self.lower, upper=self.upper)
+        if self.block_size < 1 or self.determined + self.moving > self.rows or self.lower > self.upper:
+            raise ValueError(f"{self.determined} determined and {self.moving} moving of {self.rows} rows")
+
+
+@dataclass(frozen=True)
+class Ambiguity:
+    """What other datasets explain a file exactly as well as the truth does.
+
+    Attributes
+    ----------
+    priors : tuple of str
+        The priors under which datasets were sampled.
+    samples : int
+        Datasets that were sampled under each of them, at least.
+    unchanged_rows : float
+        Share of the rows whose values no accepted move has ever changed.
+    bits : float
+        Lower bound of the logarithm, to base 2, of how many datasets explain the file.
+    distance : float
+        Mean distance of the samples to the truth.
+    mixed : bool
+        Whether the samples had stopped moving away from the truth; else they lie nearer than they should, which is on
+        the safe side.
+    determined : tuple of Determined
+        By size of blocks, ascending.
+    """
+
+    priors: tuple[Prior, ...]
+    samples: int
+    unchanged_rows: float
+    bits: float
+    distance: float
+    mixed: bool
+    determined: tuple[Determined, ...] = ()
+
+    def __post_init__(self) -> None:
+        require_not_negative(samples=self.samples, bits=self.bits, distance=self.distance)
+        require_shares(unchanged_rows=self.unchanged_rows)
