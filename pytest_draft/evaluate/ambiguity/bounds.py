@@ -1,0 +1,157 @@
+"""What the best guess gets: in go datasets that explain a file alike, out come an error and rows that nobody betters.
+
+A guess is a dataset. Its *error* is its mean distance after matching to the sampled datasets; the least one is looked
+for from each of them and their consensus by turns of matching and taking medians, in the samples themselves. So it is
+smaller than what the same guess gets on datasets that it has not seen: on the safe side, and the more so, the fewer
+there are. At least half of the mean distance of two samples remains, whatever the guess (triangle inequality).
+
+The *perfect rows* of a guess are counted exactly: a row that occurs in `c` of `k` samples, counted with its
+multiplicity, can be met by one guessed row in `c` of them. Where close rows count as met, a guessed row that meets rows
+of `c` samples lies near to each of them, so that these are near to each other within twice the tolerance: each of them
+has at least `c` samples with such a neighbour, and takes at least `1 / c` of a guessed row. As many as can be are met
+when those with the most neighbours are, until the guessed rows are used up: no guess meets more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
+
+from pytest_draft.arrays import FloatArray, IntArray, Rows
+from pytest_draft.matching import Weights, comparable, row_identities
+from pytest_draft.timebox import TimeBox
+
+_SECONDS_PER_CUBE = 2e-10
+"""Of an assignment, for rows to the third power."""
+
+MOST_TURNS = 4
+"""Turns of matching and medians, from each start."""
+
+
+def least_error(samples: Sequence[Rows], weights: Weights, timebox: TimeBox) -> float | None:
+    """Return the least mean distance of a guess to sampled datasets that a search finds.
+
+    Parameters
+    ----------
+    samples : sequence of ndarray of float32, shape (n_rows, n_columns)
+        At least two.
+    weights : Weights
+    timebox : TimeBox
+
+    Returns
+    -------
+    float or None
+        None where the time does not suffice for one guess.
+    """
+    n_rows = len(samples[0])
+    cost = _SECONDS_PER_CUBE * n_rows**3 * len(samples)
+    stacked = _coordinates(samples, weights)
+    best = None
+    for start in stacked:
+        if not timebox.allows(cost):
+            break
+        found, guess = np.inf, start
+        for _ in range(MOST_TURNS):
+            if not timebox.allows(cost):
+                break
+            timebox.spend(cost)
+            matched = np.stack([_matched_to(guess, other) for other in stacked])
+            middle = np.sort(matched, axis=0)[(len(matched) - 1) // 2 : len(matched) // 2 + 1].mean(axis=0)
+            # The middle is no worse for this matching; the next one is no worse for this middle.
+            reached = float(np.abs(matched - middle).sum()) / len(matched)
+            if reached >= found - 1e-9:
+                break
+            found, guess = reached, middle
+        best = found if best is None else min(best, found)
+    if best is None or not np.isfinite(best):
+        return None
+    return best / (n_rows * weights.total)
+
+
+def half_distance(samples: Sequence[Rows], weights: Weights, timebox: TimeBox) -> float | None:
+    """Return half of the mean distance of two samples, which no guess can better; None where the time does not suffice.
+
+    Parameters
+    ----------
+    samples, weights, timebox
+        As in `least_error`.
+    """
+    stacked = _coordinates(samples, weights)
+    cost = _SECONDS_PER_CUBE * len(samples[0]) ** 3
+    found = []
+    for i in range(len(stacked) - 1):
+        if not timebox.allows(cost):
+            break
+        timebox.spend(cost)
+        found.append(float(np.abs(stacked[i] - _matched_to(stacked[i], stacked[i + 1])).sum()))
+    return float(np.mean(found)) / (2 * len(samples[0]) * weights.total) if found else None
+
+
+def _coordinates(samples: Sequence[Rows], weights: Weights) -> list[FloatArray]:
+    """Return samples in coordinates whose absolute differences add up to the distance, also of missing values."""
+    n_rows = len(samples[0])
+    whole = np.concatenate(samples)
+    counted = replace(weights, columns=weights.columns * weights.counted, missing=weights.missing * weights.counted)
+    coordinates, _ = comparable(whole, whole[:1], counted)
+    kept = np.ptp(coordinates, axis=0) > 0
+    return [coordinates[i : i + n_rows, kept] for i in range(0, len(whole), n_rows)]
+
+
+def _matched_to(guess: FloatArray, other: FloatArray) -> FloatArray:
+    """Return rows in the order of the guesses that they are matched to."""
+    if not guess.shape[1]:
+        return other
+    return other[linear_sum_assignment(cdist(guess, other, "cityblock"))[1]]
+
+
+def most_perfect_rows(samples: Sequence[Rows], weights: Weights) -> float:
+    """Return how many rows no guess meets more of, in expectation over sampled datasets.
+
+    Parameters
+    ----------
+    samples : sequence of ndarray of float32, shape (n_rows, n_columns)
+    weights : Weights
+        Numeric columns are met to within their tolerance.
+    """
+    close = _samples_with_neighbours(samples, weights) if weights.tolerance.any() else _samples_with_copies(samples)
+    order = np.sort(close)[::-1]
+    spent = np.cumsum(1.0 / order)
+    n_rows = len(samples[0])
+    within = int(np.searchsorted(spent, n_rows + 1e-9, side="right"))
+    rest = 0.0
+    if within < len(order):
+        rest = (n_rows - (spent[within - 1] if within else 0.0)) * float(order[within])
+    return min(float(n_rows), (within + rest) / len(samples))
+
+
+def _samples_with_copies(samples: Sequence[Rows]) -> IntArray:
+    """Return for each row of each sample, the second of two equal ones apart, how many samples have it."""
+    slots = []
+    for identity in row_identities(*samples):
+        order = np.argsort(identity, kind="stable")
+        ranked = identity[order]
+        copy = np.arange(len(order)) - np.searchsorted(ranked, ranked)
+        slots.append(ranked * len(order) + copy)
+    _, of_row, number = np.unique(np.concatenate(slots), return_inverse=True, return_counts=True)
+    return number[of_row.reshape(-1)].astype(np.int64)
+
+
+def _samples_with_neighbours(samples: Sequence[Rows], weights: Weights) -> IntArray:
+    """Return for each row of each sample how many samples have a row that one guess can meet together with it."""
+    near = weights.tolerance > 0
+    whole = np.concatenate(samples)
+    n_rows = len(samples[0])
+    scaled = np.nan_to_num(whole[:, near].astype(np.float64) / (2 * weights.tolerance[near]), nan=1e9)
+    rest = whole[:, ~near & weights.counted]
+    identity = row_identities(rest)[0] if rest.shape[1] else np.zeros(len(whole), dtype=np.int64)
+    points = np.column_stack([scaled, 10.0 * identity])  # other values than numeric ones must be equal
+    number = np.zeros(len(whole), dtype=np.int64)
+    for i in range(0, len(whole), n_rows):
+        distance, _ = cKDTree(points[i : i + n_rows]).query(points, p=np.inf, distance_upper_bound=1 + 1e-6)
+        number += np.isfinite(distance)
+    return number

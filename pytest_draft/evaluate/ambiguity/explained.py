@@ -1,0 +1,150 @@
+"""The truth as one of the datasets that explain a file: in go a forest, a domain and true rows, out comes `Explained`.
+
+It is written row by row in the states that the forest tells apart (`pytest_draft.attack.numeric.states`), whatever the
+columns are: so discrete and numeric columns, with and without bagging, are one case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray, Rows
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.numeric.dataset import Attributes, Dataset, Nodes, fill
+from pytest_draft.attack.numeric.energy import missed
+from pytest_draft.attack.numeric.extremes import Extremes
+from pytest_draft.attack.numeric.states import States, attribute_states, nodes_of, states_of
+from pytest_draft.domain import Domain
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explained:
+    """The true rows, and what the file observes of them. Its repr shows no row.
+
+    Attributes
+    ----------
+    domain : Domain
+    states : States
+    nodes : Nodes
+    times : ndarray of int32, shape (n_trees, n_rows)
+        How often each tree saw each row.
+    label : ndarray of int32, shape (n_rows,)
+        Classes; 0 of a regressor.
+    state : ndarray of int32, shape (n_rows, n_attributes)
+        The truth's.
+    fixed : ndarray of bool, shape (n_rows, n_attributes)
+        What the adversary knows.
+    ordered : bool
+        Whether the occurrences tell rows apart.
+    """
+
+    domain: Domain
+    states: States
+    nodes: Nodes
+    times: Int32Array
+    label: Int32Array
+    state: Int32Array
+    fixed: BoolArray
+    ordered: bool
+
+    def __repr__(self) -> str:
+        return f"Explained({len(self.state)} rows of {self.states}, {self.nodes})"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.state)
+
+    @cached_property
+    def attributes(self) -> Attributes:
+        """The states as the compiled sweeps take them, without a prior."""
+        return attribute_states(self.states)
+
+    @cached_property
+    def unexplained(self) -> int:
+        """By how much the true rows miss what the file observes, in this order; 0 where they explain it."""
+        return sum(missed(self.nodes, self.attributes, self.dataset(0)))
+
+    def dataset(self, seed: int) -> Dataset:
+        """Return the true rows in step with the nodes, to be changed."""
+        n_nodes = len(self.nodes.left)
+        present, below, above, n_below, n_above, first = np.zeros((6, n_nodes), dtype=np.int32)
+        leaf, after, before = np.zeros((3, *self.times.shape), dtype=np.int32)
+        found = np.zeros_like(self.nodes.count)
+        random = np.random.default_rng([seed, 60]).integers(2**63, size=1).astype(np.uint64)
+        data = Dataset(
+            self.state.copy(), self.label, found, present, below, above, n_below, n_above, leaf, first, after, before,
+            random,
+        )  # fmt: skip
+        fill(self.nodes, self.attributes, data, self.times)
+        return data
+
+
+def explained(
+    forest: Forest,
+    domain: Domain,
+    rows: Rows,
+    labels: IntArray,
+    times: IntArray,
+    known: Sequence[int] = (),
+    known_rows: IntArray | None = None,
+    extremes: Extremes | None = None,
+    proved_values: dict[int, FloatArray] | None = None,
+) -> Explained | None:
+    """Return the true rows as states; None where they do not explain the file, so that nothing follows from them.
+
+    Parameters
+    ----------
+    forest : Forest
+        With exact counts.
+    domain : Domain
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    labels : ndarray of int64, shape (n_rows,)
+    times : ndarray of int64, shape (n_trees, n_rows)
+        How often each tree saw each row.
+    known : sequence of int
+        Attributes that the adversary knows in every row.
+    known_rows : ndarray of int64, shape (n_known,), or None
+        Rows that it knows whole.
+    extremes : Extremes or None
+        Of the nodes of random splits.
+    proved_values : dict of int to ndarray of float64, or None
+        By column, values that are known to occur.
+    """
+    states = states_of(forest, domain, proved_values or {}, points=False)
+    state = states.of_rows(rows)
+    if (state < 0).any():
+        return None
+    fixed = np.zeros(state.shape, dtype=bool)
+    fixed[:, list(known)] = True
+    if known_rows is not None:
+        fixed[known_rows] = True
+    nodes = nodes_of(forest, states, None if extremes is None else (extremes.low, extremes.high))
+    label = labels if nodes.count.shape[1] > 1 else np.zeros(len(rows), dtype=np.int64)
+    made = Explained(
+        domain,
+        states,
+        nodes,
+        np.ascontiguousarray(times.astype(np.int32)),
+        label.astype(np.int32),
+        state.astype(np.int32),
+        fixed,
+        bool((times != times[:, :1]).any()),
+    )
+    return None if made.unexplained else made
+
+
+def without_splits(nodes: Nodes) -> Nodes:
+    """Return the nodes without what thresholds and extremes tell besides which rows go where."""
+    return nodes._replace(
+        twice=np.full_like(nodes.twice, np.nan),
+        lowest=np.full_like(nodes.lowest, -1),
+        highest=np.full_like(nodes.highest, -1),
+    )
+
+
+__all__ = ["Explained", "explained", "replace", "without_splits"]
