@@ -361,11 +361,12 @@ def _ambiguity(findings: Findings | None) -> dict[str, Any] | None:
     """Return what other datasets explain the file as well, and what the best possible guess gets of each part."""
     if findings is None or findings.ambiguity is None:
         return None
-    parts = [part for part in findings.judged if part.ideal is not None]
-    return {
-        **asdict(findings.ambiguity),
-        "ideal": [{"on": part.on, "scale": part.scale, "rows": part.n_rows, **asdict(part.ideal)} for part in parts],
-    }
+    ideal = [
+        {"on": part.on, "scale": part.scale, "rows": part.n_rows, **asdict(part.ideal)}
+        for part in findings.judged
+        if part.ideal is not None
+    ]
+    return {**asdict(findings.ambiguity), "ideal": ideal}
 
 
 def _row_errors(examination: Examination) -> dict[str, Any] | None:
