@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pytest_draft.facts.ambiguity import Ambiguity, Ideal
 from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
 from pytest_draft.facts.figures import Baseline, Distance, Exact, Individuals, Numeric, Significance
 from pytest_draft.facts.identity import Identity
@@ -49,6 +50,8 @@ class Part:
         What numeric values are measured by.
     exact : Exact or None
         By rank; None where the time was out, or the data have too few rows for its baseline.
+    ideal : Ideal or None
+        What the best possible guess gets of this part; None where that was not found out.
     """
 
     on: str
@@ -63,6 +66,7 @@ class Part:
     numeric: bool = False
     scale: ScaleName = "range"
     exact: Exact | None = None
+    ideal: Ideal | None = None
 
     def __post_init__(self) -> None:
         require_not_negative(columns=self.columns, random_error=self.random_error)
@@ -260,6 +264,10 @@ class Findings:
         No more can be proved; None where that is `certain_unique_rows`.
     labelled : Labelled or None
         None of a regressor, and where no labels were rebuilt.
+    ambiguity : Ambiguity or None
+        What other datasets explain the file as well as the truth; None where that was not found out.
+    ideal : Ideal or None
+        What the best possible guess gets of the whole; None where that was not found out.
     """
 
     n_rows: int
@@ -301,6 +309,8 @@ class Findings:
     certain_unique_rows: int | None = None
     most_certain_unique_rows: int | None = None
     labelled: Labelled | None = None
+    ambiguity: Ambiguity | None = None
+    ideal: Ideal | None = None
 
     def __post_init__(self) -> None:
         require_rising(perfect_rows=self.perfect_rows, most_perfect_rows=self.most_perfect_rows, rows=self.n_rows)
@@ -333,6 +343,7 @@ class Findings:
             split_half=self.split_half,
             most_perfect_rows=self.most_perfect_rows,
             numeric=self.numeric is not None,
+            ideal=self.ideal,
         )
         parts = (self.seen, self.informative, self.mostly_determined, self.fully_determined)
         return (whole, *(part for part in parts if part is not None), *self.rescaled)

@@ -177,6 +177,7 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
         "versions": dict(examination.versions),
         "baselines": _baselines(examination),
         "entropy": _entropy(examination, rows),
+        "ambiguity": _ambiguity(examination.findings),
         "row_errors": _row_errors(examination),
         "slices": _slices(examination),
         "published": asdict(artifact.published) if artifact.published else None,
@@ -354,6 +355,18 @@ def _entropy(examination: Examination, rows: bool) -> dict[str, Any]:
     if rows:
         said["most_exposed_rows"] = list(entropy.most_exposed)
     return said
+
+
+def _ambiguity(findings: Findings | None) -> dict[str, Any] | None:
+    """Return what other datasets explain the file as well, and what the best possible guess gets of each part."""
+    if findings is None or findings.ambiguity is None:
+        return None
+    ideal = [
+        {"on": part.on, "scale": part.scale, "rows": part.n_rows, **asdict(part.ideal)}
+        for part in findings.judged
+        if part.ideal is not None
+    ]
+    return {**asdict(findings.ambiguity), "ideal": ideal}
 
 
 def _row_errors(examination: Examination) -> dict[str, Any] | None:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator
 from dataclasses import asdict
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from made_up_facts import filled
+from pytest_draft.facts.ambiguity import Ideal
+from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.status import SOLVER_STATUSES
+from pytest_draft.policy.policy import Policy
 from pytest_draft.report.canonical import with_hash
-from pytest_draft.report.result import METRICS
+from pytest_draft.report.result import METRICS, result_of
 from pytest_draft.report.schema import schema
 
 OPEN = {"rules", "versions", "statistics", "baselines"}
 """Objects whose keys are not ours, or that can be empty."""
+
+ADDED = ("ambiguity",)
+"""Keys of a result that reports of the same schema version do not have, if they are of an earlier pytest-draft."""
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +70,28 @@ def test_everything_that_a_report_can_hold_besides_is_valid(report, validator, w
     validator.validate(with_hash(report))
 
 
+def test_what_other_datasets_explain_the_file_is_told_with_the_whole_and_each_part(only, validator):
+    ideal = Ideal(0.021, 12.5, 0.3)
+    findings = filled(Findings, ideal=ideal, rescaled=())
+    policy = Policy("ours", "policy.toml", {"verbatim-data": {}})
+    result = result_of(filled(Examination, findings=findings), (), policy)
+    report = only("leaking")
+    report["results"][0]["ambiguity"] = json.loads(json.dumps(result["ambiguity"]))
+    validator.validate(report)
+    told = report["results"][0]["ambiguity"]
+    assert told["ideal"][0] == {"on": "", "scale": "range", "rows": findings.n_rows, **asdict(ideal)}
+    assert [one["on"] for one in told["ideal"]] == ["", *["text"] * 4]
+    for key in told:
+        assert not validator.is_valid(changed_report(report, key)), key
+
+
+def changed_report(report: dict, key: str) -> dict:
+    """Return a report without a key of what other datasets explain the file."""
+    changed = copy.deepcopy(report)
+    del changed["results"][0]["ambiguity"][key]
+    return changed
+
+
 def test_the_metrics_are_those_that_reports_hold():
     described = schema()["$defs"]["metrics"]
     assert set(described["properties"]) == set(described["required"]) == set(METRICS)
@@ -83,7 +114,7 @@ def test_a_key_that_is_missing_is_refused_wherever_it_stands(only, validator):
         for key in list(at(report, path)):
             changed = copy.deepcopy(report)
             del at(changed, path)[key]
-            assert validator.is_valid(changed) == (key == "trees"), (*path, key)
+            assert validator.is_valid(changed) == (key in ("trees", *ADDED)), (*path, key)
 
 
 @pytest.mark.parametrize(
