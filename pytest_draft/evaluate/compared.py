@@ -17,12 +17,14 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
+from pytest_draft.evaluate.ambiguity.sampled import Sampled, ideal_of
 from pytest_draft.evaluate.baselines import likest_baseline, random_baseline, split_half_baseline
 from pytest_draft.evaluate.close_rows import Met
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.draws import NUMBERS, few_splits
 from pytest_draft.evaluate.numeric import exact_values
 from pytest_draft.evaluate.scales import near
+from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.figures import Baseline, Distance, Exact, Individuals
 from pytest_draft.facts.findings import ON_SEEN, Part, ScaleName, Values
 from pytest_draft.matching import Weights, differences, encoded_weights, row_identities
@@ -56,6 +58,8 @@ class Compared:
         Columns behind those of the domain that say which class a row is of, a one in one of them; 0 for none.
     guesses : ndarray of float32, shape (n_rows, n_columns), or None
         Where the baseline is of other people's rows that are most like these; None for any other people's.
+    sampled : tuple of Sampled
+        Other datasets that explain the file, in the same columns; empty where there are none.
     """
 
     on: str
@@ -72,6 +76,7 @@ class Compared:
     scale: ScaleName = "range"
     n_classes: int = 0
     guesses: Rows | None = None
+    sampled: tuple[Sampled, ...] = ()
 
     @cached_property
     def weights(self) -> Weights:
@@ -169,7 +174,15 @@ class Compared:
             numeric=self.numeric,
             scale=self.scale,
             exact=self.exact() if self.scale == "rank" else None,
+            ideal=self.ideal,
         )
+
+    @cached_property
+    def ideal(self) -> Ideal | None:
+        """What the best possible guess gets; None where that is not known."""
+        if not self.sampled or self.comparison != Comparison() or self.n_classes:
+            return None
+        return ideal_of(self.sampled, self.weights, self.split_half.error, len(self.unknown), self.timebox)
 
     @cached_property
     def partners(self) -> IntArray | None:

@@ -17,6 +17,7 @@ from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import RawColumns, TrainingData
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain
+from pytest_draft.evaluate.ambiguity.alternatives import Alternatives
 from pytest_draft.evaluate.compared import Compared
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.labelled import labelled_figures
@@ -48,6 +49,7 @@ def evaluate(
     inside: BoolArray | None = None,
     slices: Sequence[Slice] = (),
     n_classes: int | None = None,
+    alternatives: Alternatives | None = None,
 ) -> Findings:
     """Measure a reconstruction against the training data.
 
@@ -78,6 +80,8 @@ def evaluate(
         That the policy names.
     n_classes : int or None
         Of the model; None for a regressor, and where labels are not to be looked at.
+    alternatives : Alternatives or None
+        Other datasets that explain the file as well as the truth.
 
     Returns
     -------
@@ -94,13 +98,15 @@ def evaluate(
     guess = _Guess.of(reconstruction, len(unknown), comparison, seed)
     truth, rebuilt, free, certain = data.rows[unknown], guess.rows, guess.free, guess.certain
     whole = Compared("", data.rows, unknown, rebuilt, free, guess.labels, domain, known, comparison, seed, timebox)
+    if alternatives is not None:
+        whole = replace(whole, sampled=alternatives.sampled)
     perfect = whole.perfect()
     singled_out = whole.singled_out(perfect)
     in_their_place = guess.ordered and identity.status == "confirmed"
     in_order = None
     if in_their_place:
         in_order = len(Comparison(alone=True).met(truth, rebuilt, whole.weights, timebox).rows)
-    error, split_half = whole.error(), whole.split_half
+    error, split_half, ideal = whole.error(), whole.split_half, whole.ideal
     original_error = error
     if any(attribute.kind == "one-hot" for attribute in domain.attributes):  # else each column is an attribute
         original_error = comparison.distance(truth, rebuilt, original_weights(domain, known), timebox)
@@ -173,6 +179,8 @@ def evaluate(
         certain_unique_rows=None if single is None else single[0],
         most_certain_unique_rows=None if single is None or single[0] == single[1] else single[1],
         labelled=labelled,
+        ideal=ideal,
+        ambiguity=None if alternatives is None else alternatives.facts,
     )
 
 

@@ -139,7 +139,10 @@ def _seen_only(compared: Compared, seen: BoolArray | None, identity: Identity) -
     if identity.status == "confirmed":
         unknown, rebuilt, free = compared.unknown[seen], compared.rebuilt[seen], compared.free[seen]
         labels = None if compared.labels is None else compared.labels[seen]
-        return replace(compared, on=ON_SEEN, unknown=unknown, rebuilt=rebuilt, free=free, labels=labels)
+        sampled = tuple(one.only(unknown) for one in compared.sampled)
+        return replace(
+            compared, on=ON_SEEN, unknown=unknown, rebuilt=rebuilt, free=free, labels=labels, sampled=sampled
+        )
     if identity.status == "order differs":  # the other rebuilt rows can stand for any true row
         first = np.argsort(~seen, kind="stable")
         comparison = replace(compared.comparison, share=float(seen.mean()))
@@ -232,6 +235,7 @@ def _some_attributes(compared: Compared, kept: BoolArray, which: str) -> Compare
         free=compared.free[:, attributes],
         domain=compared.domain.restricted(attributes),
         known=tuple(attributes.index(a) for a in compared.known),
+        sampled=tuple(one.mapped(lambda rows: rows[:, columns]) for one in compared.sampled),
     )
     of_rows = " of the rows that some tree has seen" if compared.on else ""
     return replace(part, on=f" on {part.n_counted} columns{of_rows}, {which}")

@@ -52,7 +52,10 @@ def _on_other_scales(compared: Compared) -> tuple[Compared, ...]:
 
 def _on_scale(compared: Compared, scale: Scale, name: ScaleName, on: str) -> Compared:
     rows, rebuilt = scale(compared.rows), scale(compared.rebuilt)
-    return replace(compared, on=on + compared.on, rows=rows, rebuilt=rebuilt, domain=scale.domain, scale=name)
+    sampled = tuple(one.mapped(scale) for one in compared.sampled)
+    return replace(
+        compared, on=on + compared.on, rows=rows, rebuilt=rebuilt, domain=scale.domain, scale=name, sampled=sampled
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +108,7 @@ def _of_sample(compared: Compared) -> Part:
         numeric=compared.numeric,
         scale=compared.scale,
         exact=exact,
+        ideal=compared.ideal,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
@@ -46,6 +47,10 @@ class Attack(Protocol):
         Why this attack cannot make it pass, known before it runs.
     unused : tuple of str
         What of the file the attack did not use, told where it is compared with the training data.
+    undecoded : tuple of str
+        What of the file nothing here uses, so that others may get closer than is known here.
+    extremes : Extremes or None
+        Of the nodes of random splits, as far as they were decoded.
     exact : Problem or None
         Says all that the file's counts tell, in the inputs' own domain; None where no such thing is built.
     any_size : bool
@@ -56,6 +61,8 @@ class Attack(Protocol):
     notes: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    undecoded: tuple[str, ...] = ()
+    extremes: Extremes | None = None
     exact: Problem | None = None
     any_size: bool = False
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import one_line
+from pytest_draft.evaluate.ambiguity.alternatives import Alternatives
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.evaluate.numeric import few_valued
 from pytest_draft.evaluate.proved import contradiction
@@ -17,7 +18,12 @@ from pytest_draft.facts.identity import Identity
 
 
 def note_findings(
-    inputs: Inputs, data: TrainingData, reconstruction: Reconstruction, identity: Identity, record: Record
+    inputs: Inputs,
+    data: TrainingData,
+    reconstruction: Reconstruction,
+    identity: Identity,
+    alternatives: Alternatives | None,
+    record: Record,
 ) -> None:
     """Measure what was rebuilt, and note what the figures cannot tell.
 
@@ -29,6 +35,7 @@ def note_findings(
     reconstruction : Reconstruction
         With rows.
     identity : Identity
+    alternatives : Alternatives or None
     record : Record
     """
     domain, knowledge, holdout = inputs.domain, inputs.knowledge, inputs.holdout
@@ -46,6 +53,7 @@ def note_findings(
             inside=inputs.inside,
             slices=inputs.slices,
             n_classes=inputs.n_classes,
+            alternatives=alternatives,
         )
         record.facts = replace(record.facts, findings=findings)
         record.limits.heed(inputs.timebox, "evaluation")
@@ -68,7 +76,7 @@ def _doubt_few_valued(inputs: Inputs, data: TrainingData, reconstruction: Recons
         truth = data.rows[inputs.knowledge.unknown]
         few = few_valued(truth, reconstruction.rows, inputs.domain, inputs.knowledge.attributes)
     if few:
-        record.doubt(
+        record.fall_short(
             "the attack did not find out that some columns hold few different values, and guesses between them, so "
             f"its error is only an upper bound: encode {one_line(', '.join(few))} as whole numbers"
         )

@@ -15,6 +15,7 @@ from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DraftError, InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.evaluate.identity import OR_IN_ANOTHER_ORDER
+from pytest_draft.examine.alternatives import Beside
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.audit import audit, narrow_entropy
 from pytest_draft.examine.evaluation import note_findings
@@ -59,11 +60,12 @@ def examine(
         if not case.attack:
             record.status("not asked")
         else:
-            attacked = _attacked(inputs, record)
-            if inputs.data is None:
-                record.doubt("no training data are given to compare with: add --draft-data")
-            else:
-                _compare(attacked, inputs.data, record)
+            with Beside(inputs, record) as beside:
+                attacked = _attacked(inputs, beside, record)
+                if inputs.data is None:
+                    record.doubt("no training data are given to compare with: add --draft-data")
+                else:
+                    _compare(attacked, inputs.data, beside, record)
     except NotCoveredError as error:
         record.status("not covered", str(error))
     except DraftError as error:
@@ -111,7 +113,7 @@ class Attacked:
         return f"Attacked({type(self.attack).__name__}, {self.reconstruction})"
 
 
-def _attacked(inputs: Inputs, record: Record) -> Attacked:
+def _attacked(inputs: Inputs, beside: Beside, record: Record) -> Attacked:
     """Choose an attack and run it; note what is known by that alone."""
     case, kind = inputs.case, kind_of(inputs)
     if kind.share is not None:
@@ -119,6 +121,7 @@ def _attacked(inputs: Inputs, record: Record) -> Attacked:
     search = Search(record.limits.attack, case.seed, case.workers, record.clock)
     with record.clock("build"):
         attack = kind.attack(inputs, search)
+        beside.begin(attack)
     record.facts = replace(record.facts, domain=inputs.domain_facts(attack.granted))
     record.note(*attack.notes)
     record.doubt(*attack.reasons)
@@ -131,22 +134,24 @@ def _attacked(inputs: Inputs, record: Record) -> Attacked:
     return Attacked(inputs, attack, reconstruction)
 
 
-def _compare(attacked: Attacked, data: TrainingData, record: Record) -> None:
+def _compare(attacked: Attacked, data: TrainingData, beside: Beside, record: Record) -> None:
     """Say whose rows these are, where the attack stopped short, and how close it came."""
     inputs, attack, reconstruction = attacked.inputs, attacked.attack, attacked.reconstruction
     identity = _identified(attacked, data, record)
     if attack.exact is not None:
         narrow_entropy(attack.exact, reconstruction, inputs, record)
-    record.doubt(*attack.unused)
+    record.doubt(*attack.undecoded)
+    record.fall_short(*attack.unused)
     if reconstruction.rows is None:
         raise OutOfTimeError
     shortfall = attack.shortfall(data, reconstruction, record.limits)
     if shortfall.truth_is_likelier:
         record.status("not converged")
-    record.doubt(*shortfall.reasons)
+    record.fall_short(*shortfall.reasons)
     n_unknown = data.n_rows if inputs.knowledge is None else len(inputs.knowledge.unknown)
     if attack.any_size or len(reconstruction.rows) == n_unknown:
-        note_findings(inputs, data, reconstruction, identity, record)
+        alternatives = beside.alternatives(data, reconstruction)
+        note_findings(inputs, data, reconstruction, identity, alternatives, record)
 
 
 def _identified(attacked: Attacked, data: TrainingData, record: Record) -> Identity:

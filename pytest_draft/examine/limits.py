@@ -20,6 +20,9 @@ AUDIT_SHARE = 0.1
 INSPECT_SHARE = 0.1
 """Share of the time box that comparing what stands in the file with the training data may take."""
 
+ALTERNATIVES_SHARE = 0.75
+"""Share of the time box after which the search for other datasets must have ended."""
+
 IDENTITY_SHARE = 0.7
 """Share of the time box after which the identity check must have ended."""
 

@@ -35,7 +35,8 @@ class Numeric(Attack):
         self._inputs, self._forest = inputs, inputs.forest
         self._groups = exchangeable_groups(self._forest, inputs.case.adversary, inputs.knowledge)
         self._problem = build_numeric(self._forest, inputs.domain, self._groups, search.timebox)
-        self.unused = (*self._targets_unused(), *self._thresholds_unused())
+        self.unused, self.undecoded = self._targets_unused(), self._thresholds_unused()
+        self.extremes = self._problem.extremes
 
     def rebuild(self, search: Search) -> Reconstruction:
         """Anneal, and count again what was found."""

@@ -48,6 +48,11 @@ class Record:
         """Add why the outcome is inconclusive unless a budget is crossed."""
         self.facts = replace(self.facts, reasons=(*self.facts.reasons, *reasons))
 
+    def fall_short(self, *reasons: str) -> None:
+        """Add why the attack's error is only an upper bound, which matters only as long as there is no better bound."""
+        self.doubt(*reasons)
+        self.facts = replace(self.facts, shortfalls=(*self.facts.shortfalls, *reasons))
+
     def _doubt_once(self, reason: str) -> None:
         if reason not in self.facts.reasons:
             self.doubt(reason)

@@ -1,8 +1,8 @@
 """How close anybody could get from what a file says, found from the true rows: aggregates only.
 
-The owner knows the truth, so that evaluation can look for other datasets that explain every observation in the file just
-as well. Where there are many and they lie far apart, nobody can tell them from the truth, however long they search;
-where there is none, the file holds the rows, whatever our own attack has come to.
+The owner knows the truth, so that evaluation can look for other datasets that explain every observation in the file
+just as well. Where there are many and they lie far apart, nobody can tell them from the truth, however long they
+search; where there is none, the file holds the rows, whatever our own attack has come to.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Prior = Literal["uniform", "population"]
 
 @dataclass(frozen=True)
 class Ideal:
-    """What the best possible guess of somebody gets who knows all datasets that explain the file.
+    """What the best possible guess gets of somebody who knows all datasets that explain the file.
 
-    Both are taken under each prior, and are the better ones for the attacker.
+    Each figure is that of the prior by which the file adds the most to what is known without it.
 
     Attributes
     ----------
@@ -30,14 +30,23 @@ class Ideal:
         No guess meets more rows perfectly, in expectation over them.
     most_exact : float or None
         No guess has a larger share of numeric values exactly; None without numeric values.
+    error_without_file, perfect_rows_without_file : float or None
+        What the best guess of somebody gets who has the same prior, and no file; None where that is not known.
     """
 
     least_error: float
     most_perfect_rows: float
     most_exact: float | None = None
+    error_without_file: float | None = None
+    perfect_rows_without_file: float | None = None
 
     def __post_init__(self) -> None:
-        require_not_negative(least_error=self.least_error, most_perfect_rows=self.most_perfect_rows)
+        require_not_negative(
+            least_error=self.least_error,
+            most_perfect_rows=self.most_perfect_rows,
+            error_without_file=self.error_without_file,
+            perfect_rows_without_file=self.perfect_rows_without_file,
+        )
         if self.most_exact is not None:
             require_shares(most_exact=self.most_exact)
 
@@ -97,7 +106,9 @@ class Ambiguity:
     bits : float
         Lower bound of the logarithm, to base 2, of how many datasets explain the file.
     distance : float
-        Mean distance of the samples to the truth.
+        Mean distance of the samples to the truth, after matching.
+    shared_unique_rows : int
+        Rows that are unique in the training data and stand in every sample: no more can be certain.
     mixed : bool
         Whether the samples had stopped moving away from the truth; else they lie nearer than they should, which is on
         the safe side.
@@ -110,6 +121,7 @@ class Ambiguity:
     unchanged_rows: float
     bits: float
     distance: float
+    shared_unique_rows: int
     mixed: bool
     determined: tuple[Determined, ...] = ()
 

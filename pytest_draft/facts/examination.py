@@ -34,6 +34,9 @@ class Examination:
     findings : Findings or None
     reasons : tuple of str
         Why the outcome is inconclusive unless a budget is crossed; empty where nothing stands in the way.
+    shortfalls : tuple of str
+        Those of the reasons that say only that this attack stopped short, or used less than there is: they do not stand
+        in the way where it is known how close anybody could get.
     notes : tuple of str
         What a reader should know besides.
     seconds : float
@@ -68,10 +71,13 @@ class Examination:
     entropy: Entropy | None = None
     not_audited: str | None = None
     cached: bool = False
+    shortfalls: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.solver_status not in SOLVER_STATUSES:
             raise ValueError(f"unknown status {self.solver_status!r}")
+        if not set(self.shortfalls) <= set(self.reasons):
+            raise ValueError("a shortfall that is no reason")
         require_not_negative(residual=self.residual, reproduced_trees=self.reproduced_trees, seconds=self.seconds)
 
 

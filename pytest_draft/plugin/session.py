@@ -251,7 +251,8 @@ class GateSession:
     def _answers(self, examination: Examination) -> bool:
         """Return whether an examination decides every check of the policy."""
         checks = judge(examination, self.policy)
-        return not examination.reasons and all(check.result != "inconclusive" for check in checks)
+        hard = [reason for reason in examination.reasons if reason not in examination.shortfalls]
+        return not hard and all(check.result != "inconclusive" for check in checks)
 
     def compared(self, examination: Examination) -> Compared | None:
         """Return what an earlier report says beside an examination; None without one."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.figures import TOLERANCE
 from pytest_draft.facts.findings import Findings, Part, ScaleName
 from pytest_draft.facts.slices import Measured, SliceFigures
+from pytest_draft.policy.ideal import of_bits, rows_of_ideal, unless_converged, without_ideal
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 from pytest_draft.policy.thresholds_on_labels import of_labelled
 from pytest_draft.policy.thresholds_on_slices import named, of_slices
@@ -31,6 +33,61 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     if not outcomes:  # no other threshold, and nothing to hold it against
         outcomes.append(Outcome("passed", "no numeric column is to be rebuilt, whose values could come back exactly"))
     return combined(outcomes)
+
+
+def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outcome:
+    """Pass where nobody can rebuild so many: by each part's ideal attacker, else by an attack that converged."""
+    too_few = of_bits(findings)
+    outcomes = [] if too_few is None else [too_few]
+    for part in findings.judged:
+        if part.ideal is None:
+            outcomes += without_ideal(findings, part, converged, _of_part(part, thresholds))
+            continue
+        on = within(part.numeric, part.scale) + part.on
+        if "max_perfect_rows" in thresholds and part.absolute:
+            most = thresholds["max_perfect_rows"]
+            outcomes.append(rows_of_ideal(part.ideal, part.perfect_rows, part.n_rows, most, on))
+        if "max_share_beyond_split_half" in thresholds:
+            share, baseline = thresholds["max_share_beyond_split_half"], part.split_half.perfect_rows
+            if baseline is None:
+                outcomes.append(_without_baseline(part))
+            else:
+                most = baseline + share * (part.n_rows - baseline)
+                outcomes.append(rows_of_ideal(part.ideal, part.perfect_rows, part.n_rows, most, on))
+        if "max_exact_values_beyond_split_half" in thresholds and part.scale == "rank":
+            outcomes.append(_values_of_ideal(part, part.ideal, thresholds["max_exact_values_beyond_split_half"]))
+    if (proved := thresholds.get("max_certain_unique_rows")) is not None:
+        outcomes.append(_certain_at_most(findings, proved))
+    others = of_labelled(findings, thresholds, _WITH_LABELS, _of_part)
+    if (share := thresholds.get("max_share_beyond_split_half")) is not None:
+        on = within(findings.numeric is not None)
+        others += of_slices(findings, lambda one, found: [_of_slice(one, found, share, on)], _spared)
+    outcomes += others if converged else unless_converged(others)
+    return combined(
+        outcomes or [Outcome("passed", "no numeric column is to be rebuilt, whose values could come back exactly")]
+    )
+
+
+def _certain_at_most(findings: Findings, most: int) -> Outcome:
+    """Judge the rows that are unique and proved: none is that is missing in a dataset that explains the file."""
+    shared = None if findings.ambiguity is None else findings.ambiguity.shared_unique_rows
+    if shared is not None and shared <= most:
+        return Outcome(
+            "passed", f"at most {shared:,} unique rows can be proved by the file; at most {most:,} are allowed"
+        )
+    return _certain(findings, most)
+
+
+def _values_of_ideal(part: Part, ideal: Ideal, share: float) -> Outcome:
+    """Judge how many numeric values anybody can have exactly."""
+    outcome = _of_values(part, share)
+    if part.exact is None or ideal.most_exact is None:
+        return outcome
+    most = part.exact.split_half + share * (1 - part.exact.split_half)
+    what = f"{ideal.most_exact:.1%} of the numeric values exactly{part.on}; at most {most:.1%} are allowed"
+    if ideal.most_exact <= most:
+        return Outcome("passed", f"whoever has the file rebuilds no more than {what}")
+    return Outcome("inconclusive", f"the best attack rebuilds between {part.exact.share:.1%} and {what}")
 
 
 def _certain(findings: Findings, most: int) -> Outcome:
@@ -180,6 +237,7 @@ RULE = Rule(
         ),
     },
     check=check,
+    bounds=bounds,
     rationale=(
         "A perfect row is a person's record, all attributes right (numeric ones to within 1 % of the range without "
         "far-out values). Some rows are common enough to be met by chance, so the number is read beside what other "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings, Part
 from pytest_draft.facts.slices import Measured, SliceFigures
+from pytest_draft.policy.ideal import error_of_ideal, of_bits, unless_converged, without_ideal
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 from pytest_draft.policy.thresholds_on_labels import of_labelled
 from pytest_draft.policy.thresholds_on_slices import named, of_slices
@@ -22,6 +23,28 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     of_parts = [outcome for part in findings.judged for outcome in _of_part(part, thresholds)]
     of_parts += of_labelled(findings, thresholds, _WITH_LABELS, _of_part)
     return combined([*of_parts, *of_slices(findings, lambda one, found: _of_slice(one, found, thresholds), _spared)])
+
+
+def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outcome:
+    """Pass where nobody can come so close: by each part's ideal attacker, else by an attack that converged."""
+    too_few = of_bits(findings)
+    outcomes = [] if too_few is None else [too_few]
+    for part in findings.judged:
+        if part.ideal is None:
+            outcomes += without_ideal(findings, part, converged, _of_part(part, thresholds))
+            continue
+        held = {"max_error": 1.0 if part.absolute else None}
+        held |= {"max_error_of_split_half": part.split_half.error, "max_error_of_random": part.random_error}
+        for key, baseline in held.items():
+            if key in thresholds and (part.absolute or key != "max_error"):
+                if baseline is None:
+                    outcomes.append(_without_baseline(part.error, part.on, "split-half or random"))
+                else:
+                    bar = thresholds[key] * baseline
+                    outcomes.append(error_of_ideal(part.ideal, part.error.upper, bar, part.on))
+    others = of_labelled(findings, thresholds, _WITH_LABELS, _of_part)
+    others += of_slices(findings, lambda one, found: _of_slice(one, found, thresholds), _spared)
+    return combined([*outcomes, *(others if converged else unless_converged(others))])
 
 
 def _of_part(part: Part, thresholds: Thresholds) -> list[Outcome]:
@@ -106,6 +129,7 @@ RULE = Rule(
         ),
     },
     check=check,
+    bounds=bounds,
     rationale=(
         "The reconstruction error is the attacker's error: low is bad for privacy. A reconstruction that lies "
         "much closer to the training data than other people's rows do holds these people's rows."

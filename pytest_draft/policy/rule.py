@@ -101,6 +101,9 @@ class Rule(Generic[Evidence]):
         What a failure means where the policy does not say; a warning is told, and stops nothing.
     attack : bool
         Whether it judges what an attack finds; always, where it needs `Findings`.
+    bounds : callable or None
+        Takes what it needs, thresholds, and whether the attack converged; judges by what is known of the best possible
+        attack. None where only an attack that converged can pass.
     blames_file : bool
         Whether what it finds of an attack comes from what the file stores, which is then told as the cause.
     """
@@ -114,6 +117,7 @@ class Rule(Generic[Evidence]):
     severity: Severity = "error"
     attack: bool = False
     blames_file: bool = True
+    bounds: Callable[[Evidence, Thresholds, bool], Outcome] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attack", self.attack or self.needs is Findings)

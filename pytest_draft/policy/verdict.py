@@ -12,7 +12,7 @@ from pytest_draft.facts.findings import Findings
 from pytest_draft.policy.comparison import Compared
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.remedies import cause_in_file, remedy_for
-from pytest_draft.policy.rule import Outcome, Severity, Verdict
+from pytest_draft.policy.rule import Outcome, Rule, Severity, Thresholds, Verdict
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.waiver import Waiver
 
@@ -121,9 +121,28 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: Comp
         said = judged.blames_file and (judged.attack or judged.needs is Entropy)
         cause = cause_in_file(examination) if said else None
         return Check(rule, adversary, "failed", outcome.sentence, cause, remedy)
+    if judged.bounds is not None and judged.needs is Findings and examination.findings is not None:
+        outcome, doubts = _by_bounds(judged, examination, policy.rules[rule], outcome)
     if doubts:
         return Check(rule, adversary, "inconclusive", "; ".join(doubts))
     return Check(rule, adversary, outcome.result, outcome.sentence)
+
+
+def _by_bounds(
+    judged: Rule[Findings], examination: Examination, thresholds: Thresholds, outcome: Outcome
+) -> tuple[Outcome, tuple[str, ...]]:
+    """Return what bounds of the best possible attack say where they are known, and the doubts that are left.
+
+    With them a pass needs no attack that converged, and an attack that did is no pass.
+    """
+    findings = examination.findings
+    if findings is None or findings.ambiguity is None or judged.bounds is None:
+        return outcome, examination.reasons
+    hard = tuple(reason for reason in examination.reasons if reason not in examination.shortfalls)
+    if hard:
+        return outcome, examination.reasons
+    bounded = judged.bounds(findings, thresholds, not examination.shortfalls)
+    return bounded, () if bounded.result == "passed" else (bounded.sentence, *examination.shortfalls)
 
 
 def verdict_of(checks: Iterable[tuple[Verdict, bool]]) -> Verdict:

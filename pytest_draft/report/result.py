@@ -133,6 +133,8 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
     """
     case, domain, artifact = examination.case, examination.domain, examination.artifact
     checks = tuple(checks)
+    decided = all(check.result != "inconclusive" for check in checks)
+    settled = examination.shortfalls if decided else ()  # nothing hangs on them
     return {
         "artifact": {name: value for name, value in asdict(artifact).items() if name not in _SECTIONS},
         "adversary": case.adversary,
@@ -165,8 +167,8 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
             for check in checks
         ],
         "solver_status": examination.solver_status,
-        "reasons": list(examination.reasons),
-        "notes": list(examination.notes),
+        "reasons": [reason for reason in examination.reasons if reason not in settled],
+        "notes": [*examination.notes, *settled],
         "seconds": round(examination.seconds, 3),
         "time_box": case.seconds,
         "effort": case.effort,

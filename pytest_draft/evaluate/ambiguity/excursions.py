@@ -1,9 +1,10 @@
 """From one dataset that explains a file to another, compiled: in go blocks of rows, out come changed rows.
 
-The rows of a block move by heat bath at a temperature, all other rows as they are (`pytest_draft.attack.numeric.anneal`);
-where every observation holds again in the end, the block stays, else it goes back. Each step draws a row at random and
-its attributes in random order, so that the whole is reversible with respect to the prior times what the temperature
-allows, and so, restricted to the datasets that explain everything, with respect to the prior (Metropolis).
+The rows of a block move by heat bath at a temperature, all other rows as they are
+(`pytest_draft.attack.numeric.anneal`); where every observation holds again in the end, the block stays, else it goes
+back. Each step draws a row at random and its attributes in random order. So the whole is reversible with respect to the
+prior times what the temperature allows and, restricted to the datasets that explain everything, with respect to the
+prior (Metropolis).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_draft.attack.numeric.anneal import _uniform, exchange, sweep
-from pytest_draft.attack.numeric.dataset import Attributes, compiled, put, take
+from pytest_draft.attack.numeric.dataset import Attributes, compiled, lies_left, put, take
 from pytest_draft.attack.numeric.energy import missed
 
 
@@ -40,9 +41,10 @@ def _latent_class(random, log_share, log_prior, start, row):  # type: ignore[no-
 
 
 @compiled
-def excursions(  # type: ignore[no-untyped-def]
-    nodes, attributes, copula, data, times, fixed, blocks, n_steps, temperature, penalty, ordered, log_share, log_prior
-):
+def excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
+    nodes, attributes, copula, data, times, fixed, blocks, n_steps, temperature, penalty, ordered, log_share,
+    log_prior, fold,
+):  # fmt: skip
     """Let blocks of rows move, one after the other.
 
     Parameters
@@ -65,8 +67,8 @@ def excursions(  # type: ignore[no-untyped-def]
         Of a split that the rows contradict.
     ordered : bool
         Whether rows are also exchanged.
-    log_share : ndarray of float64, shape (n_classes,)
-    log_prior : ndarray of float64, shape (n_classes, n_states)
+    log_share, log_prior, fold
+        As in `Population`.
 
     Returns
     -------
@@ -87,9 +89,10 @@ def excursions(  # type: ignore[no-untyped-def]
                 if data.label[pair[0, 0]] == data.label[pair[0, 1]]:
                     exchange(nodes, attributes, data, times, fixed, pair, temperature, penalty)
                 continue
-            z = _latent_class(data.random, log_share, log_prior, attributes.start, data.state[k])
+            f = fold[k]
+            z = _latent_class(data.random, log_share[f], log_prior[f], attributes.start, data.state[k])
             by_class = Attributes(
-                attributes.start, attributes.low, attributes.high, log_prior[z], attributes.one_hot,
+                attributes.start, attributes.low, attributes.high, log_prior[f, z], attributes.one_hot,
                 attributes.missing, attributes.score,
             )  # fmt: skip
             one[0] = k
@@ -117,3 +120,43 @@ def excursions(  # type: ignore[no-untyped-def]
                 data.state[k] = before[i]
                 put(nodes, attributes, data, times, k)
     return result
+
+
+@compiled
+def cell_bits(nodes, attributes, data, times, fixed):  # type: ignore[no-untyped-def]
+    """Return for each row the logarithm, to base 2, of how many states leave it in the same leaf of every tree.
+
+    Parameters
+    ----------
+    nodes : Nodes
+    attributes : Attributes
+    data : Dataset
+    times : ndarray of int32, shape (n_trees, n_rows)
+    fixed : ndarray of bool, shape (n_rows, n_attributes)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows,)
+    """
+    n_rows, n_attributes = data.state.shape
+    start = attributes.start
+    bits = np.zeros(n_rows)
+    inside = np.empty(start[n_attributes], np.bool_)
+    for k in range(n_rows):
+        inside[:] = True
+        for t in range(len(nodes.root) - 1):
+            if times[t, k] == 0:
+                continue
+            v = nodes.root[t]
+            while nodes.left[v] >= 0:
+                a = nodes.attribute[v]
+                missing = attributes.missing[a]
+                goes_left = lies_left(nodes.cut[v], data.state[k, a], missing, nodes.missing_left[v])
+                for s in range(start[a + 1] - start[a]):
+                    if inside[start[a] + s] and lies_left(nodes.cut[v], s, missing, nodes.missing_left[v]) != goes_left:
+                        inside[start[a] + s] = False
+                v = nodes.left[v] if goes_left else nodes.right[v]
+        for a in range(n_attributes):
+            if not fixed[k, a]:
+                bits[k] += np.log2(inside[start[a] : start[a + 1]].sum())
+    return bits

@@ -7,7 +7,7 @@ columns are: so discrete and numeric columns, with and without bagging, are one 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -136,15 +136,3 @@ def explained(
         bool((times != times[:, :1]).any()),
     )
     return None if made.unexplained else made
-
-
-def without_splits(nodes: Nodes) -> Nodes:
-    """Return the nodes without what thresholds and extremes tell besides which rows go where."""
-    return nodes._replace(
-        twice=np.full_like(nodes.twice, np.nan),
-        lowest=np.full_like(nodes.lowest, -1),
-        highest=np.full_like(nodes.highest, -1),
-    )
-
-
-__all__ = ["Explained", "explained", "replace", "without_splits"]

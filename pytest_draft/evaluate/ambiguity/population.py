@@ -1,7 +1,7 @@
 """What somebody knows who knows the population: in go true rows as states, out comes a mixture of products.
 
-A latent class model (as in `pytest_draft.attack.private.sweeps`), fitted to the true rows themselves by expectation
-maximisation: whoever knows only the population knows less than that, which is on the safe side.
+A latent class model (as in `pytest_draft.attack.private.sweeps`), fitted by expectation maximisation. Each row's prior
+is fitted to the rows of the other folds: it is what other people's rows tell of it, and never the row itself.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ class PopulationParameters:
 
     Attributes
     ----------
+    folds : int
+        Parts of the rows; each is foreseen by all others.
     rows_a_class : int
         One latent class for each so many rows.
     most_classes : int
@@ -31,6 +33,7 @@ class PopulationParameters:
         Classes of values, equally many rows in each, by which latent classes tell numeric values apart.
     """
 
+    folds: int = 5
     rows_a_class: int = 25
     most_classes: int = 12
     steps: int = 60
@@ -43,48 +46,83 @@ _PARAMETERS = PopulationParameters()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Population:
-    """A mixture of products over states.
+    """A mixture of products over states, one for each fold of the rows.
 
     Attributes
     ----------
-    log_share : ndarray of float64, shape (n_classes,)
-    log_prior : ndarray of float64, shape (n_classes, n_states of all attributes)
+    log_share : ndarray of float64, shape (n_folds, n_classes)
+    log_prior : ndarray of float64, shape (n_folds, n_classes, n_states of all attributes)
+    fold : ndarray of int64, shape (n_rows,)
     """
 
     log_share: FloatArray
     log_prior: FloatArray
+    fold: IntArray
 
     def __repr__(self) -> str:
-        return f"Population({len(self.log_share)} latent classes)"
+        n_folds, n_classes = self.log_share.shape
+        return f"Population({n_folds} folds of {n_classes} latent classes)"
+
+    def drawn(self, states: States, rng: np.random.Generator) -> IntArray:
+        """Return states of rows that are drawn without a file, shape (n_rows, n_attributes)."""
+        start = np.concatenate([[0], np.cumsum(states.n_states)])
+        state = np.empty((len(self.fold), len(start) - 1), dtype=np.int64)
+        for fold in range(len(self.log_share)):
+            rows = np.flatnonzero(self.fold == fold)
+            share = np.exp(self.log_share[fold] - np.logaddexp.reduce(self.log_share[fold]))
+            latent = rng.choice(len(share), len(rows), p=share)
+            for a in range(len(start) - 1):
+                prior = np.exp(self.log_prior[fold][:, start[a] : start[a + 1]])
+                below = np.cumsum(prior / prior.sum(axis=1, keepdims=True), axis=1)
+                level = rng.random(len(rows)) * below[latent, -1]
+                state[rows, a] = (below[latent] <= level[:, None]).sum(axis=1)
+        return state
 
 
-def uniform(states: States) -> Population:
+def uniform(states: States, n_rows: int) -> Population:
     """Return the prior by which all values that the domain allows are alike.
 
     Parameters
     ----------
     states : States
+    n_rows : int
     """
-    return Population(np.zeros(1), np.log(np.concatenate([_base(states, a) for a in range(len(states.low))]))[None])
+    log_prior = np.log(np.concatenate([_base(states, a) for a in range(len(states.low))]))
+    return Population(np.zeros((1, 1)), log_prior[None, None], np.zeros(n_rows, dtype=np.int64))
 
 
 def fitted(states: States, state: IntArray, seed: int) -> Population:
-    """Return the mixture that fits some rows best.
+    """Return for each row the mixture that fits the rows of all other folds best.
 
     Parameters
     ----------
     states : States
     state : ndarray of int, shape (n_rows, n_attributes)
     seed : int
-        Of the first guess.
+        Of the folds and the first guess.
     """
-    n_rows, n_attributes = state.shape
+    n_rows = len(state)
+    n_folds = min(_PARAMETERS.folds, n_rows)
+    if n_folds < 2:
+        return uniform(states, n_rows)
+    rng = np.random.default_rng([seed, 61])
+    fold = rng.permutation(n_rows) % n_folds
     n_classes = int(np.clip(n_rows // _PARAMETERS.rows_a_class, 1, _PARAMETERS.most_classes))
+    parts = [_mixture(states, state[fold != one], n_classes, rng) for one in range(n_folds)]
+    log_share, log_prior = (np.ascontiguousarray(np.stack(part)) for part in zip(*parts, strict=True))
+    return Population(log_share, log_prior, fold.astype(np.int64))
+
+
+def _mixture(
+    states: States, state: IntArray, n_classes: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Return the logarithms of the shares of latent classes, and of each state in each of them."""
+    n_rows, n_attributes = state.shape
     binned, within = [], []
     for a in range(n_attributes):
         of_state = _bins(states, a, state[:, a])
         number = np.bincount(state[:, a], minlength=len(of_state)).astype(np.float64)
-        # Half of it where rows are, half evenly over the values of each class of values.
+        # Half of it where other rows are, half evenly over the values of each class of values.
         base = _base(states, a)
         evenly = base / np.bincount(of_state, base)[of_state]
         held = np.bincount(of_state, number)[of_state]
@@ -93,9 +131,8 @@ def fitted(states: States, state: IntArray, seed: int) -> Population:
         within.append((own + evenly) / 2)
     one_hot = [np.eye(int(of_state.max()) + 1)[of_state[state[:, a]]] for a, of_state in enumerate(binned)]
     whole = [(hot.sum(axis=0) + 0.5) / (n_rows + 0.5 * hot.shape[1]) for hot in one_hot]
-    rng = np.random.default_rng([seed, 61])
     belongs = rng.dirichlet(np.full(n_classes, 0.3), size=n_rows) if n_classes > 1 else np.ones((n_rows, 1))
-    log_share, tables = np.zeros(n_classes), []
+    log_share, tables = np.zeros(n_classes), list[FloatArray]()
     for _ in range(_PARAMETERS.steps):
         size = belongs.sum(axis=0)
         log_share = np.log((size + 1) / (size + 1).sum())
@@ -107,24 +144,24 @@ def fitted(states: States, state: IntArray, seed: int) -> Population:
         belongs = np.exp(log - log.max(axis=1, keepdims=True))
         belongs /= belongs.sum(axis=1, keepdims=True)
     log_prior = [
-        np.log(table[:, of_state] * share)
-        for table, of_state, share in zip(tables, binned, within, strict=True)
+        np.log(table[:, of_state] * share) for table, of_state, share in zip(tables, binned, within, strict=True)
     ]
-    return Population(log_share, np.ascontiguousarray(np.concatenate(log_prior, axis=1)))
+    return log_share, np.concatenate(log_prior, axis=1)
 
 
 def _base(states: States, a: int) -> FloatArray:
     """Return how likely each state of an attribute is where all values are alike; a missing one as one of all."""
     n_states = int(states.n_states[a])
     attribute = states.domain.attributes[a]
+    even = np.full(n_states, 1.0 / n_states)
     if attribute.kind != "numeric":
-        return np.full(n_states, 1.0 / n_states)
+        return even
     low, high = states.low[a], states.high[a]
     width = np.where(np.isnan(low), 0.0, high - low)
-    even = np.full(n_states, 1.0 / n_states)
     if not width.sum() > 0:
         return even
-    return 0.99 * width / width.sum() + 0.01 * even
+    by_width: FloatArray = 0.99 * width / width.sum() + 0.01 * even
+    return by_width
 
 
 def _bins(states: States, a: int, state: IntArray) -> IntArray:
@@ -137,4 +174,4 @@ def _bins(states: States, a: int, state: IntArray) -> IntArray:
     if np.isnan(states.low[a][-1]):
         of_state[-1] = of_state.max() + 1
     _, dense = np.unique(of_state, return_inverse=True)
-    return dense.reshape(-1)
+    return dense.reshape(-1).astype(np.int64)

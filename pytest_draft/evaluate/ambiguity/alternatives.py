@@ -1,0 +1,216 @@
+"""The search for other datasets that explain a file: in go a forest and true rows, out come `Alternatives`.
+
+It runs in a thread of its own beside the attack, and shares nothing with it. The truth is where it begins; nothing of
+it reaches the attack.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+
+from pytest_draft.arrays import IntArray, Rows
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.numeric.extremes import Extremes
+from pytest_draft.domain import Domain
+from pytest_draft.evaluate.ambiguity.explained import Explained, explained
+from pytest_draft.evaluate.ambiguity.population import Population, fitted, uniform
+from pytest_draft.evaluate.ambiguity.sampled import Sampled, shared_rows
+from pytest_draft.evaluate.ambiguity.sampler import PARAMETERS, Chain
+from pytest_draft.evaluate.ambiguity.values import Values
+from pytest_draft.facts.ambiguity import Ambiguity, Prior
+from pytest_draft.matching import encoded_weights, matched_distance, row_identities
+from pytest_draft.timebox import TimeBox
+
+ENOUGH_SWEEPS = 300
+"""So often each row was drawn anew, on average, where a chain is left off. Measured on COMPAS, Adult and Default Credit
+(400 rows, 5 to 20 trees of depth 2 to 4): the distance to the truth had stopped growing by then."""
+
+MOST_MOVING = 1_000
+"""Of more rows than this, so many are drawn, and all others are as they are: whoever guesses knows them."""
+
+LEAST_SAMPLES = 4
+"""With fewer samples nothing is known. The fewer there are, the better the best guess fits them: on the safe side."""
+
+MOVING_SHARE = 0.75
+"""Share of its time box after which chains stop moving; the rest is for values between midpoints."""
+
+MIXED = 1.1
+"""A chain has forgotten where it began where its distance to the truth has grown by no more in its second half."""
+
+_SECONDS_A_TURN = 0.05
+"""Units of work of one turn of a chain."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Alternatives:
+    """Other datasets, and figures of them. Its repr shows no row.
+
+    Attributes
+    ----------
+    sampled : tuple of Sampled
+    facts : Ambiguity
+        Without the determined rows.
+    """
+
+    sampled: tuple[Sampled, ...]
+    facts: Ambiguity
+
+    def __repr__(self) -> str:
+        return f"Alternatives({', '.join(map(repr, self.sampled))})"
+
+
+class Search:
+    """The search, which begins when it is made.
+
+    Parameters
+    ----------
+    truth : Explained
+    values : Values
+    seed : int
+    timebox : TimeBox
+        Ends it, wherever it is.
+    unknown : ndarray of int64, shape (n_unknown,)
+        The rows that are to be rebuilt.
+    within_cells : bool
+        As of `Chain`.
+    """
+
+    def __init__(
+        self, truth: Explained, values: Values, seed: int, timebox: TimeBox, unknown: IntArray, *, within_cells: bool
+    ) -> None:
+        self._truth, self._values, self._seed, self._timebox = truth, values, seed, timebox
+        rng = np.random.default_rng([seed, 63])
+        self._moving = unknown
+        if len(unknown) > MOST_MOVING:
+            self._moving = np.sort(rng.choice(unknown, MOST_MOVING, replace=False))
+        self._priors: dict[Prior, Population] = {
+            "population": fitted(truth.states, truth.state.astype(np.int64), seed),
+            "uniform": uniform(truth.states, truth.n_rows),
+        }
+        self._chains: dict[Prior, Chain] = {
+            name: Chain(truth, prior, seed, within_cells=within_cells, moving=self._moving)
+            for name, prior in self._priors.items()
+        }
+        self._stop = threading.Event()
+        self._bits = 0.0
+        self._found: tuple[Sampled, ...] = ()
+        self._failed: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            moving = self._timebox.first(MOVING_SHARE)
+            chains = self._chains.values()
+            self._bits = max(chain.bits(lambda: self._over(moving)) for chain in chains)
+            steps = 0
+            while steps < ENOUGH_SWEEPS * len(self._moving) and not self._over(moving):
+                for chain in chains:
+                    chain.turn()
+                steps += PARAMETERS.rows_a_turn
+                moving.spend(len(chains) * _SECONDS_A_TURN)
+            self._found = tuple(self._sampled(name, chain) for name, chain in self._chains.items())
+        except BaseException as error:  # told to whoever asks for the result
+            self._failed = error
+
+    def _over(self, timebox: TimeBox) -> bool:
+        return self._stop.is_set() or timebox.over
+
+    def _sampled(self, name: Prior, chain: Chain) -> Sampled:
+        """Return the last datasets of a chain with all values, as many as there is time for."""
+        rng, truth = np.random.default_rng([self._seed, 64]), self._truth
+        datasets, without = [], []
+        for state in chain.samples[: -PARAMETERS.kept - 1 : -1]:
+            if len(datasets) >= LEAST_SAMPLES and self._over(self._timebox):
+                break
+            datasets.append(self._values.of(state.astype(np.int64), rng, self._timebox)[self._moving])
+            drawn = np.where(truth.fixed, truth.state, self._priors[name].drawn(truth.states, rng))
+            without.append(self._values.of(drawn, rng, self._timebox, with_file=False)[self._moving])
+        return Sampled(name, tuple(datasets), tuple(without), self._moving)
+
+    def end(self) -> None:
+        """End the search, and wait until it has ended."""
+        self._stop.set()
+        self._thread.join()
+
+    def result(self) -> Alternatives | None:
+        """Wait until there are enough samples, or the time is out, and return them; None where there are too few."""
+        self._thread.join()
+        if self._failed is not None:
+            raise self._failed
+        if any(len(one.datasets) < LEAST_SAMPLES for one in self._found):
+            return None
+        return Alternatives(self._found, self._facts(self._found))
+
+    def _facts(self, sampled: tuple[Sampled, ...]) -> Ambiguity:
+        box, rows = self._timebox, self._values.rows
+        weights = encoded_weights(self._truth.domain)
+        mine, population = rows[self._moving], sampled[0].datasets
+        # Halfway and at the end: where the distance to the truth still grows, the samples lie too near to it.
+        half, last = (
+            matched_distance(mine, population[place], weights, box).upper for place in (len(population) // 2, 0)
+        )
+        (identity,) = row_identities(rows)
+        unique = np.bincount(identity)[identity] == 1
+        changed = np.any([chain.changed for chain in self._chains.values()], axis=0)[self._moving]
+        return Ambiguity(
+            priors=tuple(one.prior for one in sampled),
+            samples=len(population),
+            unchanged_rows=float(1 - changed.mean()),
+            bits=self._bits,
+            distance=last,
+            shared_unique_rows=shared_rows(sampled, unique, rows),
+            mixed=last <= MIXED * half,
+        )
+
+
+def search(
+    forest: Forest,
+    domain: Domain,
+    rows: Rows,
+    labels: IntArray,
+    times: IntArray,
+    seed: int,
+    timebox: TimeBox,
+    *,
+    unknown: IntArray,
+    known: tuple[int, ...] = (),
+    extremes: Extremes | None = None,
+) -> Search | None:
+    """Begin to look for other datasets that explain a file.
+
+    Parameters
+    ----------
+    forest : Forest
+        With exact counts.
+    domain : Domain
+    rows : ndarray of float32, shape (n_rows, n_columns)
+        All training rows.
+    labels : ndarray of int64, shape (n_rows,)
+    times : ndarray of int64, shape (n_trees, n_rows)
+        How often each tree saw each row.
+    seed : int
+    timebox : TimeBox
+    unknown : ndarray of int64, shape (n_unknown,)
+        The rows that are to be rebuilt; the adversary knows the others whole.
+    known : tuple of int
+        Attributes that it knows in every row.
+    extremes : Extremes or None
+        Of the nodes of random splits.
+
+    Returns
+    -------
+    Search or None
+        None where these rows, in this order, do not explain the file.
+    """
+    others = np.setdiff1d(np.arange(len(rows)), unknown)
+    truth = explained(forest, domain, rows, labels, times, known, others if len(others) else None, extremes)
+    if truth is None:
+        return None
+    # The values of a regressor's leaves tell more of a row than counts do: each row is held in all its leaves.
+    within_cells = forest.classes is None
+    values = Values(truth, rows, forest, extremes)
+    return Search(truth, values, seed, timebox, unknown, within_cells=within_cells)

@@ -1,0 +1,139 @@
+"""Samples of datasets beside rebuilt rows: in go whole datasets, out comes what the best guess gets of some columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pytest_draft.arrays import BoolArray, IntArray, Rows
+from pytest_draft.evaluate.ambiguity.bounds import least_error, most_perfect_rows
+from pytest_draft.facts.ambiguity import Ideal, Prior
+from pytest_draft.matching import Weights, gaps, row_identities
+from pytest_draft.timebox import TimeBox
+
+_SAME_RANK = 0.01
+"""Ranks that an exact value can be off, as in `pytest_draft.evaluate.numeric`."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sampled:
+    """Datasets drawn under one prior, with a file and without. Its repr shows no row.
+
+    Attributes
+    ----------
+    prior : str
+    datasets : tuple of ndarray of float32, shape (n_rows, n_columns)
+        Each explains the file as well as the truth, row by row in its place.
+    without : tuple of ndarray of float32, shape (n_rows, n_columns)
+        As many, drawn from the prior alone.
+    rows : ndarray of int64, shape (n_rows,)
+        Which of the training rows these are; all others are as the truth has them, in every dataset.
+    """
+
+    prior: Prior
+    datasets: tuple[Rows, ...]
+    without: tuple[Rows, ...]
+    rows: IntArray
+
+    def __repr__(self) -> str:
+        return f"Sampled({self.prior}, {len(self.datasets)} datasets of {len(self.rows)} rows, not shown)"
+
+    def mapped(self, change: Callable[[Rows], Rows]) -> Sampled:
+        """Return the samples with each dataset changed in the same way: some columns, another scale."""
+        return replace(
+            self,
+            datasets=tuple(change(one) for one in self.datasets),
+            without=tuple(change(one) for one in self.without),
+        )
+
+    def only(self, training_rows: IntArray) -> Sampled:
+        """Return the samples of some of the training rows, given by their positions."""
+        kept: BoolArray = np.isin(self.rows, training_rows)
+        return replace(self.mapped(lambda rows: rows[kept]), rows=self.rows[kept])
+
+
+def ideal_of(
+    sampled: Sequence[Sampled], weights: Weights, split_half: float | None, n_rows: int, timebox: TimeBox
+) -> Ideal | None:
+    """Return what the best possible guess gets, by the prior under which the file adds the most.
+
+    Parameters
+    ----------
+    sampled : sequence of Sampled
+    weights : Weights
+    split_half : float or None
+        Error of other people's rows.
+    n_rows : int
+        Rows to rebuild, of which the samples may be some.
+    timebox : TimeBox
+
+    Returns
+    -------
+    Ideal or None
+        None without samples, or without the time to match them.
+    """
+    errors, perfect, exact = [], [], []
+    for one in sampled:
+        if len(one.datasets) < 2 or not len(one.rows):
+            return None
+        least, without = (least_error(rows, weights, timebox) for rows in (one.datasets, one.without))
+        if least is None or without is None:
+            return None
+        errors.append((least / max(min(without, split_half or without), 1e-12), least, without))
+        met, met_without = (most_perfect_rows(rows, weights) for rows in (one.datasets, one.without))
+        larger = n_rows / len(one.rows)
+        beyond = (met - met_without) / max(len(one.rows) - met_without, 1e-12)
+        perfect.append((beyond, met * larger, met_without * larger))
+        exact.append(_most_exact(one.datasets, weights))
+    if not errors:
+        return None
+    _, error, error_without = min(errors)
+    _, rows, rows_without = max(perfect)
+    return Ideal(
+        least_error=error,
+        most_perfect_rows=min(rows, float(n_rows)),
+        most_exact=None if not weights.tolerance.any() else max(exact),
+        error_without_file=error_without,
+        perfect_rows_without_file=min(rows_without, float(n_rows)),
+    )
+
+
+def shared_rows(sampled: Sequence[Sampled], unique: BoolArray, truth: Rows) -> int:
+    """Return how many of the true rows that are unique stand in every sampled dataset.
+
+    Parameters
+    ----------
+    sampled : sequence of Sampled
+    unique : ndarray of bool, shape (n_training_rows,)
+    truth : ndarray of float32, shape (n_training_rows, n_columns)
+    """
+    shared = unique.copy()
+    for one in sampled:
+        mine = truth[one.rows]
+        for dataset in one.datasets:
+            here, there = row_identities(mine, dataset)
+            shared[one.rows] &= np.isin(here, there)
+    return int(shared.sum())
+
+
+def _most_exact(datasets: Sequence[Rows], weights: Weights) -> float:
+    """Return the share of numeric values, each in its place, that the likeliest value has in the datasets.
+
+    Parameters
+    ----------
+    datasets : sequence of ndarray of float32, shape (n_rows, n_columns)
+        Numeric values as ranks; on other scales the figure is not used.
+    weights : Weights
+    """
+    columns = np.flatnonzero(weights.tolerance)
+    if not len(columns):
+        return 0.0
+    values = np.stack([dataset[:, columns] for dataset in datasets])
+    most = np.zeros(values.shape[1:])
+    for one in values:
+        apart, one_missing = gaps(values.reshape(len(values), -1), one.reshape(1, -1))
+        same = ((apart <= _SAME_RANK) & ~one_missing).mean(axis=0).reshape(one.shape)
+        most = np.maximum(most, same)
+    return float(most.mean())

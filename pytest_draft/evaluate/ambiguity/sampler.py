@@ -1,0 +1,192 @@
+"""Datasets that explain a file as well as the truth: in goes `Explained`, out come samples of them, anytime.
+
+A chain begins at the true rows and moves by excursions of blocks (`excursions`) of several sizes and temperatures. What
+it visits is drawn from the prior, restricted to what explains everything; before it has forgotten where it began, it
+lies nearer to the truth than it should: on the safe side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from pytest_draft.arrays import BoolArray, Int32Array, IntArray
+from pytest_draft.attack.numeric.dataset import Copula
+from pytest_draft.evaluate.ambiguity.excursions import cell_bits, excursions
+from pytest_draft.evaluate.ambiguity.explained import Explained
+from pytest_draft.evaluate.ambiguity.population import Population
+
+
+@dataclass(frozen=True)
+class SamplerParameters:
+    """How a chain moves.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Rows of a block.
+    temperatures : tuple of float
+        In draws that a leaf's count is off.
+    steps_a_row : int
+        How often each row of a block is drawn anew, on average.
+    rows_a_turn : int
+        Steps of one call into compiled code: some hundredths of a second.
+    neighbours : int
+        Rows near the first one among which the others of a block are drawn, for each row of the block.
+    by_chance : float
+        Share of the blocks whose rows are any.
+    kept : int
+        Samples that are kept; where there are twice as many, every second one goes.
+    """
+
+    sizes: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
+    temperatures: tuple[float, ...] = (0.35, 0.8, 1.2, 2.0)
+    steps_a_row: int = 8
+    rows_a_turn: int = 600
+    neighbours: int = 4
+    by_chance: float = 0.2
+    kept: int = 12
+
+
+PARAMETERS = SamplerParameters()
+
+
+class Chain:
+    """A dataset on its way from the truth, and what it was on that way.
+
+    Parameters
+    ----------
+    truth : Explained
+    prior : Population
+    seed : int
+    within_cells : bool
+        Whether every row stays in its leaves: where leaves tell more of a row than counts do.
+    moving : ndarray of int64, shape (n_moving,), or None
+        The rows that move; None for all.
+
+    Attributes
+    ----------
+    samples : list of ndarray of int32, shape (n_rows, n_attributes)
+    changed : ndarray of bool, shape (n_rows,)
+        Rows whose states some accepted move has changed.
+    seen : set of int
+        Hashes of the states of each block of a fixed partition.
+    """
+
+    def __init__(
+        self,
+        truth: Explained,
+        prior: Population,
+        seed: int,
+        *,
+        within_cells: bool = False,
+        moving: IntArray | None = None,
+    ) -> None:
+        self._truth, self._prior = truth, prior
+        self._rng = np.random.default_rng([seed, 62])
+        self._data = truth.dataset(seed)
+        n_attributes, n_classes = truth.state.shape[1], truth.nodes.count.shape[1]
+        nothing = np.zeros((n_classes, n_attributes)), np.zeros((n_attributes, n_attributes)), np.ones(n_attributes)
+        self._copula = Copula(0.0, *nothing)
+        self._moving = np.arange(truth.n_rows) if moving is None else moving
+        self._near = _neighbours(truth, self._moving)
+        self._sizes = (1,) if within_cells else PARAMETERS.sizes
+        self._turns, self._keep_every = 0, 1
+        self.samples: list[Int32Array] = []
+        self.changed: BoolArray = np.zeros(truth.n_rows, dtype=bool)
+
+    def turn(self) -> None:
+        """Let some blocks move, and keep what came of it."""
+        rng, most = self._rng, len(self._moving)
+        size = min(int(rng.choice(self._sizes)), most)
+        number = max(1, PARAMETERS.rows_a_turn // (size * PARAMETERS.steps_a_row))
+        self._excurse(self._blocks(size, number), float(rng.choice(PARAMETERS.temperatures)))
+        self.changed |= (self._data.state != self._truth.state).any(axis=1)
+        self._turns += 1
+        if self._turns % self._keep_every == 0:
+            self.samples.append(self._data.state.copy())
+            if len(self.samples) >= 2 * PARAMETERS.kept:
+                self.samples, self._keep_every = self.samples[1::2], 2 * self._keep_every
+
+    def _excurse(self, blocks: IntArray, temperature: float) -> IntArray:
+        truth, prior = self._truth, self._prior
+        moved: IntArray = excursions(
+            truth.nodes,
+            truth.attributes,
+            self._copula,
+            self._data,
+            truth.times,
+            truth.fixed,
+            blocks,
+            blocks.shape[1] * PARAMETERS.steps_a_row,
+            temperature,
+            1.0,
+            truth.ordered,
+            prior.log_share,
+            prior.log_prior,
+            prior.fold,
+        )
+        return moved
+
+    def _blocks(self, size: int, number: int) -> IntArray:
+        """Return blocks of moving rows: one and some of its neighbours, or any."""
+        rng, most = self._rng, len(self._moving)
+        first = rng.integers(most, size=number)
+        if size == 1:
+            chosen = first[:, None]
+        elif rng.random() < PARAMETERS.by_chance:
+            chosen = np.stack([rng.choice(most, size, replace=False) for _ in range(number)])
+        else:
+            near = self._near[first, : max(size, min(PARAMETERS.neighbours * size, self._near.shape[1]))]
+            others = [rng.permutation(row[row != f])[: size - 1] for row, f in zip(near, first, strict=True)]
+            chosen = np.column_stack([first, np.stack(others)])
+        return np.ascontiguousarray(self._moving[chosen], dtype=np.int64)
+
+    def bits(self, over: Callable[[], bool]) -> float:
+        """Return a lower bound of the logarithm, to base 2, of how many datasets explain the file.
+
+        Each block of a partition takes states that leave what it adds to every count as it is, so that they can be
+        combined as one likes. What is told is the more of two: how many of these were met, block by block; and how many
+        values leave every row in all its leaves, of all rows, in any order.
+
+        Parameters
+        ----------
+        over : callable
+            Whether to stop.
+        """
+        truth, size = self._truth, min(8, len(self._moving))
+        cells = float(cell_bits(truth.nodes, truth.attributes, self._data, truth.times, truth.fixed).sum())
+        order = np.log2(np.arange(1, truth.n_rows + 1)).sum()
+        keys = np.random.default_rng(0).integers(1, 2**63, size=int(truth.attributes.start[-1]) + 1, dtype=np.uint64)
+        partition = self._moving[self._rng.permutation(len(self._moving))[: len(self._moving) // size * size]]
+        blocks = partition.reshape(-1, size)
+        met: list[set[int]] = [set() for _ in blocks]
+        if len(self._sizes) > 1:
+            for turn in range(16):
+                if over():
+                    break
+                self._excurse(blocks, PARAMETERS.temperatures[turn % len(PARAMETERS.temperatures)])
+                state = self._data.state[blocks] + truth.attributes.start[:-1]
+                of_row = keys[state].sum(axis=2)
+                of_row ^= of_row >> np.uint64(29)
+                for one, number in zip(met, (of_row * keys[-1]).sum(axis=1).tolist(), strict=True):
+                    one.add(int(number))
+        return max(0.0, cells - float(order), float(sum(np.log2(max(1, len(one))) for one in met)))
+
+
+def _neighbours(truth: Explained, moving: IntArray) -> IntArray:
+    """Return for each moving row the nearest others of its label, by the places of its states, itself among them."""
+    size = truth.states.n_states.astype(np.float64)
+    points = truth.state[moving] / np.maximum(size - 1, 1)
+    label = truth.label[moving].astype(np.float64)
+    grouped = np.array([attribute.kind == "one-hot" for attribute in truth.domain.attributes])
+    spread = [points[:, ~grouped]]
+    for a in np.flatnonzero(grouped).tolist():
+        spread.append(np.eye(int(size[a]))[truth.state[moving, a]] / 2)
+    points = np.column_stack([*spread, label * 1e3])
+    number = min(len(moving), PARAMETERS.neighbours * max(PARAMETERS.sizes))
+    _, near = cKDTree(points).query(points, k=number, p=1)
+    return np.asarray(near, dtype=np.int64).reshape(len(moving), number)

@@ -1,0 +1,85 @@
+"""The search for other datasets beside an attack: in go `Inputs` and an `Attack`, out come `Alternatives`.
+
+Both begin together, and neither sees anything of the other. It always looks at somebody who knows the occurrences where
+the file tells them: whoever knows less gets no closer.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+import numpy as np
+
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.data import TrainingData
+from pytest_draft.errors import NotCoveredError
+from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, Search, search
+from pytest_draft.examine.attack import Attack
+from pytest_draft.examine.inputs import Inputs
+from pytest_draft.examine.limits import ALTERNATIVES_SHARE
+from pytest_draft.examine.record import Record
+from pytest_draft.knowledge import known_occurrences
+from pytest_draft.matching import row_identities, unmatched
+
+
+class Beside:
+    """What runs beside the attack of one examination, and ends with it.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    record : Record
+    """
+
+    def __init__(self, inputs: Inputs, record: Record) -> None:
+        self._inputs, self._record = inputs, record
+        self._box = record.limits.box(ALTERNATIVES_SHARE)
+        self._search: Search | None = None
+
+    def __enter__(self) -> Beside:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._search is not None:
+            self._search.end()
+
+    def begin(self, attack: Attack) -> None:
+        """Begin the search, where there is anything to look for."""
+        inputs, data = self._inputs, self._inputs.data
+        knowledge, forest = inputs.knowledge, inputs.forest
+        if data is None or forest.is_private or (knowledge is not None and knowledge.informed):
+            return
+        try:
+            times = known_occurrences(forest, "artifact")
+        except NotCoveredError:  # nobody knows them
+            return
+        if times.shape[1] != data.n_rows:
+            return
+        self._search = search(
+            forest,
+            inputs.domain,
+            data.rows,
+            data.labels,
+            times,
+            inputs.case.seed,
+            self._box,
+            unknown=np.arange(data.n_rows) if knowledge is None else knowledge.unknown,
+            known=() if knowledge is None else knowledge.attributes,
+            extremes=attack.extremes,
+        )
+
+    def alternatives(self, data: TrainingData, reconstruction: Reconstruction) -> Alternatives | None:
+        """Wait for the other datasets; None where there are none, or nothing is left to know."""
+        if self._search is None or reconstruction.rows is None:
+            return None
+        knowledge = self._inputs.knowledge
+        truth = data.rows if knowledge is None else data.rows[knowledge.unknown]
+        if not len(unmatched(*row_identities(truth, reconstruction.rows))[0]):  # all rows are rebuilt
+            self._search.end()
+            return None
+        with self._record.clock("alternatives"):
+            found = self._search.result()
+        self._record.limits.heed(self._box, "search for other datasets")
+        return found
