@@ -18,7 +18,7 @@ from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity.explained import Explained, explained
 from pytest_draft.evaluate.ambiguity.population import Population, fitted, uniform
 from pytest_draft.evaluate.ambiguity.sampled import Sampled, shared_rows
-from pytest_draft.evaluate.ambiguity.sampler import PARAMETERS, Chain
+from pytest_draft.evaluate.ambiguity.sampler import PARAMETERS, Chain, neighbours
 from pytest_draft.evaluate.ambiguity.values import Values
 from pytest_draft.facts.ambiguity import Ambiguity, Prior
 from pytest_draft.matching import encoded_weights, matched_distance, row_identities
@@ -28,8 +28,11 @@ ENOUGH_SWEEPS = 300
 """So often each row was drawn anew, on average, where a chain is left off. Measured on COMPAS, Adult and Default Credit
 (400 rows, 5 to 20 trees of depth 2 to 4): the distance to the truth had stopped growing by then."""
 
-MOST_MOVING = 1_000
-"""Of more rows than this, so many are drawn, and all others are as they are: whoever guesses knows them."""
+MOST_MOVING = 500
+"""Of more rows than this, about so many move, in neighbourhoods of `NEIGHBOURHOOD` rows, where alternatives are
+likeliest. All others are as they are, and whoever guesses knows them: on the safe side."""
+
+NEIGHBOURHOOD = 25
 
 LEAST_SAMPLES = 4
 """With fewer samples nothing is known. The fewer there are, the better the best guess fits them: on the safe side."""
@@ -85,7 +88,8 @@ class Search:
         rng = np.random.default_rng([seed, 63])
         self._moving = unknown
         if len(unknown) > MOST_MOVING:
-            self._moving = np.sort(rng.choice(unknown, MOST_MOVING, replace=False))
+            anchors = rng.choice(len(unknown), MOST_MOVING // NEIGHBOURHOOD, replace=False)
+            self._moving = unknown[np.unique(neighbours(truth, unknown, NEIGHBOURHOOD, anchors))]
         self._priors: dict[Prior, Population] = {
             "population": fitted(truth.states, truth.state.astype(np.int64), seed),
             "uniform": uniform(truth.states, truth.n_rows),
@@ -122,7 +126,7 @@ class Search:
     def _sampled(self, name: Prior, chain: Chain) -> Sampled:
         """Return the last datasets of a chain with all values, as many as there is time for."""
         rng, truth = np.random.default_rng([self._seed, 64]), self._truth
-        datasets, without = [], []
+        datasets, without = list[Rows](), list[Rows]()
         for state in chain.samples[: -PARAMETERS.kept - 1 : -1]:
             if len(datasets) >= LEAST_SAMPLES and self._over(self._timebox):
                 break

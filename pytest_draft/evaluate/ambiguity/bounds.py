@@ -29,11 +29,8 @@ from pytest_draft.timebox import TimeBox
 _SECONDS_PER_CUBE = 2e-10
 """Of an assignment, for rows to the third power."""
 
-MOST_TURNS = 3
-"""Turns of matching and medians, from each start."""
-
-MOST_STARTS = 2
-"""Samples that guesses begin at: the first and the last. From all of them, the least error is hardly less."""
+MOST_TURNS = 2
+"""Turns of matching and medians; further ones change the error little."""
 
 
 def least_error(samples: Sequence[Rows], weights: Weights, timebox: TimeBox) -> float | None:
@@ -54,26 +51,20 @@ def least_error(samples: Sequence[Rows], weights: Weights, timebox: TimeBox) -> 
     n_rows = len(samples[0])
     cost = _SECONDS_PER_CUBE * n_rows**3 * len(samples)
     stacked = _coordinates(samples, weights)
-    best = None
-    for start in (stacked[:: max(1, len(stacked) - 1)])[:MOST_STARTS]:
+    best: float | None = None
+    guess = stacked[0]
+    for _ in range(MOST_TURNS):
         if not timebox.allows(cost):
             break
-        found, guess = np.inf, start
-        for _ in range(MOST_TURNS):
-            if not timebox.allows(cost):
-                break
-            timebox.spend(cost)
-            matched = np.stack([_matched_to(guess, other) for other in stacked])
-            middle = np.sort(matched, axis=0)[(len(matched) - 1) // 2]  # of an even number the lower one: as good
-            # The middle is no worse for this matching; the next one is no worse for this middle.
-            reached = float(np.abs(matched - middle).sum()) / len(matched)
-            if reached >= found - 1e-9:
-                break
-            found, guess = reached, middle
-        best = found if best is None else min(best, found)
-    if best is None or not np.isfinite(best):
-        return None
-    return best / (n_rows * weights.total)
+        timebox.spend(cost)
+        matched = np.stack([_matched_to(guess, other) for other in stacked])
+        guess = np.sort(matched, axis=0)[(len(matched) - 1) // 2]  # of an even number the lower one: as good
+        # The middle is no worse for this matching; the next matching is no worse for this middle.
+        reached = float(np.abs(matched - guess).sum()) / len(matched)
+        if best is not None and reached >= best - 1e-9:
+            break
+        best = reached
+    return None if best is None else best / (n_rows * weights.total)
 
 
 def half_distance(samples: Sequence[Rows], weights: Weights, timebox: TimeBox) -> float | None:
@@ -130,7 +121,7 @@ def most_perfect_rows(samples: Sequence[Rows], weights: Weights) -> float:
     rest = 0.0
     if within < len(order):
         rest = (n_rows - (spent[within - 1] if within else 0.0)) * float(order[within])
-    return min(float(n_rows), (within + rest) / len(samples))
+    return float(min(n_rows, (within + rest) / len(samples)))
 
 
 def _samples_with_copies(samples: Sequence[Rows]) -> IntArray:

@@ -48,7 +48,7 @@ class SamplerParameters:
     rows_a_turn: int = 600
     neighbours: int = 4
     by_chance: float = 0.2
-    kept: int = 12
+    kept: int = 8
 
 
 PARAMETERS = SamplerParameters()
@@ -92,7 +92,7 @@ class Chain:
         nothing = np.zeros((n_classes, n_attributes)), np.zeros((n_attributes, n_attributes)), np.ones(n_attributes)
         self._copula = Copula(0.0, *nothing)
         self._moving = np.arange(truth.n_rows) if moving is None else moving
-        self._near = _neighbours(truth, self._moving)
+        self._near = neighbours(truth, self._moving, PARAMETERS.neighbours * max(PARAMETERS.sizes))
         self._sizes = (1,) if within_cells else PARAMETERS.sizes
         self._turns, self._keep_every = 0, 1
         self.samples: list[Int32Array] = []
@@ -177,16 +177,30 @@ class Chain:
         return max(0.0, cells - float(order), float(sum(np.log2(max(1, len(one))) for one in met)))
 
 
-def _neighbours(truth: Explained, moving: IntArray) -> IntArray:
-    """Return for each moving row the nearest others of its label, by the places of its states, itself among them."""
+def neighbours(truth: Explained, rows: IntArray, number: int, of: IntArray | None = None) -> IntArray:
+    """Return for some rows the nearest rows of their label, by the places of their states, themselves among them.
+
+    Parameters
+    ----------
+    truth : Explained
+    rows : ndarray of int64, shape (n_rows,)
+        The rows that are looked at.
+    number : int
+    of : ndarray of int64, shape (n_asked,), or None
+        Places among `rows`; None for all.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_asked, at most `number`)
+        Places among `rows`.
+    """
     size = truth.states.n_states.astype(np.float64)
-    points = truth.state[moving] / np.maximum(size - 1, 1)
-    label = truth.label[moving].astype(np.float64)
+    points = truth.state[rows] / np.maximum(size - 1, 1)
     grouped = np.array([attribute.kind == "one-hot" for attribute in truth.domain.attributes])
-    spread = [points[:, ~grouped]]
-    for a in np.flatnonzero(grouped).tolist():
-        spread.append(np.eye(int(size[a]))[truth.state[moving, a]] / 2)
-    points = np.column_stack([*spread, label * 1e3])
-    number = min(len(moving), PARAMETERS.neighbours * max(PARAMETERS.sizes))
-    _, near = cKDTree(points).query(points, k=number, p=1)
-    return np.asarray(near, dtype=np.int64).reshape(len(moving), number)
+    spread = [points[:, ~grouped], truth.label[rows][:, None] * 1e3]
+    spread += [np.eye(int(size[a]))[truth.state[rows, a]] / 2 for a in np.flatnonzero(grouped).tolist()]
+    points = np.column_stack(spread)
+    number = min(len(rows), number)
+    asked = points if of is None else points[of]
+    _, near = cKDTree(points).query(asked, k=number, p=1)
+    return np.asarray(near, dtype=np.int64).reshape(len(asked), number)
