@@ -23,72 +23,59 @@ ENOUGH_BITS = 60.0
 _ROUNDING = 1e-9
 
 
-def error_of_ideal(ideal: Ideal, attack: float, bar: float, on: str) -> Outcome:
+def error_of_ideal(attack: Outcome, ideal: Ideal, reached: float, bar: float) -> Outcome:
     """Hold a bar against the least error that anybody can expect.
 
     Parameters
     ----------
+    attack : Outcome
+        What the same bar says of the attack's error.
     ideal : Ideal
-    attack : float
+    reached : float
         The attack's error, at most.
     bar : float
-    on : str
-        Of which part.
     """
-    held = bar if ideal.error_without_file is None else min(bar, ADDED * ideal.error_without_file)
-    without = "" if held == bar else f", half of what the best guess without the file gets, {2 * held:.4f}"
-    if attack < ideal.least_error - _ROUNDING:
-        return Outcome(
-            "inconclusive", f"{_between(attack, attack, on)}; less than was thought possible: no pass rests on it"
-        )
-    if ideal.least_error > held + _ROUNDING:
-        return Outcome(
-            "passed",
-            f"whoever has the file gets no closer than an error of {ideal.least_error:.4f}{on}, however long they "
-            f"search; the bar is {held:.4f}{without}",
-        )
-    return Outcome(
-        "inconclusive",
-        f"{_between(ideal.least_error, attack, on)}; the bar is {held:.4f}{without}",
-    )
+    without = ideal.error_without_file
+    held = bar if without is None else min(bar, ADDED * without)
+    least = f"{ideal.least_error:.4f}"
+    if held < bar:
+        least += f", beside {without:.4f} without it: the file may not bring it below {held:.4f}"
+    if reached < ideal.least_error - _ROUNDING:
+        return _distrusted(attack, f"an error of {least}")
+    if attack.result == "passed" and ideal.least_error > held + _ROUNDING:
+        return Outcome("passed", f"{attack.sentence}; whoever has the file gets no closer than {least}")
+    return Outcome("inconclusive", f"{attack.sentence}; whoever searches better may get as close as {least}")
 
 
-def _between(least: float, attack: float, on: str) -> str:
-    return f"the error of the best attack lies between {least:.4f} and {attack:.4f}{on}"
-
-
-def rows_of_ideal(ideal: Ideal, attack: int, n_rows: int, bar: float, on: str) -> Outcome:
+def rows_of_ideal(attack: Outcome, ideal: Ideal, reached: int, n_rows: int, bar: float) -> Outcome:
     """Hold a number of rows against the most that anybody can expect to meet perfectly.
 
     Parameters
     ----------
+    attack : Outcome
+        What the same bar says of the attack's rows.
     ideal : Ideal
-    attack : int
+    reached : int
         The attack's perfect rows, at least.
     n_rows : int
     bar : float
-    on : str
     """
-    held, without = bar, ""
-    if (baseline := ideal.perfect_rows_without_file) is not None and (
-        own := baseline + ADDED * (n_rows - baseline)
-    ) > bar:
-        held, without = own, f" (of which {baseline:.1f} are met without the file)"
-    if attack > ideal.most_perfect_rows + 1:
-        return Outcome(
-            "inconclusive",
-            f"the attack rebuilds {attack:,} rows perfectly{on}, more than was thought possible: no pass rests on it",
-        )
-    if ideal.most_perfect_rows <= held + _ROUNDING:
-        return Outcome(
-            "passed",
-            f"whoever has the file rebuilds no more than {ideal.most_perfect_rows:.1f} of {n_rows:,} rows perfectly"
-            f"{on}; at most {held:.4g} are allowed{without}",
-        )
+    without = ideal.perfect_rows_without_file
+    held = bar if without is None else max(bar, without + ADDED * (n_rows - without))
+    most = f"{ideal.most_perfect_rows:.1f}"
+    if held > bar:
+        most += f", beside {without:.1f} without it: the file may not bring it above {held:.1f}"
+    if reached > ideal.most_perfect_rows + 1:
+        return _distrusted(attack, f"{most} rows")
+    if attack.result == "passed" and ideal.most_perfect_rows <= held + _ROUNDING:
+        return Outcome("passed", f"{attack.sentence}; whoever has the file rebuilds no more than {most}")
+    return Outcome("inconclusive", f"{attack.sentence}; whoever searches better may rebuild {most}")
+
+
+def _distrusted(attack: Outcome, thought: str) -> Outcome:
     return Outcome(
         "inconclusive",
-        f"the best attack rebuilds between {attack:,} and {ideal.most_perfect_rows:.1f} of {n_rows:,} rows "
-        f"perfectly{on}; at most {held:.4g} are allowed{without}",
+        f"{attack.sentence}; that is more than was thought possible ({thought}), so that no pass rests on it",
     )
 
 

@@ -43,17 +43,11 @@ def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outco
         if part.ideal is None:
             outcomes += without_ideal(findings, part, converged, _of_part(part, thresholds))
             continue
-        on = within(part.numeric, part.scale) + part.on
-        if "max_perfect_rows" in thresholds and part.absolute:
-            most = thresholds["max_perfect_rows"]
-            outcomes.append(rows_of_ideal(part.ideal, part.perfect_rows, part.n_rows, most, on))
-        if "max_share_beyond_split_half" in thresholds:
-            share, baseline = thresholds["max_share_beyond_split_half"], part.split_half.perfect_rows
-            if baseline is None:
-                outcomes.append(_without_baseline(part))
-            else:
-                most = baseline + share * (part.n_rows - baseline)
-                outcomes.append(rows_of_ideal(part.ideal, part.perfect_rows, part.n_rows, most, on))
+        for outcome, bar in _held_against(part, thresholds):
+            ideal = part.ideal
+            outcomes.append(
+                outcome if bar is None else rows_of_ideal(outcome, ideal, part.perfect_rows, part.n_rows, bar)
+            )
         if "max_exact_values_beyond_split_half" in thresholds and part.scale == "rank":
             outcomes.append(_values_of_ideal(part, part.ideal, thresholds["max_exact_values_beyond_split_half"]))
     if (proved := thresholds.get("max_certain_unique_rows")) is not None:
@@ -129,18 +123,25 @@ def _of_slice(one: SliceFigures, found: Measured, share: float, on: str) -> Outc
     return Outcome("passed", f"{what}; {allowed}")
 
 
-def _of_part(part: Part, thresholds: Thresholds) -> list[Outcome]:
-    outcomes = []
+def _held_against(part: Part, thresholds: Thresholds) -> list[tuple[Outcome, float | None]]:
+    """Return what each threshold says of the perfect rows, and its bar; None without the baseline that makes it."""
+    outcomes: list[tuple[Outcome, float | None]] = []
     if "max_perfect_rows" in thresholds and part.absolute:
-        outcomes.append(_against(part, thresholds["max_perfect_rows"], ""))
+        most = thresholds["max_perfect_rows"]
+        outcomes.append((_against(part, most, ""), most))
     if "max_share_beyond_split_half" in thresholds:
         share, baseline = thresholds["max_share_beyond_split_half"], part.split_half.perfect_rows
         if baseline is None:
-            outcomes.append(_without_baseline(part))
+            outcomes.append((_without_baseline(part), None))
         else:
             most = baseline + share * (part.n_rows - baseline)
             where_from = f" (the split-half baseline of {baseline:.1f} and {share:g} of the rest)"
-            outcomes.append(_against(part, most, where_from))
+            outcomes.append((_against(part, most, where_from), most))
+    return outcomes
+
+
+def _of_part(part: Part, thresholds: Thresholds) -> list[Outcome]:
+    outcomes = [outcome for outcome, _ in _held_against(part, thresholds)]
     if "max_exact_values_beyond_split_half" in thresholds and part.scale == "rank":
         outcomes.append(_of_values(part, thresholds["max_exact_values_beyond_split_half"]))
     return outcomes

@@ -33,23 +33,22 @@ def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outco
         if part.ideal is None:
             outcomes += without_ideal(findings, part, converged, _of_part(part, thresholds))
             continue
-        held = {"max_error": 1.0 if part.absolute else None}
-        held |= {"max_error_of_split_half": part.split_half.error, "max_error_of_random": part.random_error}
-        for key, baseline in held.items():
-            if key in thresholds and (part.absolute or key != "max_error"):
-                if baseline is None:
-                    outcomes.append(_without_baseline(part.error, part.on, "split-half or random"))
-                else:
-                    bar = thresholds[key] * baseline
-                    outcomes.append(error_of_ideal(part.ideal, part.error.upper, bar, part.on))
+        for outcome, bar in _held_against(
+            part.error, part.split_half.error, part.random_error, part.on, _of(part, thresholds)
+        ):
+            outcomes.append(outcome if bar is None else error_of_ideal(outcome, part.ideal, part.error.upper, bar))
     others = of_labelled(findings, thresholds, _WITH_LABELS, _of_part)
     others += of_slices(findings, lambda one, found: _of_slice(one, found, thresholds), _spared)
     return combined([*outcomes, *(others if converged else unless_converged(others))])
 
 
 def _of_part(part: Part, thresholds: Thresholds) -> list[Outcome]:
-    held = thresholds if part.absolute else {key: bar for key, bar in thresholds.items() if key != "max_error"}
-    return _held(part.error, part.split_half.error, part.random_error, part.on, held)
+    return _held(part.error, part.split_half.error, part.random_error, part.on, _of(part, thresholds))
+
+
+def _of(part: Part, thresholds: Thresholds) -> Thresholds:
+    """Return the thresholds that are meant for a part."""
+    return thresholds if part.absolute else {key: bar for key, bar in thresholds.items() if key != "max_error"}
 
 
 def _of_slice(one: SliceFigures, found: Measured, thresholds: Thresholds) -> list[Outcome]:
@@ -65,19 +64,26 @@ def _held(
     error: Distance, split_half: float | None, random: float | None, on: str, thresholds: Thresholds
 ) -> list[Outcome]:
     """Hold thresholds against an error and its baselines."""
-    outcomes = []
+    return [outcome for outcome, _ in _held_against(error, split_half, random, on, thresholds)]
+
+
+def _held_against(
+    error: Distance, split_half: float | None, random: float | None, on: str, thresholds: Thresholds
+) -> list[tuple[Outcome, float | None]]:
+    """Return what each threshold says of an error, and its bar; None without the baseline that makes it."""
+    outcomes: list[tuple[Outcome, float | None]] = []
     if "max_error" in thresholds:
-        outcomes.append(_against(error, thresholds["max_error"], "", on))
+        outcomes.append((_against(error, thresholds["max_error"], "", on), thresholds["max_error"]))
     baselines = {"max_error_of_split_half": ("split-half", split_half), "max_error_of_random": ("random", random)}
     for key, (name, baseline) in baselines.items():
         if key not in thresholds:
             continue
         if baseline is None:
-            outcomes.append(_without_baseline(error, on, name))
+            outcomes.append((_without_baseline(error, on, name), None))
             continue
         bar = thresholds[key] * baseline
         where_from = f" ({thresholds[key]:g} x {'their' if on else 'the'} {name} baseline of {baseline:.4f})"
-        outcomes.append(_against(error, bar, where_from, on))
+        outcomes.append((_against(error, bar, where_from, on), bar))
     return outcomes
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial import cKDTree
+from scipy.special import gammaln
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.attack.numeric.dataset import Copula
@@ -40,6 +41,10 @@ class SamplerParameters:
         Share of the blocks whose rows are any.
     kept : int
         Samples that are kept; where there are twice as many, every second one goes.
+    partition : int
+        Rows of a block of the partition by which datasets are counted.
+    looks : int
+        How often each of these blocks moves.
     """
 
     sizes: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
@@ -49,9 +54,14 @@ class SamplerParameters:
     neighbours: int = 4
     by_chance: float = 0.2
     kept: int = 8
+    partition: int = 4
+    looks: int = 24
 
 
 PARAMETERS = SamplerParameters()
+
+_MOST_BITS = 40.0
+"""Larger cells count as this large: what a 64-bit float counts exactly."""
 
 
 class Chain:
@@ -72,8 +82,6 @@ class Chain:
     samples : list of ndarray of int32, shape (n_rows, n_attributes)
     changed : ndarray of bool, shape (n_rows,)
         Rows whose states some accepted move has changed.
-    seen : set of int
-        Hashes of the states of each block of a fixed partition.
     """
 
     def __init__(
@@ -148,33 +156,48 @@ class Chain:
     def bits(self, over: Callable[[], bool]) -> float:
         """Return a lower bound of the logarithm, to base 2, of how many datasets explain the file.
 
-        Each block of a partition takes states that leave what it adds to every count as it is, so that they can be
-        combined as one likes. What is told is the more of two: how many of these were met, block by block; and how many
-        values leave every row in all its leaves, of all rows, in any order.
+        It is the more of two. Each block of a partition takes states that leave what it adds to every count as it is,
+        so that they can be combined as one likes: how many of these are met. And how many values leave every row in
+        all its leaves.
 
         Parameters
         ----------
         over : callable
             Whether to stop.
         """
-        truth, size = self._truth, min(8, len(self._moving))
-        cells = float(cell_bits(truth.nodes, truth.attributes, self._data, truth.times, truth.fixed).sum())
-        order = np.log2(np.arange(1, truth.n_rows + 1)).sum()
+        truth, size = self._truth, min(PARAMETERS.partition, len(self._moving))
+        within_cells = self._bits_of_cells()
+        if len(self._sizes) == 1:
+            return within_cells
         keys = np.random.default_rng(0).integers(1, 2**63, size=int(truth.attributes.start[-1]) + 1, dtype=np.uint64)
-        partition = self._moving[self._rng.permutation(len(self._moving))[: len(self._moving) // size * size]]
-        blocks = partition.reshape(-1, size)
+        order = self._rng.permutation(len(self._moving))[: len(self._moving) // size * size]
+        blocks = np.ascontiguousarray(self._moving[order].reshape(-1, size))
         met: list[set[int]] = [set() for _ in blocks]
-        if len(self._sizes) > 1:
-            for turn in range(16):
-                if over():
-                    break
-                self._excurse(blocks, PARAMETERS.temperatures[turn % len(PARAMETERS.temperatures)])
-                state = self._data.state[blocks] + truth.attributes.start[:-1]
-                of_row = keys[state].sum(axis=2)
-                of_row ^= of_row >> np.uint64(29)
-                for one, number in zip(met, (of_row * keys[-1]).sum(axis=1).tolist(), strict=True):
-                    one.add(int(number))
-        return max(0.0, cells - float(order), float(sum(np.log2(max(1, len(one))) for one in met)))
+        for turn in range(PARAMETERS.looks):
+            if over():
+                break
+            self._excurse(blocks, PARAMETERS.temperatures[turn % len(PARAMETERS.temperatures)])
+            of_row = keys[self._data.state[blocks] + truth.attributes.start[:-1]].sum(axis=2)
+            of_row ^= of_row >> np.uint64(29)  # so that rows that change places are the same block
+            for one, number in zip(met, (of_row * keys[-1]).sum(axis=1).tolist(), strict=True):
+                one.add(int(number))
+        return max(within_cells, float(sum(np.log2(len(one)) for one in met if one)))
+
+    def _bits_of_cells(self) -> float:
+        """Return the logarithm of how many datasets leave every row in all its leaves.
+
+        Rows that nothing tells apart can change places, which makes no other dataset: without bagging these are the
+        rows of a cell, with it those that every tree saw equally often.
+        """
+        truth, data = self._truth, self._data
+        of_row = cell_bits(truth.nodes, truth.attributes, data, truth.times, truth.fixed)
+        if truth.ordered:
+            _, number = np.unique(truth.times, axis=1, return_counts=True)
+            return max(0.0, float(of_row.sum() - (gammaln(number + 1) / np.log(2)).sum()))
+        _, first, number = np.unique(data.leaf, axis=1, return_index=True, return_counts=True)
+        vectors = np.exp2(np.minimum(of_row[first], _MOST_BITS))
+        ways = gammaln(number + vectors) - gammaln(vectors) - gammaln(number + 1)  # of as many rows out of the vectors
+        return float(np.maximum(ways, 0.0).sum() / np.log(2))
 
 
 def neighbours(truth: Explained, rows: IntArray, number: int, of: IntArray | None = None) -> IntArray:
