@@ -1,0 +1,485 @@
+"""All that a few rows can be while the others are fixed: in goes a block, out comes what each value of it does, compiled.
+
+The other rows leave a few draws of each class in a few leaves. A candidate is a class and a box: the common part of a
+leaf of each tree that saw the row, all of which have room for it (`_list`). An assignment takes so many candidates that
+all draws and all distinct rows of these leaves are used up, which is an exact cover with multiplicities: the search
+branches on what fewest candidates can cover, and a candidate that was tried stays out of the branches after it, so that
+every multiset comes once (`_cover`; after Knuth, Dancing Links, 2000). Whether a value must occur as often as in the
+truth is asked by forbidding just that.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
+from pytest_draft.attack.redacted import redacted
+from pytest_draft.evaluate.ambiguity.boxes import LeafBoxes, Words
+
+UNDECIDED, FIXED, OTHER = 0, 1, 2
+"""Of a value: the search did not end; it occurs as often in every assignment; another assignment was found."""
+
+_ENDED, _FOUND, _STOPPED = 0, 1, 2
+
+
+@redacted
+class Fixed(NamedTuple):
+    """What stays the same for all blocks.
+
+    Attributes
+    ----------
+    leaf : LeafBoxes
+    row_leaf : ndarray of int32, shape (n_rows, n_trees)
+    times : ndarray of int32, shape (n_rows, n_trees)
+        How often each tree saw each row.
+    label : ndarray of int64, shape (n_rows,)
+    n_classes : int
+    kind : ndarray of int64, shape (n_rows,)
+        Rows of equal occurrences and known values have equal numbers: they are exchangeable.
+    start_words : ndarray of uint64, shape (n_rows, n_words)
+    start_spans : ndarray of int32, shape (n_rows, n_spans, 3)
+        The box of what is known of each row.
+    words, spans : ndarray, of the same shapes
+        The bins of each row.
+    single : ndarray of uint64, shape (n_words,)
+        Bits of bins that hold one value, and of known attributes.
+    first_bin : ndarray of int64, shape (n_spans + 1,)
+    bin_low, bin_high : ndarray of float64, shape (n_bins of all spans,)
+        Bounds of the spans' bins.
+    value : ndarray of float64, shape (n_rows, n_spans)
+        The rows' values in spans.
+    tolerance : ndarray of float64, shape (n_spans,)
+        Values that differ by no more are one; infinite where they are known.
+    identity : ndarray of int64, shape (n_rows,)
+        Equal rows have equal numbers.
+    """
+
+    leaf: LeafBoxes
+    row_leaf: Int32Array
+    times: Int32Array
+    label: IntArray
+    n_classes: int
+    kind: IntArray
+    start_words: Words
+    start_spans: Int32Array
+    words: Words
+    spans: Int32Array
+    single: Words
+    first_bin: IntArray
+    bin_low: FloatArray
+    bin_high: FloatArray
+    value: FloatArray
+    tolerance: FloatArray
+    identity: IntArray
+
+
+@redacted
+class Room(NamedTuple):
+    """What the other rows leave: each tree's leaves that hold a row of the block, in a numbering of its own.
+
+    Attributes
+    ----------
+    leaf : ndarray of int32, shape (n_trees, n_block)
+    n_leaves : ndarray of int64, shape (n_trees,)
+    draws : ndarray of int32, shape (n_trees, n_block, n_classes)
+    total, distinct : ndarray of int32, shape (n_trees, n_block)
+        Draws of all classes, and distinct rows.
+    """
+
+    leaf: Int32Array
+    n_leaves: IntArray
+    draws: Int32Array
+    total: Int32Array
+    distinct: Int32Array
+
+
+@redacted
+class Candidates(NamedTuple):
+    """What the rows of a block can be.
+
+    Attributes
+    ----------
+    leaf : ndarray of int8, shape (n_candidates, n_trees)
+        In the numbering of `Room`; -1 in trees that did not see the row.
+    group : ndarray of int64, shape (n_candidates,)
+        Which rows can be it, all of one `Fixed.kind`.
+    label : ndarray of int64, shape (n_candidates,)
+    value : ndarray of int64, shape (n_candidates,)
+        The one value of the block that all its box is; -1 where there is none.
+    """
+
+    leaf: NDArray[np.int8]
+    group: IntArray
+    label: IntArray
+    value: IntArray
+
+
+@njit(cache=True, nogil=True)
+def _room(fixed: Fixed, block: IntArray) -> tuple[Room, NDArray[np.int8]]:
+    """Return what the others leave, and the leaf of each row of the block in its numbering."""
+    n_trees, n = fixed.row_leaf.shape[1], len(block)
+    leaf = np.full((n_trees, n), -1, dtype=np.int32)
+    n_leaves = np.zeros(n_trees, dtype=np.int64)
+    draws = np.zeros((n_trees, n, fixed.n_classes), dtype=np.int32)
+    total, distinct = np.zeros((n_trees, n), dtype=np.int32), np.zeros((n_trees, n), dtype=np.int32)
+    own = np.full((n, n_trees), -1, dtype=np.int8)
+    for t in range(n_trees):
+        for i in range(n):
+            row = block[i]
+            times = fixed.times[row, t]
+            if times == 0:
+                continue
+            j = 0
+            while j < n_leaves[t] and leaf[t, j] != fixed.row_leaf[row, t]:
+                j += 1
+            if j == n_leaves[t]:
+                leaf[t, j] = fixed.row_leaf[row, t]
+                n_leaves[t] += 1
+            own[i, t] = j
+            draws[t, j, fixed.label[row]] += times
+            total[t, j] += times
+            distinct[t, j] += 1
+    return Room(leaf, n_leaves, draws, total, distinct), own
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _has_room(room: Room, t: int, j: int, label: int, times: int) -> bool:
+    """Return whether a leaf has room for a row that a tree saw so often, and what is left could be other rows'."""
+    if room.draws[t, j, label] < times or room.distinct[t, j] < 1:
+        return False
+    draws, rows = room.total[t, j] - times, room.distinct[t, j] - 1
+    return draws >= rows and (rows > 0 or draws == 0)
+
+
+@njit(cache=True, nogil=True)
+def _narrow(leaf: LeafBoxes, k: int, words: Words, spans: Int32Array, depth: int) -> bool:
+    """Write the common part of a leaf and the box at a depth to the next depth; return whether there is any."""
+    words[depth + 1] = words[depth]
+    for e in range(leaf.first_bits[k], leaf.first_bits[k + 1]):
+        kept = words[depth, leaf.word[e]] & leaf.held[e]
+        if kept == 0:
+            return False
+        words[depth + 1, leaf.word[e]] = (words[depth + 1, leaf.word[e]] & ~leaf.mask[e]) | kept
+    spans[depth + 1] = spans[depth]
+    for e in range(leaf.first_spans[k], leaf.first_spans[k + 1]):
+        at = leaf.span[e, 0]
+        low = max(spans[depth, at, 0], leaf.span[e, 1])
+        high = min(spans[depth, at, 1], leaf.span[e, 2])
+        missing = spans[depth, at, 2] & leaf.span[e, 3]
+        if low > high and missing == 0:
+            return False
+        spans[depth + 1, at, 0], spans[depth + 1, at, 1], spans[depth + 1, at, 2] = low, high, missing
+    return True
+
+
+@njit(cache=True, nogil=True)
+def same_value(fixed: Fixed, words: Words, spans: Int32Array, row: int) -> bool:
+    """Return whether all that is in a box is the value of a row."""
+    for w in range(len(words)):
+        if words[w] != fixed.words[row, w] or (words[w] & ~fixed.single[w]) != 0:
+            return False
+    for s in range(len(spans)):
+        if fixed.tolerance[s] == np.inf:
+            continue
+        low, high, first = spans[s, 0], spans[s, 1], fixed.first_bin[s]
+        is_missing = low > high
+        if is_missing != bool(fixed.spans[row, s, 2]) or (not is_missing and spans[s, 2] != 0):
+            return False
+        if is_missing:
+            continue
+        most = max(fixed.bin_high[first + high], fixed.value[row, s])
+        least = min(fixed.bin_low[first + low], fixed.value[row, s])
+        if most - least > fixed.tolerance[s]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _list(
+    fixed: Fixed, room: Room, example: IntArray, values: IntArray, most: int, limit: int
+) -> tuple[Candidates, bool, int]:
+    """List all that rows can be, given a row of each group and of each value; also whether that ended, and the work."""
+    n_trees, n_words, n_spans = len(room.n_leaves), fixed.words.shape[1], fixed.spans.shape[1]
+    leaf = np.empty((most, n_trees), dtype=np.int8)
+    group, label = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    value = np.empty(most, dtype=np.int64)
+    words = np.empty((n_trees + 1, n_words), dtype=np.uint64)
+    spans = np.empty((n_trees + 1, n_spans, 3), dtype=np.int32)
+    chosen, order = np.empty(n_trees + 1, dtype=np.int64), np.empty(n_trees, dtype=np.int64)
+    open_leaves = np.empty(n_trees, dtype=np.int64)
+    n, work = 0, 0
+    for g in range(len(example)):
+        row = example[g]
+        for c in range(fixed.n_classes):
+            n_seen = 0
+            for t in range(n_trees):
+                if fixed.times[row, t] > 0:
+                    order[n_seen] = t
+                    open_leaves[n_seen] = 0
+                    for j in range(room.n_leaves[t]):
+                        open_leaves[n_seen] += _has_room(room, t, j, c, fixed.times[row, t])
+                    n_seen += 1
+            order[:n_seen] = order[:n_seen][np.argsort(open_leaves[:n_seen], kind="mergesort")]
+            if n_seen and open_leaves[:n_seen].min() == 0:
+                continue
+            words[0], spans[0] = fixed.start_words[row], fixed.start_spans[row]
+            depth = 0
+            chosen[0] = -1
+            while depth >= 0:
+                if depth == n_seen:
+                    if n == most:
+                        return Candidates(leaf, group, label, value), False, work
+                    leaf[n] = -1
+                    for d in range(n_seen):
+                        leaf[n, order[d]] = chosen[d]
+                    group[n], label[n], value[n] = g, c, -1
+                    for v in range(len(values)):
+                        if same_value(fixed, words[depth], spans[depth], values[v]):
+                            value[n] = v
+                            break
+                    n += 1
+                    depth -= 1
+                    continue
+                t = order[depth]
+                chosen[depth] += 1
+                j = chosen[depth]
+                if j == room.n_leaves[t]:
+                    depth -= 1
+                    continue
+                work += 1
+                if work > limit:
+                    return Candidates(leaf[:n], group[:n], label[:n], value[:n]), False, work
+                if _has_room(room, t, j, c, fixed.times[row, t]) and _narrow(fixed.leaf, room.leaf[t, j], words, spans, depth):
+                    depth += 1
+                    chosen[depth] = -1
+    return Candidates(leaf[:n], group[:n], label[:n], value[:n]), True, work
+
+
+@njit(cache=True, nogil=True)
+def _fits(room: Room, these: Candidates, times: Int32Array, k: int) -> bool:
+    """Return whether there is room for a candidate in all trees."""
+    label = these.label[k]
+    for t in range(times.shape[1]):
+        j = these.leaf[k, t]
+        if j >= 0 and not _has_room(room, t, j, label, times[these.group[k], t]):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _take(room: Room, these: Candidates, times: Int32Array, k: int, sign: int) -> None:
+    """Use up what a candidate takes; with a sign of -1 give it back."""
+    for t in range(times.shape[1]):
+        j = these.leaf[k, t]
+        if j >= 0:
+            used = sign * times[these.group[k], t]
+            room.draws[t, j, these.label[k]] -= used
+            room.total[t, j] -= used
+            room.distinct[t, j] -= sign
+
+
+@njit(cache=True, nogil=True)
+def _scarcest(
+    room: Room, these: Candidates, sizes: IntArray, viable: Int32Array, support: Int32Array
+) -> tuple[int, int, int, int]:
+    """Return what fewest candidates can cover, and how many: a group (-1, group, 0), or draws (tree, leaf, class)."""
+    n_groups = len(sizes)
+    by_group = np.zeros(n_groups, dtype=np.int64)
+    support[:] = 0
+    for k in viable:
+        by_group[these.group[k]] += 1
+        label = these.label[k]
+        for t in range(these.leaf.shape[1]):
+            if these.leaf[k, t] >= 0:
+                support[t, these.leaf[k, t], label] += 1
+    t_best, j_best, c_best, fewest = -1, 0, 0, len(viable) + 1
+    for g in range(n_groups):
+        if sizes[g] > 0 and by_group[g] < fewest:
+            j_best, fewest = g, by_group[g]
+    for t in range(len(room.n_leaves)):
+        for j in range(room.n_leaves[t]):
+            for c in range(room.draws.shape[2]):
+                if room.draws[t, j, c] > 0 and support[t, j, c] < fewest:
+                    t_best, j_best, c_best, fewest = t, j, c, support[t, j, c]
+    return t_best, j_best, c_best, fewest
+
+
+@njit(cache=True, nogil=True)
+def _cover(
+    room: Room,
+    these: Candidates,
+    times: Int32Array,
+    sizes: IntArray,
+    capped: IntArray,
+    cap: int,
+    taken: IntArray,
+    limit: int,
+) -> tuple[int, int]:
+    """Look for an assignment with at most so many of the capped candidates; return how it ended, and the work.
+
+    The candidates of the assignment are left in `taken`. `room` and `sizes` are used up, and are as before at the end
+    unless an assignment was found or the search was stopped.
+    """
+    n, n_place, n_trees = len(these.group), int(sizes.sum()), these.leaf.shape[1]
+    viable = np.empty((n_place + 1, n), dtype=np.int32)
+    n_viable, at = np.zeros(n_place + 1, dtype=np.int64), np.zeros(n_place + 1, dtype=np.int64)
+    item = np.zeros((n_place + 1, 3), dtype=np.int64)
+    out = np.full(n, n_place + 1, dtype=np.int64)  # the depth at which a candidate was tried
+    support = np.zeros(room.draws.shape, dtype=np.int32)
+    depth, work, entering = 0, 0, True
+    for k in range(n):
+        viable[0, k] = k
+    n_viable[0] = n
+    while True:
+        if entering:
+            if depth == n_place:
+                return _FOUND, work
+            before = n_viable[max(depth - 1, 0)]
+            kept = 0
+            for i in range(before):
+                k = viable[max(depth - 1, 0), i]
+                if out[k] <= n_place or sizes[these.group[k]] == 0 or (capped[k] and cap == 0):
+                    continue
+                if _fits(room, these, times, k):
+                    viable[depth, kept] = k
+                    kept += 1
+            n_viable[depth] = kept
+            work += (before + kept) * n_trees + support.size
+            if work > limit:
+                return _STOPPED, work
+            t, j, c, fewest = _scarcest(room, these, sizes, viable[depth, :kept], support)
+            item[depth, 0], item[depth, 1], item[depth, 2] = t, j, c
+            at[depth] = 0 if fewest > 0 else kept
+            entering = False
+        else:  # take back what was tried here
+            k = taken[depth]
+            _take(room, these, times, k, -1)
+            sizes[these.group[k]] += 1
+            cap += capped[k]
+            out[k] = depth
+        t, j, c = item[depth]
+        i = at[depth]
+        while i < n_viable[depth]:
+            k = viable[depth, i]
+            if (t < 0 and these.group[k] == j) or (t >= 0 and these.leaf[k, t] == j and these.label[k] == c):
+                break
+            i += 1
+        if i < n_viable[depth]:
+            k = viable[depth, i]
+            at[depth] = i + 1
+            taken[depth] = k
+            _take(room, these, times, k, 1)
+            sizes[these.group[k]] -= 1
+            cap -= capped[k]
+            depth += 1
+            entering = True
+            continue
+        for i in range(n_viable[depth]):
+            if out[viable[depth, i]] == depth:
+                out[viable[depth, i]] = n_place + 1
+        depth -= 1
+        if depth < 0:
+            return _ENDED, work
+
+
+@njit(cache=True, nogil=True)
+def examine_block(
+    fixed: Fixed, block: IntArray, asked: BoolArray, is_closed: BoolArray, most: int, limit: int
+) -> tuple[IntArray, bool, int]:
+    """Say of each row of a block whether its value occurs as often in every assignment.
+
+    Parameters
+    ----------
+    fixed : Fixed
+    block : ndarray of int64, shape (n_block,)
+    asked : ndarray of bool, shape (n_block,)
+        Which rows it is asked of; for the others it is told where it comes out.
+    is_closed : ndarray of bool, shape (n_rows,)
+        Whether all that is in a row's own leaves is its value. Others are told nothing of.
+    most, limit : int
+        Most candidates, and most units of work of one search.
+
+    Returns
+    -------
+    state : ndarray of int64, shape (n_block,)
+        `UNDECIDED`, `FIXED` or `OTHER`.
+    is_listed : bool
+        Whether all candidates were listed.
+    work : int
+    """
+    n = len(block)
+    state = np.full(n, UNDECIDED)
+    room, _ = _room(fixed, block)
+    value, first_of_value, n_values = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), 0
+    group_example, sizes, n_groups = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.int64), 0
+    multiplicity = np.zeros(n, dtype=np.int64)
+    for i in range(n):
+        v = 0
+        while v < n_values and fixed.identity[first_of_value[v]] != fixed.identity[block[i]]:
+            v += 1
+        if v == n_values:
+            first_of_value[v] = block[i]
+            n_values += 1
+        value[i] = v
+        multiplicity[v] += 1
+        g = 0
+        while g < n_groups and fixed.kind[group_example[g]] != fixed.kind[block[i]]:
+            g += 1
+        if g == n_groups:
+            group_example[g] = block[i]
+            n_groups += 1
+        sizes[g] += 1
+    these, is_listed, work = _list(fixed, room, group_example[:n_groups], first_of_value[:n_values], most, limit)
+    if not is_listed:
+        return state, False, work
+    times = np.empty((n_groups, fixed.times.shape[1]), dtype=np.int32)
+    for g in range(n_groups):
+        times[g] = fixed.times[group_example[g]]
+    taken = np.empty(n + 1, dtype=np.int64)
+    found, count = np.full(n_values, UNDECIDED), np.zeros(n_values, dtype=np.int64)
+    for i in range(n):
+        v = value[i]
+        if not asked[i] or not is_closed[block[i]] or found[v] != UNDECIDED:
+            continue
+        used = Room(room.leaf, room.n_leaves, room.draws.copy(), room.total.copy(), room.distinct.copy())
+        capped = np.where(these.value == v, 1, 0)
+        ended, spent = _cover(
+            used, these, times, sizes[:n_groups].copy(), capped, multiplicity[v] - 1, taken, limit
+        )
+        work += spent
+        if ended == _ENDED:
+            found[v] = FIXED
+        elif ended == _FOUND:
+            count[:] = 0
+            for k in taken[:n]:
+                if these.value[k] >= 0:
+                    count[these.value[k]] += 1
+            for other in range(n_values):
+                if count[other] < multiplicity[other] and found[other] == UNDECIDED:
+                    found[other] = OTHER
+    for i in range(n):
+        if is_closed[block[i]]:
+            state[i] = found[value[i]]
+    return state, True, work
+
+
+@njit(cache=True, nogil=True)
+def closed_rows(fixed: Fixed, rows: IntArray) -> BoolArray:
+    """Return whether all that is in the leaves of each of some rows is the row's value, shape (n_rows,)."""
+    n_trees = fixed.row_leaf.shape[1]
+    closed = np.empty(len(rows), dtype=np.bool_)
+    words = np.empty((n_trees + 1, fixed.words.shape[1]), dtype=np.uint64)
+    spans = np.empty((n_trees + 1, fixed.spans.shape[1], 3), dtype=np.int32)
+    for i in range(len(rows)):
+        row, depth = rows[i], 0
+        words[0], spans[0] = fixed.start_words[row], fixed.start_spans[row]
+        for t in range(n_trees):
+            if fixed.times[row, t] > 0:
+                _narrow(fixed.leaf, fixed.row_leaf[row, t], words, spans, depth)
+                depth += 1
+        closed[i] = same_value(fixed, words[depth], spans[depth], row)
+    return closed
