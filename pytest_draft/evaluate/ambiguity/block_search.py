@@ -21,7 +21,7 @@ from pytest_draft.attack.redacted import redacted
 from pytest_draft.evaluate.ambiguity.boxes import LeafBoxes, Words
 
 UNDECIDED, FIXED, OTHER = 0, 1, 2
-"""Of a value: the search did not end; it occurs as often in every assignment; another assignment was found."""
+"""Of a value: the search did not end; it occurs at least as often in every assignment; another assignment was found."""
 
 _ENDED, _FOUND, _STOPPED = 0, 1, 2
 
@@ -253,7 +253,9 @@ def _list(
                 work += 1
                 if work > limit:
                     return Candidates(leaf[:n], group[:n], label[:n], value[:n]), False, work
-                if _has_room(room, t, j, c, fixed.times[row, t]) and _narrow(fixed.leaf, room.leaf[t, j], words, spans, depth):
+                if _has_room(room, t, j, c, fixed.times[row, t]) and _narrow(
+                    fixed.leaf, room.leaf[t, j], words, spans, depth
+                ):
                     depth += 1
                     chosen[depth] = -1
     return Candidates(leaf[:n], group[:n], label[:n], value[:n]), True, work
@@ -387,19 +389,62 @@ def _cover(
 
 
 @njit(cache=True, nogil=True)
+def _numbered(number: IntArray, block: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Number what rows of a block have in common: of each row its number, of each number a row and how many there are."""
+    own, example, size = np.empty_like(block), np.empty_like(block), np.zeros_like(block)
+    n = 0
+    for i in range(len(block)):
+        k = 0
+        while k < n and number[example[k]] != number[block[i]]:
+            k += 1
+        if k == n:
+            example[n] = block[i]
+            n += 1
+        own[i] = k
+        size[k] += 1
+    return own, example[:n], size[:n]
+
+
+@njit(cache=True, nogil=True)
+def _times_of(fixed: Fixed, rows: IntArray) -> Int32Array:
+    """Return how often each tree saw some rows."""
+    times = np.empty((len(rows), fixed.times.shape[1]), dtype=np.int32)
+    for g in range(len(rows)):
+        times[g] = fixed.times[rows[g]]
+    return times
+
+
+@njit(cache=True, nogil=True)
+def _search(
+    room: Room,
+    these: Candidates,
+    times: Int32Array,
+    sizes: IntArray,
+    value: int,
+    most: int,
+    taken: IntArray,
+    limit: int,
+) -> tuple[int, int]:
+    """Look for an assignment in which a value occurs no more often than so."""
+    own = Room(room.leaf, room.n_leaves, room.draws.copy(), room.total.copy(), room.distinct.copy())
+    capped = np.where(these.value == value, 1, 0)
+    return _cover(own, these, times, sizes.copy(), capped, most, taken, limit)
+
+
+@njit(cache=True, nogil=True)
 def examine_block(
     fixed: Fixed, block: IntArray, asked: BoolArray, is_closed: BoolArray, most: int, limit: int
-) -> tuple[IntArray, bool, int]:
-    """Say of each row of a block whether its value occurs as often in every assignment.
+) -> tuple[IntArray, int]:
+    """Say of each row of a block whether its value occurs at least as often in every assignment.
 
     Parameters
     ----------
     fixed : Fixed
     block : ndarray of int64, shape (n_block,)
     asked : ndarray of bool, shape (n_block,)
-        Which rows it is asked of; for the others it is told where it comes out.
+        Which rows it is asked of; of the others it is told where it comes out.
     is_closed : ndarray of bool, shape (n_rows,)
-        Whether all that is in a row's own leaves is its value. Others are told nothing of.
+        Whether all that is in a row's own leaves is its value. Of others nothing is told.
     most, limit : int
         Most candidates, and most units of work of one search.
 
@@ -407,64 +452,68 @@ def examine_block(
     -------
     state : ndarray of int64, shape (n_block,)
         `UNDECIDED`, `FIXED` or `OTHER`.
-    is_listed : bool
-        Whether all candidates were listed.
     work : int
     """
-    n = len(block)
-    state = np.full(n, UNDECIDED)
+    state = np.full(len(block), UNDECIDED)
     room, _ = _room(fixed, block)
-    value, first_of_value, n_values = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), 0
-    group_example, sizes, n_groups = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.int64), 0
-    multiplicity = np.zeros(n, dtype=np.int64)
-    for i in range(n):
-        v = 0
-        while v < n_values and fixed.identity[first_of_value[v]] != fixed.identity[block[i]]:
-            v += 1
-        if v == n_values:
-            first_of_value[v] = block[i]
-            n_values += 1
-        value[i] = v
-        multiplicity[v] += 1
-        g = 0
-        while g < n_groups and fixed.kind[group_example[g]] != fixed.kind[block[i]]:
-            g += 1
-        if g == n_groups:
-            group_example[g] = block[i]
-            n_groups += 1
-        sizes[g] += 1
-    these, is_listed, work = _list(fixed, room, group_example[:n_groups], first_of_value[:n_values], most, limit)
+    value, example, multiplicity = _numbered(fixed.identity, block)
+    _, group_example, sizes = _numbered(fixed.kind, block)
+    these, is_listed, work = _list(fixed, room, group_example, example, most, limit)
     if not is_listed:
-        return state, False, work
-    times = np.empty((n_groups, fixed.times.shape[1]), dtype=np.int32)
-    for g in range(n_groups):
-        times[g] = fixed.times[group_example[g]]
-    taken = np.empty(n + 1, dtype=np.int64)
-    found, count = np.full(n_values, UNDECIDED), np.zeros(n_values, dtype=np.int64)
-    for i in range(n):
+        return state, work
+    times = _times_of(fixed, group_example)
+    taken = np.empty(len(block) + 1, dtype=np.int64)
+    found, count = np.full(len(example), UNDECIDED), np.zeros(len(example), dtype=np.int64)
+    for i in range(len(block)):
         v = value[i]
         if not asked[i] or not is_closed[block[i]] or found[v] != UNDECIDED:
             continue
-        used = Room(room.leaf, room.n_leaves, room.draws.copy(), room.total.copy(), room.distinct.copy())
-        capped = np.where(these.value == v, 1, 0)
-        ended, spent = _cover(
-            used, these, times, sizes[:n_groups].copy(), capped, multiplicity[v] - 1, taken, limit
-        )
+        ended, spent = _search(room, these, times, sizes, v, multiplicity[v] - 1, taken, limit)
         work += spent
         if ended == _ENDED:
             found[v] = FIXED
         elif ended == _FOUND:
             count[:] = 0
-            for k in taken[:n]:
+            for k in taken[: len(block)]:
                 if these.value[k] >= 0:
                     count[these.value[k]] += 1
-            for other in range(n_values):
+            for other in range(len(example)):
                 if count[other] < multiplicity[other] and found[other] == UNDECIDED:
                     found[other] = OTHER
-    for i in range(n):
+    for i in range(len(block)):
         if is_closed[block[i]]:
             state[i] = found[value[i]]
-    return state, True, work
+    return state, work
+
+
+@njit(cache=True, nogil=True)
+def is_only_assignment(fixed: Fixed, block: IntArray, most: int, limit: int) -> tuple[bool, int]:
+    """Return whether it is proved that the rows of a block are in their leaves in every assignment, and the work.
+
+    Parameters are as in `examine_block`; rows of one kind may have changed places.
+    """
+    room, own = _room(fixed, block)
+    group, group_example, sizes = _numbered(fixed.kind, block)
+    listed, is_listed, work = _list(fixed, room, group_example, block[:0], most, limit)
+    if not is_listed:
+        return False, work
+    true = np.empty(len(block), dtype=np.int64)
+    for k in range(len(listed.group)):
+        for i in range(len(block)):
+            alike = listed.group[k] == group[i] and listed.label[k] == fixed.label[block[i]]
+            if alike and (listed.leaf[k] == own[i]).all():
+                listed.value[k] = k
+                true[i] = k
+    _, example, multiplicity = _numbered(true, np.arange(len(block)))
+    times = _times_of(fixed, group_example)
+    taken = np.empty(len(block) + 1, dtype=np.int64)
+    for v in range(len(example)):
+        k = true[example[v]]
+        ended, spent = _search(room, listed, times, sizes, k, multiplicity[v] - 1, taken, limit)
+        work += spent
+        if ended != _ENDED:
+            return False, work
+    return True, work
 
 
 @njit(cache=True, nogil=True)

@@ -1,7 +1,7 @@
 """How many rows a file determines: in go the true rows and what a forest says of them, out come shares by block size.
 
 All other rows are taken as known, and all that the rows of a block can be is searched (`block_search`). A row is
-determined in its block when its values occur as often in every assignment that explains the draws of each class and
+determined in its block when its values occur at least as often in every assignment that explains the draws of each class and
 the distinct rows of every leaf. Labels belong to an assignment, so that two rows may exchange theirs.
 """
 
@@ -16,11 +16,10 @@ from scipy.stats import norm
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.domain import Domain
-from pytest_draft.evaluate.ambiguity.block_search import FIXED, OTHER, Fixed, closed_rows, examine_block
-from pytest_draft.evaluate.ambiguity.boxes import Boxes, boxes_of, leaves_of_rows
-from pytest_draft.evaluate.scales import near
+from pytest_draft.evaluate.ambiguity.block_search import FIXED, OTHER
+from pytest_draft.evaluate.ambiguity.blocks import Blocks
 from pytest_draft.facts.ambiguity import Determined
-from pytest_draft.matching import Weights, encoded_weights, row_identities
+from pytest_draft.matching import Weights, encoded_weights
 from pytest_draft.timebox import TimeBox
 
 SIZES = (1, 2, 4, 8, 16)
@@ -39,15 +38,6 @@ _MOST_SWEEPS = 4
 
 _BATCH = 8
 """Blocks that are looked at before it is asked again which size needs it most."""
-
-_MOST_CANDIDATES = 20_000
-"""Most (rows, class, box) triples of a block that are listed."""
-
-_LIMIT = 20_000_000
-"""Most units of work of one search in a block: about 20 ms."""
-
-_UNITS = 1e9
-"""Units of the compiled search's work in one of a time box."""
 
 
 @dataclass(eq=False, repr=False)
@@ -177,20 +167,17 @@ def determined_rows(
     examined = np.arange(len(rows)) if known_rows is None else np.flatnonzero(~known_rows)
     if not len(examined) or domain.outside(rows.astype(np.float64)):
         return ()
-    boxes = boxes_of(forest, domain)
-    weights = near(encoded_weights(domain, known), rows)
-    fixed = _fixed(forest, boxes, rows, labels, times, known, weights)
-    if not _explains(forest, boxes, fixed):
+    blocks = Blocks.of(forest, domain, rows, labels, times, known)
+    if blocks is None:
         return ()
-    closed = np.zeros(len(rows), dtype=np.bool_)
-    closed[examined] = closed_rows(fixed, examined)
+    weights = encoded_weights(domain)
     samples = [
         _Sample(size, near_by, _blocks(size, near_by, rows, labels, examined, weights, seed), len(examined))
         for size in sorted(set(sizes))
         for near_by in (False, True)
     ]
     while not timebox.over and (open_samples := [one for one in samples if not one.ended]):
-        _look(max(open_samples, key=_need), fixed, closed, timebox)
+        _look(max(open_samples, key=_need), blocks, timebox)
     return tuple(one.result for one in samples if one.asked)
 
 
@@ -201,7 +188,7 @@ def _need(sample: _Sample) -> float:
     return sample.widest * (4.0 if sample.size == LEAST else 1.0)
 
 
-def _look(sample: _Sample, fixed: Fixed, closed: BoolArray, timebox: TimeBox) -> None:
+def _look(sample: _Sample, blocks: Blocks, timebox: TimeBox) -> None:
     """Look at some more blocks."""
     for _ in range(_BATCH):
         if timebox.over:
@@ -210,14 +197,10 @@ def _look(sample: _Sample, fixed: Fixed, closed: BoolArray, timebox: TimeBox) ->
         if block is None or asked is None:
             sample.ended = True
             return
-        state = np.where(closed[block], 0, OTHER)
-        if (asked & closed[block]).any():
-            found, _, work = examine_block(fixed, block, asked, closed, _MOST_CANDIDATES, _LIMIT)
-            timebox.spend(work / _UNITS)
-            state = np.where(closed[block], found, state)
-        sample.asked.append(int(asked.sum()))
-        sample.fixed.append(int((state[asked] == FIXED).sum()))
-        sample.moving.append(int((state[asked] == OTHER).sum()))
+        state = blocks.examined(block, asked, timebox)[asked]
+        sample.asked.append(len(state))
+        sample.fixed.append(int((state == FIXED).sum()))
+        sample.moving.append(int((state == OTHER).sum()))
     sample.ended = sample.widest <= NARROW
 
 
@@ -246,70 +229,3 @@ def _blocks(
         nearest = others[np.argsort(apart, kind="stable")[: size - 1]]
         block = np.append(row, nearest)
         yield block, np.arange(len(block)) == 0
-
-
-def _explains(forest: Forest, boxes: Boxes, fixed: Fixed) -> bool:
-    """Return whether the true rows have the draws and the distinct rows of every leaf."""
-    for t, tree in enumerate(forest.trees):
-        leaf = fixed.row_leaf[:, t] - boxes.first_leaf[t]
-        draws = np.zeros((len(tree.leaves), fixed.n_classes), dtype=np.int64)
-        np.add.at(draws, (leaf, fixed.label), fixed.times[:, t])
-        distinct = np.bincount(leaf[fixed.times[:, t] > 0], minlength=len(tree.leaves))
-        told_apart = forest.bootstrap or forest.row_times is not None
-        if (draws != forest.counts(t)[tree.leaves]).any():
-            return False
-        if told_apart and (distinct != tree.n_distinct[tree.leaves]).any():
-            return False
-    return True
-
-
-def _fixed(
-    forest: Forest,
-    boxes: Boxes,
-    rows: Rows,
-    labels: IntArray,
-    times: IntArray,
-    known: Sequence[int],
-    weights: Weights,
-) -> Fixed:
-    """Return what stays the same for all blocks."""
-    domain = boxes.states.domain
-    attributes = range(len(domain.attributes))
-    words, spans = boxes.of_rows(rows, attributes)
-    start_words, start_spans = boxes.of_rows(rows, known)
-    kind_of_values = row_identities(rows[:, domain.columns_of(known)])[0] if known else np.zeros(len(rows), np.int64)
-    kind = np.unique(np.column_stack([times.T, kind_of_values]), axis=0, return_inverse=True)[1].reshape(-1)
-    single = np.zeros(len(boxes.words), dtype=np.uint64)
-    low, high, n_bins, tolerance, value = [np.empty(0)], [np.empty(0)], [0], [], [np.empty((len(rows), 0))]
-    for a in attributes:
-        bins, column = boxes.bin_of[a], domain.attributes[a].columns[0]
-        if boxes.packed[a]:
-            alone = np.bincount(bins) == 1
-            for b in np.flatnonzero(alone | (a in known)).tolist():
-                single[boxes.place[a]] |= np.uint64(1) << np.uint64(boxes.shift[a] + b)
-            continue
-        first = np.flatnonzero(np.append(True, bins[1:] != bins[:-1]))
-        low.append(boxes.states.low[a][first])
-        high.append(boxes.states.high[a][np.append(first[1:], len(bins)) - 1])
-        n_bins.append(len(first))
-        tolerance.append(np.inf if a in known else weights.tolerance[column])
-        value.append(rows[:, [column]].astype(np.float64))
-    return Fixed(
-        leaf=boxes.leaf,
-        row_leaf=np.ascontiguousarray(leaves_of_rows(forest, boxes, rows).T),
-        times=np.ascontiguousarray(times.T.astype(np.int32)),
-        label=labels.astype(np.int64),
-        n_classes=forest.n_classes,
-        kind=kind.astype(np.int64),
-        start_words=start_words,
-        start_spans=start_spans,
-        words=words,
-        spans=spans,
-        single=single,
-        first_bin=np.cumsum(n_bins).astype(np.int64),
-        bin_low=np.concatenate(low),
-        bin_high=np.concatenate(high),
-        value=np.ascontiguousarray(np.concatenate(value, axis=1)),
-        tolerance=np.array(tolerance, dtype=np.float64),
-        identity=row_identities(rows)[0],
-    )
