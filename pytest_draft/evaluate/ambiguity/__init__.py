@@ -1,1 +1,1 @@
-"""How close anybody could get: in go the truth and what a file publishes of it, out come other datasets that fit as well."""
+"""How close anybody could get: in go the truth and what a file says, out come other datasets that fit as well."""

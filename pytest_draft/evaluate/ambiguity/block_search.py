@@ -1,4 +1,4 @@
-"""All that a few rows can be while the others are fixed: in goes a block, out comes what each value of it does, compiled.
+"""All that a few rows can be while the others are fixed, compiled: in goes a block, out comes which values are in all.
 
 The other rows leave a few draws of each class in a few leaves. A candidate is a class and a box: the common part of a
 leaf of each tree that saw the row, all of which have room for it (`_list`). An assignment takes so many candidates that
@@ -23,7 +23,13 @@ from pytest_draft.evaluate.ambiguity.boxes import LeafBoxes, Words
 UNDECIDED, FIXED, OTHER = 0, 1, 2
 """Of a value: the search did not end; it occurs at least as often in every assignment; another assignment was found."""
 
+MOST_ROWS = 127
+"""Most rows of a block: its leaves are numbered in 8 bits."""
+
 _ENDED, _FOUND, _STOPPED = 0, 1, 2
+
+_TRY = 20
+"""Work of narrowing a box to a leaf, where looking at a leaf of a candidate is 1: about a nanosecond."""
 
 
 @redacted
@@ -156,15 +162,28 @@ def _has_room(room: Room, t: int, j: int, label: int, times: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
+def _start(fixed: Fixed, row: int, words: Words, spans: Int32Array) -> None:
+    """Write the box of what is known of a row to depth 0."""
+    for w in range(words.shape[1]):
+        words[0, w] = fixed.start_words[row, w]
+    for s in range(spans.shape[1]):
+        for i in range(3):
+            spans[0, s, i] = fixed.start_spans[row, s, i]
+
+
+@njit(cache=True, nogil=True)
 def _narrow(leaf: LeafBoxes, k: int, words: Words, spans: Int32Array, depth: int) -> bool:
     """Write the common part of a leaf and the box at a depth to the next depth; return whether there is any."""
-    words[depth + 1] = words[depth]
+    for w in range(words.shape[1]):
+        words[depth + 1, w] = words[depth, w]
     for e in range(leaf.first_bits[k], leaf.first_bits[k + 1]):
         kept = words[depth, leaf.word[e]] & leaf.held[e]
         if kept == 0:
             return False
         words[depth + 1, leaf.word[e]] = (words[depth + 1, leaf.word[e]] & ~leaf.mask[e]) | kept
-    spans[depth + 1] = spans[depth]
+    for s in range(spans.shape[1]):
+        for i in range(3):
+            spans[depth + 1, s, i] = spans[depth, s, i]
     for e in range(leaf.first_spans[k], leaf.first_spans[k + 1]):
         at = leaf.span[e, 0]
         low = max(spans[depth, at, 0], leaf.span[e, 1])
@@ -177,17 +196,17 @@ def _narrow(leaf: LeafBoxes, k: int, words: Words, spans: Int32Array, depth: int
 
 
 @njit(cache=True, nogil=True)
-def same_value(fixed: Fixed, words: Words, spans: Int32Array, row: int) -> bool:
-    """Return whether all that is in a box is the value of a row."""
-    for w in range(len(words)):
-        if words[w] != fixed.words[row, w] or (words[w] & ~fixed.single[w]) != 0:
+def _same_value(fixed: Fixed, words: Words, spans: Int32Array, depth: int, row: int) -> bool:
+    """Return whether all that is in the box at a depth is the value of a row."""
+    for w in range(words.shape[1]):
+        if words[depth, w] != fixed.words[row, w] or (words[depth, w] & ~fixed.single[w]) != 0:
             return False
-    for s in range(len(spans)):
+    for s in range(spans.shape[1]):
         if fixed.tolerance[s] == np.inf:
             continue
-        low, high, first = spans[s, 0], spans[s, 1], fixed.first_bin[s]
+        low, high, first = spans[depth, s, 0], spans[depth, s, 1], fixed.first_bin[s]
         is_missing = low > high
-        if is_missing != bool(fixed.spans[row, s, 2]) or (not is_missing and spans[s, 2] != 0):
+        if is_missing != (fixed.spans[row, s, 2] != 0) or (not is_missing and spans[depth, s, 2] != 0):
             return False
         if is_missing:
             continue
@@ -199,7 +218,28 @@ def same_value(fixed: Fixed, words: Words, spans: Int32Array, row: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _list(
+def _order(fixed: Fixed, room: Room, row: int, label: int, order: IntArray, n_open: IntArray) -> int:
+    """Order the trees that saw a row, those with fewest leaves that have room first; return how many, or -1."""
+    n = 0
+    for t in range(len(room.n_leaves)):
+        if fixed.times[row, t] == 0:
+            continue
+        found = 0
+        for j in range(room.n_leaves[t]):
+            found += _has_room(room, t, j, label, fixed.times[row, t])
+        if found == 0:
+            return -1
+        k = n
+        while k > 0 and n_open[k - 1] > found:
+            order[k], n_open[k] = order[k - 1], n_open[k - 1]
+            k -= 1
+        order[k], n_open[k] = t, found
+        n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _list(  # noqa: PLR0912
     fixed: Fixed, room: Room, example: IntArray, values: IntArray, most: int, limit: int
 ) -> tuple[Candidates, bool, int]:
     """List all that rows can be, given a row of each group and of each value; also whether that ended, and the work."""
@@ -210,35 +250,28 @@ def _list(
     words = np.empty((n_trees + 1, n_words), dtype=np.uint64)
     spans = np.empty((n_trees + 1, n_spans, 3), dtype=np.int32)
     chosen, order = np.empty(n_trees + 1, dtype=np.int64), np.empty(n_trees, dtype=np.int64)
-    open_leaves = np.empty(n_trees, dtype=np.int64)
+    n_open = np.empty(n_trees, dtype=np.int64)
     n, work = 0, 0
     for g in range(len(example)):
         row = example[g]
         for c in range(fixed.n_classes):
-            n_seen = 0
-            for t in range(n_trees):
-                if fixed.times[row, t] > 0:
-                    order[n_seen] = t
-                    open_leaves[n_seen] = 0
-                    for j in range(room.n_leaves[t]):
-                        open_leaves[n_seen] += _has_room(room, t, j, c, fixed.times[row, t])
-                    n_seen += 1
-            order[:n_seen] = order[:n_seen][np.argsort(open_leaves[:n_seen], kind="mergesort")]
-            if n_seen and open_leaves[:n_seen].min() == 0:
+            n_seen = _order(fixed, room, row, c, order, n_open)
+            if n_seen < 0:
                 continue
-            words[0], spans[0] = fixed.start_words[row], fixed.start_spans[row]
+            _start(fixed, row, words, spans)
             depth = 0
             chosen[0] = -1
             while depth >= 0:
                 if depth == n_seen:
                     if n == most:
                         return Candidates(leaf, group, label, value), False, work
-                    leaf[n] = -1
+                    for t in range(n_trees):
+                        leaf[n, t] = -1
                     for d in range(n_seen):
                         leaf[n, order[d]] = chosen[d]
                     group[n], label[n], value[n] = g, c, -1
                     for v in range(len(values)):
-                        if same_value(fixed, words[depth], spans[depth], values[v]):
+                        if _same_value(fixed, words, spans, depth, values[v]):
                             value[n] = v
                             break
                     n += 1
@@ -250,7 +283,7 @@ def _list(
                 if j == room.n_leaves[t]:
                     depth -= 1
                     continue
-                work += 1
+                work += _TRY
                 if work > limit:
                     return Candidates(leaf[:n], group[:n], label[:n], value[:n]), False, work
                 if _has_room(room, t, j, c, fixed.times[row, t]) and _narrow(
@@ -286,19 +319,23 @@ def _take(room: Room, these: Candidates, times: Int32Array, k: int, sign: int) -
 
 @njit(cache=True, nogil=True)
 def _scarcest(
-    room: Room, these: Candidates, sizes: IntArray, viable: Int32Array, support: Int32Array
+    room: Room, these: Candidates, sizes: IntArray, viable: Int32Array, depth: int, n_viable: int, support: Int32Array
 ) -> tuple[int, int, int, int]:
     """Return what fewest candidates can cover, and how many: a group (-1, group, 0), or draws (tree, leaf, class)."""
     n_groups = len(sizes)
     by_group = np.zeros(n_groups, dtype=np.int64)
-    support[:] = 0
-    for k in viable:
+    for t in range(support.shape[0]):
+        for j in range(room.n_leaves[t]):
+            for c in range(support.shape[2]):
+                support[t, j, c] = 0
+    for i in range(n_viable):
+        k = viable[depth, i]
         by_group[these.group[k]] += 1
         label = these.label[k]
         for t in range(these.leaf.shape[1]):
             if these.leaf[k, t] >= 0:
                 support[t, these.leaf[k, t], label] += 1
-    t_best, j_best, c_best, fewest = -1, 0, 0, len(viable) + 1
+    t_best, j_best, c_best, fewest = -1, 0, 0, n_viable + 1
     for g in range(n_groups):
         if sizes[g] > 0 and by_group[g] < fewest:
             j_best, fewest = g, by_group[g]
@@ -311,7 +348,7 @@ def _scarcest(
 
 
 @njit(cache=True, nogil=True)
-def _cover(
+def _cover(  # noqa: PLR0912, PLR0915
     room: Room,
     these: Candidates,
     times: Int32Array,
@@ -353,7 +390,7 @@ def _cover(
             work += (before + kept) * n_trees + support.size
             if work > limit:
                 return _STOPPED, work
-            t, j, c, fewest = _scarcest(room, these, sizes, viable[depth, :kept], support)
+            t, j, c, fewest = _scarcest(room, these, sizes, viable, depth, kept, support)
             item[depth, 0], item[depth, 1], item[depth, 2] = t, j, c
             at[depth] = 0 if fewest > 0 else kept
             entering = False
@@ -363,7 +400,7 @@ def _cover(
             sizes[these.group[k]] += 1
             cap += capped[k]
             out[k] = depth
-        t, j, c = item[depth]
+        t, j, c = item[depth, 0], item[depth, 1], item[depth, 2]
         i = at[depth]
         while i < n_viable[depth]:
             k = viable[depth, i]
@@ -390,7 +427,7 @@ def _cover(
 
 @njit(cache=True, nogil=True)
 def _numbered(number: IntArray, block: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Number what rows of a block have in common: of each row its number, of each number a row and how many there are."""
+    """Number what rows of a block share: return each row's number, and each number's first row and size."""
     own, example, size = np.empty_like(block), np.empty_like(block), np.zeros_like(block)
     n = 0
     for i in range(len(block)):
@@ -410,7 +447,8 @@ def _times_of(fixed: Fixed, rows: IntArray) -> Int32Array:
     """Return how often each tree saw some rows."""
     times = np.empty((len(rows), fixed.times.shape[1]), dtype=np.int32)
     for g in range(len(rows)):
-        times[g] = fixed.times[rows[g]]
+        for t in range(times.shape[1]):
+            times[g, t] = fixed.times[rows[g], t]
     return times
 
 
@@ -427,7 +465,9 @@ def _search(
 ) -> tuple[int, int]:
     """Look for an assignment in which a value occurs no more often than so."""
     own = Room(room.leaf, room.n_leaves, room.draws.copy(), room.total.copy(), room.distinct.copy())
-    capped = np.where(these.value == value, 1, 0)
+    capped = np.zeros(len(these.value), dtype=np.int64)
+    for k in range(len(capped)):
+        capped[k] = these.value[k] == value
     return _cover(own, these, times, sizes.copy(), capped, most, taken, limit)
 
 
@@ -473,10 +513,11 @@ def examine_block(
         if ended == _ENDED:
             found[v] = FIXED
         elif ended == _FOUND:
-            count[:] = 0
-            for k in taken[: len(block)]:
-                if these.value[k] >= 0:
-                    count[these.value[k]] += 1
+            for other in range(len(example)):
+                count[other] = 0
+            for place in range(len(block)):
+                if these.value[taken[place]] >= 0:
+                    count[these.value[taken[place]]] += 1
             for other in range(len(example)):
                 if count[other] < multiplicity[other] and found[other] == UNDECIDED:
                     found[other] = OTHER
@@ -501,7 +542,9 @@ def is_only_assignment(fixed: Fixed, block: IntArray, most: int, limit: int) -> 
     for k in range(len(listed.group)):
         for i in range(len(block)):
             alike = listed.group[k] == group[i] and listed.label[k] == fixed.label[block[i]]
-            if alike and (listed.leaf[k] == own[i]).all():
+            for t in range(own.shape[1]):
+                alike &= listed.leaf[k, t] == own[i, t]
+            if alike:
                 listed.value[k] = k
                 true[i] = k
     _, example, multiplicity = _numbered(true, np.arange(len(block)))
@@ -525,10 +568,10 @@ def closed_rows(fixed: Fixed, rows: IntArray) -> BoolArray:
     spans = np.empty((n_trees + 1, fixed.spans.shape[1], 3), dtype=np.int32)
     for i in range(len(rows)):
         row, depth = rows[i], 0
-        words[0], spans[0] = fixed.start_words[row], fixed.start_spans[row]
+        _start(fixed, row, words, spans)
         for t in range(n_trees):
             if fixed.times[row, t] > 0:
                 _narrow(fixed.leaf, fixed.row_leaf[row, t], words, spans, depth)
                 depth += 1
-        closed[i] = same_value(fixed, words[depth], spans[depth], row)
+        closed[i] = _same_value(fixed, words, spans, depth, row)
     return closed

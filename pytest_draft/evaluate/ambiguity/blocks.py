@@ -158,7 +158,7 @@ class Blocks:
         return state
 
     def _find_moving(self) -> None:
-        """Note the rows of which a single ordered value can change while the others stay, and the extremes with them."""
+        """Note the rows of which a single ordered value can change while all others and the extremes stay."""
         if self.splits is None:
             return
         n_rows = len(self.closed)
@@ -251,8 +251,7 @@ def _fixed(
     attributes = range(len(domain.attributes))
     words, spans = boxes.of_rows(rows, attributes)
     start_words, start_spans = boxes.of_rows(rows, known)
-    kind_of_values = row_identities(rows[:, domain.columns_of(known)])[0] if known else np.zeros(len(rows), np.int64)
-    kind = np.unique(np.column_stack([times.T, kind_of_values]), axis=0, return_inverse=True)[1].reshape(-1)
+    alike = np.column_stack([times.T, rows[:, domain.columns_of(known)]]).astype(np.float32)
     single = np.zeros(len(boxes.words), dtype=np.uint64)
     low, high, n_bins, tolerance, value = [np.empty(0)], [np.empty(0)], [0], [], [np.empty((len(rows), 0))]
     for a in attributes:
@@ -274,7 +273,7 @@ def _fixed(
         times=np.ascontiguousarray(times.T.astype(np.int32)),
         label=labels.astype(np.int64),
         n_classes=forest.n_classes,
-        kind=kind.astype(np.int64),
+        kind=row_identities(alike)[0],
         start_words=start_words,
         start_spans=start_spans,
         words=words,

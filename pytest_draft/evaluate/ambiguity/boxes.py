@@ -265,15 +265,22 @@ def _node_boxes(
     words = np.empty((len(left), len(whole_words)), dtype=np.uint64)
     spans = np.empty((len(left), len(whole_spans), 3), dtype=np.int32)
     for t in range(len(start) - 1):
-        words[start[t]] = whole_words
-        spans[start[t]] = whole_spans
+        for w in range(len(whole_words)):
+            words[start[t], w] = whole_words[w]
+        for s in range(len(whole_spans)):
+            for i in range(3):
+                spans[start[t], s, i] = whole_spans[s, i]
     for node in range(len(left)):
         if left[node] < 0:
             continue
         a, below, above = tested[node], left[node], right[node]
         at = place[a]
-        words[below], words[above] = words[node], words[node]
-        spans[below], spans[above] = spans[node], spans[node]
+        for child in (below, above):
+            for w in range(len(whole_words)):
+                words[child, w] = words[node, w]
+            for s in range(len(whole_spans)):
+                for i in range(3):
+                    spans[child, s, i] = spans[node, s, i]
         if packed[a]:
             words[below, at] &= left_bits[node] | ~attribute_bits[a]
             words[above, at] &= ~left_bits[node]

@@ -1,8 +1,10 @@
 """How many rows a file determines: in go the true rows and what a forest says of them, out come shares by block size.
 
 All other rows are taken as known, and all that the rows of a block can be is searched (`block_search`). A row is
-determined in its block when its values occur at least as often in every assignment that explains the draws of each class and
-the distinct rows of every leaf. Labels belong to an assignment, so that two rows may exchange theirs.
+determined in its block when its values occur at least as often in every assignment that explains the draws of each
+class and the distinct rows of every leaf, and its midpoints. Labels belong to an assignment, so that two rows may
+exchange theirs. It says something of the file and of an adversary who knows the other rows, not that all rows together
+can be told.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from scipy.stats import norm
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.domain import Domain
-from pytest_draft.evaluate.ambiguity.block_search import FIXED, OTHER
+from pytest_draft.evaluate.ambiguity.block_search import FIXED, MOST_ROWS, OTHER
 from pytest_draft.evaluate.ambiguity.blocks import Blocks
 from pytest_draft.facts.ambiguity import Determined
 from pytest_draft.matching import Weights, encoded_weights
@@ -154,14 +156,24 @@ def determined_rows(
     seed : int
         Of the blocks.
     sizes : sequence of int
-        Rows of a block, each at least 1.
+        Rows of a block, from 1 to `MOST_ROWS`.
 
     Returns
     -------
     tuple of Determined
         By size, random blocks before neighbours; sizes that no time was left for are missing. Empty where the rows are
-        not in the domain, or do not explain the counts: then nothing follows from them.
+        not in the domain, or do not explain the counts: then nothing follows from them. Of neighbours only the row is
+        counted whose neighbours the others are; where there are fewer rows of its class, these are all.
+
+    Raises
+    ------
+    NotCoveredError
+        Where weights have scaled the forest's counts and cannot be undone.
+    ValueError
+        Where the leaves were released with noise.
     """
+    if not all(1 <= size <= MOST_ROWS for size in sizes):
+        raise ValueError(f"blocks have 1 to {MOST_ROWS} rows")
     if times is None:
         times = np.ones((forest.n_trees, len(rows)), dtype=np.int64)
     examined = np.arange(len(rows)) if known_rows is None else np.flatnonzero(~known_rows)
@@ -207,7 +219,7 @@ def _look(sample: _Sample, blocks: Blocks, timebox: TimeBox) -> None:
 def _blocks(
     size: int, neighbours: bool, rows: Rows, labels: IntArray, examined: IntArray, weights: Weights, seed: int
 ) -> Iterator[tuple[IntArray, BoolArray]]:
-    """Yield blocks, and which of their rows are asked about: all of a random block, and whose neighbours the others are.
+    """Yield blocks, and which of their rows are asked about: all of a random one, else the one of which all are near.
 
     Random blocks part all rows, some times over; neighbours are of the row's class, the nearest by weighted absolute
     differences, in random order where they are as near.

@@ -72,7 +72,7 @@ class Sides(NamedTuple):
 
 
 def is_ordered(attribute: Attribute) -> bool:
-    """Return whether midpoints can tell of an attribute: it is one column of more than two values, or may be missing."""
+    """Return whether midpoints can tell of an attribute: one column of more than two values, or with missing ones."""
     if attribute.kind in ("one-hot", "numeric"):
         return attribute.kind == "numeric"
     return attribute.missing or len(attribute.book) > 2
@@ -187,7 +187,6 @@ def alone(splits: Splits, sides: Sides, row: int, bound: FloatArray, is_pinned: 
             node = splits.left[node] if side == 0 else splits.right[node]
 
 
-@njit(cache=True, nogil=True)
 def narrow_block(splits: Splits, block: IntArray, skipped: BoolArray, bound: FloatArray) -> None:
     """Narrow what the values of a block's rows can be, all at once, if each stays in its leaves.
 
@@ -196,17 +195,22 @@ def narrow_block(splits: Splits, block: IntArray, skipped: BoolArray, bound: Flo
     splits : Splits
     block : ndarray of int64, shape (n_block,)
     skipped : ndarray of bool, shape (n_columns,)
-        Columns that may miss values.
+        Columns of which nothing is narrowed.
     bound : ndarray of float64, shape (n_block, n_columns, 2)
         Upper bounds of each value, and of its negative: narrowed here, at first to the leaves.
     """
     left_out = np.zeros(len(splits.rows), dtype=np.bool_)
     left_out[block] = True
-    others = sides_of(splits, left_out).top
-    n = len(block)
-    node_of, side_of, row_of = _visits(splits, block, skipped, bound)
-    order = np.argsort(node_of)
-    node_of, side_of, row_of = node_of[order], side_of[order], row_of[order]
+    node, side, row = _visits(splits, block, skipped, bound)
+    order = np.argsort(node, kind="stable")
+    _narrow_all(splits, sides_of(splits, left_out).top, node[order], side[order], row[order], bound)
+
+
+@njit(cache=True, nogil=True)
+def _narrow_all(  # noqa: PLR0912
+    splits: Splits, others: FloatArray, node_of: IntArray, side_of: IntArray, row_of: IntArray, bound: FloatArray
+) -> None:
+    """Narrow bounds by each midpoint in turn, until nothing changes; `others` are the extremes of all other rows."""
     reach, floor = np.empty(2), np.empty(2)
     for _ in range(_MOST_PASSES):
         changed, start = False, 0
@@ -244,10 +248,6 @@ def narrow_block(splits: Splits, block: IntArray, skipped: BoolArray, bound: Flo
             start = end
         if not changed:
             break
-    for i in range(n):
-        for f in range(bound.shape[1]):
-            if skipped[f]:
-                bound[i, f] = np.inf
 
 
 @njit(cache=True, nogil=True)
