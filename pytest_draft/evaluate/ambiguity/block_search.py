@@ -158,7 +158,7 @@ def _has_room(room: Room, t: int, j: int, label: int, times: int) -> bool:
     if room.draws[t, j, label] < times or room.distinct[t, j] < 1:
         return False
     draws, rows = room.total[t, j] - times, room.distinct[t, j] - 1
-    return draws >= rows and (rows > 0 or draws == 0)
+    return bool(draws >= rows and (rows > 0 or draws == 0))
 
 
 @njit(cache=True, nogil=True)

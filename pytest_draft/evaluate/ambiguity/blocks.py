@@ -2,7 +2,8 @@
 
 First all that a block can be by its counts is searched (`block_search`). Then midpoints narrow what is left open
 (`split_values`): of one row by itself, which shows that it can move, and of all rows of a block whose leaves are
-certain. An assignment with other leaves is not checked against midpoints: where these say anything, it proves nothing.
+certain. An assignment with other leaves is not checked against thresholds of ordered columns, nor against a regressor's
+means: where the file says so much, it proves nothing, and the rows stay undecided.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from pytest_draft.evaluate.ambiguity.boxes import Boxes, boxes_of, leaves_of_row
 from pytest_draft.evaluate.ambiguity.split_values import (
     Splits,
     alone,
-    is_ordered,
     narrow_block,
     sides_of,
     splits_of,
+    tested_ordered,
 )
 from pytest_draft.evaluate.scales import near
 from pytest_draft.matching import Weights, encoded_weights, row_identities
@@ -65,9 +66,11 @@ class Blocks:
     moving : ndarray of bool, shape (n_rows,)
         Whether a row can have another value while all others stay as they are, in the same leaves.
     splits : Splits or None
-        None where midpoints say nothing.
+        None where midpoints say nothing, or thresholds are drawn.
     told : tuple of int
-        Attributes that midpoints tell of.
+        Attributes that thresholds tell more of than counts.
+    by_counts : bool
+        Whether counts are all that the file says of rows: only then an assignment that explains them is another truth.
     tolerance : ndarray of float64, shape (n_columns,)
     """
 
@@ -78,6 +81,7 @@ class Blocks:
     moving: BoolArray
     splits: Splits | None
     told: tuple[int, ...]
+    by_counts: bool
     tolerance: FloatArray
 
     def __repr__(self) -> str:
@@ -108,15 +112,16 @@ class Blocks:
             return None
         everyone = np.arange(len(rows))
         closed = closed_rows(fixed, everyone)
-        splits = splits_of(forest, domain, rows, fixed.times)
-        if splits is None:
-            return cls(domain, fixed, closed, closed, ~closed, None, (), weights.tolerance)
-        told = tuple(a for a, made in enumerate(domain.attributes) if is_ordered(made) and a not in known)
+        ordered = tested_ordered(forest, domain)
+        if not ordered:
+            return cls(domain, fixed, closed, closed, ~closed, None, (), forest.classes is not None, weights.tolerance)
+        splits = splits_of(forest, domain, rows, times)
+        told = tuple(a for a in ordered if a not in known)
         present = tuple(a for a in told if not domain.attributes[a].missing)
         nearly = closed_rows(_fixed(forest, boxes, rows, labels, times, (*known, *present), weights), everyone)
         unordered = closed_rows(_fixed(forest, boxes, rows, labels, times, (*known, *told), weights), everyone)
         moving = ~unordered
-        made = cls(domain, fixed, closed, nearly, moving, splits, told, weights.tolerance)
+        made = cls(domain, fixed, closed, nearly, moving, splits, told, False, weights.tolerance)
         made._find_moving()
         return made
 
@@ -145,7 +150,7 @@ class Blocks:
                 self.fixed, block, open_rows, self.closed & ~self.moving, _MOST_CANDIDATES, _LIMIT
             )
             timebox.spend(work / _UNITS)
-            if self.splits is not None:
+            if not self.by_counts:
                 found = np.where(found == OTHER, UNDECIDED, found)
             state = np.where(state == UNDECIDED, found, state)
         left = open_rows & (state == UNDECIDED) & self.nearly[block]
@@ -181,7 +186,7 @@ class Blocks:
         """Return upper bounds of each column's values and of their negatives, shape (n_columns, 2)."""
         bound = np.full((self.domain.n_columns, 2), np.inf)
         for attribute in self.domain.attributes:
-            bound[list(attribute.columns)] = np.float32([attribute.high, -attribute.low]).astype(np.float64)
+            bound[list(attribute.columns)] = np.array([attribute.high, -attribute.low], dtype=np.float32)
         return bound
 
     def _is_same(self, a: int, value: FloatArray, least: FloatArray, most: FloatArray) -> BoolArray:

@@ -137,7 +137,8 @@ def boxes_of(forest: Forest, domain: Domain) -> Boxes:
     packed = np.zeros(n_attributes, dtype=np.bool_)
     place, shift = np.zeros((2, n_attributes), dtype=np.int64)
     bin_of: list[IntArray] = []
-    words, n_words, used, spans = [0], 1, 0, []
+    words, n_words, used = [0], 1, 0
+    spans: list[tuple[int, int, int]] = []
     # Of a packed attribute which bits go left; of a span, how many bins.
     left_bits, left_bins = np.zeros(len(feature), dtype=np.uint64), np.zeros(len(feature), dtype=np.int32)
     for a, attribute in enumerate(domain.attributes):

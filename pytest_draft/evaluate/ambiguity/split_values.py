@@ -18,7 +18,7 @@ from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.states import thresholds_are_midpoints
 from pytest_draft.attack.redacted import redacted
-from pytest_draft.domain import Attribute, Domain
+from pytest_draft.domain import Domain
 
 _SLACK = 2.0**-50
 """Of halves and sums in float64, relative."""
@@ -41,7 +41,7 @@ class Splits(NamedTuple):
     is_midpoint : ndarray of bool, shape (n_nodes,)
         Whether the threshold is the midpoint of values that are not just two.
     rows : ndarray of float32, shape (n_rows, n_columns)
-    times : ndarray of int32, shape (n_rows, n_trees)
+    times : ndarray of int64, shape (n_rows, n_trees)
     """
 
     root: IntArray
@@ -71,11 +71,19 @@ class Sides(NamedTuple):
     takers: IntArray
 
 
-def is_ordered(attribute: Attribute) -> bool:
-    """Return whether midpoints can tell of an attribute: one column of more than two values, or with missing ones."""
-    if attribute.kind in ("one-hot", "numeric"):
-        return attribute.kind == "numeric"
-    return attribute.missing or len(attribute.book) > 2
+def tested_ordered(forest: Forest, domain: Domain) -> list[int]:
+    """Return the attributes of which thresholds tell more than counts, if any tree tests one of them.
+
+    They are one column of more than two values, or with missing ones.
+    """
+    ordered = [
+        a
+        for a, made in enumerate(domain.attributes)
+        if made.kind == "numeric" or (made.kind != "one-hot" and (made.missing or len(made.book) > 2))
+    ]
+    feature = np.concatenate([tree.feature for tree in forest.trees])
+    tested = domain.attribute_of_column[feature[feature >= 0]]
+    return ordered if np.isin(tested, ordered).any() else []
 
 
 def splits_of(forest: Forest, domain: Domain, rows: Rows, times: IntArray) -> Splits | None:
@@ -86,13 +94,12 @@ def splits_of(forest: Forest, domain: Domain, rows: Rows, times: IntArray) -> Sp
     forest : Forest
     domain : Domain
     rows : ndarray of float32, shape (n_rows, n_columns)
-    times : ndarray of int64, shape (n_rows, n_trees)
+    times : ndarray of int64, shape (n_trees, n_rows)
     """
     if not thresholds_are_midpoints(forest):
         return None
     many = np.zeros(domain.n_columns, dtype=np.bool_)
-    for attribute in domain.attributes:
-        many[list(attribute.columns)] = is_ordered(attribute)
+    many[domain.columns_of(tested_ordered(forest, domain))] = True
     trees = forest.trees
     root = np.cumsum([0, *(tree.n_nodes for tree in trees)])[:-1]
     left, right = (
@@ -110,7 +117,7 @@ def splits_of(forest: Forest, domain: Domain, rows: Rows, times: IntArray) -> Sp
         np.concatenate([tree.missing_left for tree in trees]),
         inner & many[feature] & np.isfinite(threshold),
         np.ascontiguousarray(rows),
-        times,
+        np.ascontiguousarray(times.T),
     )
     tops = sides_of(splits, np.zeros(len(rows), dtype=np.bool_)).top
     here = splits.is_midpoint
