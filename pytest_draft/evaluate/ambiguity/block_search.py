@@ -53,15 +53,17 @@ class Fixed(NamedTuple):
         The bins of each row.
     single : ndarray of uint64, shape (n_words,)
         Bits of bins that hold one value, and of known attributes.
+    counted : ndarray of uint64, shape (n_words,)
+        Bits of attributes whose values are asked for.
     first_bin : ndarray of int64, shape (n_spans + 1,)
     bin_low, bin_high : ndarray of float64, shape (n_bins of all spans,)
         Bounds of the spans' bins.
     value : ndarray of float64, shape (n_rows, n_spans)
         The rows' values in spans.
     tolerance : ndarray of float64, shape (n_spans,)
-        Values that differ by no more are one; infinite where they are known.
+        Values that differ by no more are one; infinite where they are known, or not asked for.
     identity : ndarray of int64, shape (n_rows,)
-        Equal rows have equal numbers.
+        Rows that are equal in what is asked for have equal numbers.
     """
 
     leaf: LeafBoxes
@@ -75,6 +77,7 @@ class Fixed(NamedTuple):
     words: Words
     spans: Int32Array
     single: Words
+    counted: Words
     first_bin: IntArray
     bin_low: FloatArray
     bin_high: FloatArray
@@ -199,7 +202,8 @@ def _narrow(leaf: LeafBoxes, k: int, words: Words, spans: Int32Array, depth: int
 def _same_value(fixed: Fixed, words: Words, spans: Int32Array, depth: int, row: int) -> bool:
     """Return whether all that is in the box at a depth is the value of a row."""
     for w in range(words.shape[1]):
-        if words[depth, w] != fixed.words[row, w] or (words[depth, w] & ~fixed.single[w]) != 0:
+        differs = (words[depth, w] ^ fixed.words[row, w]) | (words[depth, w] & ~fixed.single[w])
+        if differs & fixed.counted[w] != 0:
             return False
     for s in range(spans.shape[1]):
         if fixed.tolerance[s] == np.inf:

@@ -89,7 +89,14 @@ class Blocks:
 
     @classmethod
     def of(
-        cls, forest: Forest, domain: Domain, rows: Rows, labels: IntArray, times: IntArray, known: Sequence[int] = ()
+        cls,
+        forest: Forest,
+        domain: Domain,
+        rows: Rows,
+        labels: IntArray,
+        times: IntArray,
+        known: Sequence[int] = (),
+        aside: Sequence[int] = (),
     ) -> Blocks | None:
         """Read what blocks have in common; None where the true rows do not explain the counts.
 
@@ -104,10 +111,12 @@ class Blocks:
         times : ndarray of int64, shape (n_trees, n_rows)
         known : sequence of int
             Attributes that the adversary knows of every row.
+        aside : sequence of int
+            Attributes whose values are not asked for.
         """
         boxes = boxes_of(forest, domain)
         weights = near(encoded_weights(domain, known), rows)
-        fixed = _fixed(forest, boxes, rows, labels, times, known, weights)
+        fixed = _fixed(forest, boxes, rows, labels, times, known, aside, weights)
         if not _explains(forest, boxes, fixed):
             return None
         everyone = np.arange(len(rows))
@@ -116,10 +125,10 @@ class Blocks:
         if not ordered:
             return cls(domain, fixed, closed, closed, ~closed, None, (), forest.classes is not None, weights.tolerance)
         splits = splits_of(forest, domain, rows, times)
-        told = tuple(a for a in ordered if a not in known)
+        told = tuple(a for a in ordered if a not in (*known, *aside))
         present = tuple(a for a in told if not domain.attributes[a].missing)
-        nearly = closed_rows(_fixed(forest, boxes, rows, labels, times, (*known, *present), weights), everyone)
-        unordered = closed_rows(_fixed(forest, boxes, rows, labels, times, (*known, *told), weights), everyone)
+        nearly = closed_rows(_fixed(forest, boxes, rows, labels, times, (*known, *present), aside, weights), everyone)
+        unordered = closed_rows(_fixed(forest, boxes, rows, labels, times, (*known, *told), aside, weights), everyone)
         moving = ~unordered
         made = cls(domain, fixed, closed, nearly, moving, splits, told, False, weights.tolerance)
         made._find_moving()
@@ -249,6 +258,7 @@ def _fixed(
     labels: IntArray,
     times: IntArray,
     known: Sequence[int],
+    aside: Sequence[int],
     weights: Weights,
 ) -> Fixed:
     """Return what stays the same for all blocks."""
@@ -270,7 +280,7 @@ def _fixed(
         low.append(boxes.states.low[a][first])
         high.append(boxes.states.high[a][np.append(first[1:], len(bins)) - 1])
         n_bins.append(len(first))
-        tolerance.append(np.inf if a in known else weights.tolerance[column])
+        tolerance.append(np.inf if a in (*known, *aside) else weights.tolerance[column])
         value.append(rows[:, [column]].astype(np.float64))
     return Fixed(
         leaf=boxes.leaf,
@@ -284,10 +294,11 @@ def _fixed(
         words=words,
         spans=spans,
         single=single,
+        counted=boxes.bits(a for a in attributes if a not in aside),
         first_bin=np.cumsum(n_bins).astype(np.int64),
         bin_low=np.concatenate(low),
         bin_high=np.concatenate(high),
         value=np.ascontiguousarray(np.concatenate(value, axis=1)),
         tolerance=np.array(tolerance, dtype=np.float64),
-        identity=row_identities(rows)[0],
+        identity=row_identities(rows[:, domain.columns_of(a for a in attributes if a not in aside)])[0],
     )

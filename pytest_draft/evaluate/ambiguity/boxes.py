@@ -7,7 +7,7 @@ An ordered attribute of many bins is a *span*: the first and the last bin, and w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -83,6 +83,14 @@ class Boxes:
     spans: Int32Array
     first_leaf: IntArray
     leaf: LeafBoxes
+
+    def bits(self, attributes: Iterable[int]) -> Words:
+        """Return the bits of some attributes' bins, shape (n_words,); spans have none."""
+        words = np.zeros_like(self.words)
+        for a in attributes:
+            if self.packed[a]:
+                words[self.place[a]] |= _bits(int(self.shift[a]), int(self.bin_of[a].max()) + 1)
+        return words
 
     def of_rows(self, rows: Rows, attributes: Sequence[int]) -> tuple[Words, Int32Array]:
         """Return the boxes of rows' bins in some attributes, whole in all others.

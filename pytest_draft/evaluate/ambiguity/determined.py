@@ -131,6 +131,7 @@ def determined_rows(
     *,
     times: IntArray | None = None,
     known: Sequence[int] = (),
+    aside: Sequence[int] = (),
     known_rows: BoolArray | None = None,
     seed: int = 0,
     sizes: Sequence[int] = SIZES,
@@ -151,6 +152,9 @@ def determined_rows(
         How often each tree saw each row; None for once.
     known : sequence of int
         Attributes that the adversary knows of every row.
+    aside : sequence of int
+        Attributes whose values are not asked for: a row is determined if all its other values are. One rare flag that
+        no tree tests leaves every row open, and hides that all else is determined (`untested`).
     known_rows : ndarray of bool, shape (n_rows,), or None
         Rows that the adversary knows whole: they are in no block.
     seed : int
@@ -179,7 +183,7 @@ def determined_rows(
     examined = np.arange(len(rows)) if known_rows is None else np.flatnonzero(~known_rows)
     if not len(examined) or domain.outside(rows.astype(np.float64)):
         return ()
-    blocks = Blocks.of(forest, domain, rows, labels, times, known)
+    blocks = Blocks.of(forest, domain, rows, labels, times, known, aside)
     if blocks is None:
         return ()
     weights = encoded_weights(domain)
@@ -191,6 +195,13 @@ def determined_rows(
     while not timebox.over and (open_samples := [one for one in samples if not one.ended]):
         _look(max(open_samples, key=_need), blocks, timebox)
     return tuple(one.result for one in samples if one.asked)
+
+
+def untested(forest: Forest, domain: Domain) -> tuple[int, ...]:
+    """Return the attributes that no tree tests, of which counts say nothing, by position."""
+    feature = np.concatenate([tree.feature for tree in forest.trees])
+    tested = domain.attribute_of_column[feature[feature >= 0]]
+    return tuple(np.setdiff1d(np.arange(len(domain.attributes)), tested).tolist())
 
 
 def _need(sample: _Sample) -> float:

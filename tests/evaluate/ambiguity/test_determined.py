@@ -18,7 +18,7 @@ from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.ambiguity.block_search import FIXED, OTHER, UNDECIDED
 from pytest_draft.evaluate.ambiguity.blocks import Blocks
-from pytest_draft.evaluate.ambiguity.determined import SIZES, determined_rows, share_interval
+from pytest_draft.evaluate.ambiguity.determined import SIZES, determined_rows, share_interval, untested
 from pytest_draft.timebox import TimeBox
 from small_models import booleans, domain_of
 
@@ -86,7 +86,7 @@ def midpoints_hold(forest: Forest, domain: Domain, rows: np.ndarray, times: np.n
     return True
 
 
-def enumerated(forest, domain, rows, labels, times, block, n_classes, midpoints, known=()):
+def enumerated(forest, domain, rows, labels, times, block, n_classes, midpoints, known=(), aside=()):
     """Of each row of a block, whether its values occur at least as often in every assignment that fits."""
     vectors = vectors_of(domain)
     leaf = [leaf_positions(tree, np.ascontiguousarray(vectors.T)) for tree in forest.trees]
@@ -109,8 +109,10 @@ def enumerated(forest, domain, rows, labels, times, block, n_classes, midpoints,
             draws[true_leaf[t][row], -1] += times[t, row] > 0
         wanted.append(draws)
 
+    asked = domain.columns_of(a for a in range(len(domain.attributes)) if a not in aside)
+
     def key(row):
-        return rows[row].tobytes()
+        return rows[row, asked].tobytes()
 
     fixed = np.ones(len(block), dtype=bool)
     partial: list[tuple[int, int]] = []
@@ -123,7 +125,7 @@ def enumerated(forest, domain, rows, labels, times, block, n_classes, midpoints,
             changed[block] = vectors[[v for v, _ in partial]]
             if midpoints and not midpoints_hold(forest, domain, changed, times):
                 return
-            got = [changed[row].tobytes() for row in block]
+            got = [changed[row, asked].tobytes() for row in block]
             for k, row in enumerate(block):
                 fixed[k] &= got.count(key(row)) >= sum(key(other) == key(row) for other in block)
             return
@@ -186,6 +188,38 @@ def test_equals_enumeration_with_known_attributes(tmp_path, model):
         state = blocks.examined(block, np.ones(3, dtype=bool), TimeBox(60.0))
         expected = enumerated(forest, ONE_HOT, rows, labels, times, block, 2, midpoints=False, known=(0,))
         assert state.tolist() == np.where(expected, FIXED, OTHER).tolist()
+
+
+@pytest.mark.parametrize("model", ["whole", "bootstrap", "many", "leaves"])
+@pytest.mark.parametrize("aside", [(0,), (1,), (1, 2)])
+def test_equals_enumeration_of_some_attributes(tmp_path, model, aside):
+    rng = np.random.default_rng(len(aside))
+    forest, rows, labels, times = made(tmp_path, MODELS[model](3), ONE_HOT, rng, 12)
+    blocks = Blocks.of(forest, ONE_HOT, rows, labels, times, aside=aside)
+    assert blocks is not None
+    for _ in range(6):
+        block = rng.choice(12, 3, replace=False)
+        state = blocks.examined(block, np.ones(3, dtype=bool), TimeBox(60.0))
+        expected = enumerated(forest, ONE_HOT, rows, labels, times, block, 2, midpoints=False, aside=aside)
+        assert state.tolist() == np.where(expected, FIXED, OTHER).tolist()
+
+
+def test_a_column_that_no_tree_tests_hides_the_others_unless_set_aside(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = vectors_of(booleans(4))[rng.integers(16, size=60)]
+    labels = rng.integers(2, size=60)
+    model = RandomForestClassifier(60, max_features=None, random_state=0).fit(rows * [1, 1, 1, 0], labels)
+    joblib.dump(model, tmp_path / "model.joblib")
+    forest = read(str(tmp_path / "model.joblib")).forest
+    assert untested(forest, booleans(4)) == (3,)
+    strict, others = (
+        determined_rows(
+            forest, booleans(4), rows, labels, TimeBox(60.0), times=occurrences(forest), aside=a, sizes=(8,)
+        )
+        for a in ((), untested(forest, booleans(4)))
+    )
+    assert all(one.moving == one.rows for one in strict)
+    assert all(one.determined == one.rows for one in others)
 
 
 @pytest.mark.parametrize("model", ["whole", "bootstrap", "many", "leaves"])
