@@ -236,6 +236,34 @@ class Blocks:
         return same
 
 
+def left_open(forest: Forest, domain: Domain, rows: Rows, times: IntArray) -> FloatArray:
+    """Return, by attribute, the share of rows whose leaves hold other values of it too, midpoints left aside.
+
+    Parameters
+    ----------
+    forest : Forest
+    domain : Domain
+        Which allows all rows.
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    times : ndarray of int64, shape (n_trees, n_rows)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_attributes,)
+        1 for one that no tree tests.
+    """
+    boxes, everyone = boxes_of(forest, domain), np.arange(len(rows))
+    weights = near(encoded_weights(domain), rows)
+    fixed = _fixed(forest, boxes, rows, np.zeros(len(rows), dtype=np.int64), times, (), (), weights)
+    spans = np.flatnonzero(~boxes.packed)
+    share = np.empty(len(domain.attributes))
+    for a in range(len(share)):
+        tolerance = np.where(spans == a, fixed.tolerance, np.inf)
+        alone_asked = fixed._replace(counted=boxes.bits([a]), tolerance=tolerance)
+        share[a] = 1 - closed_rows(alone_asked, everyone).mean()
+    return share
+
+
 def _explains(forest: Forest, boxes: Boxes, fixed: Fixed) -> bool:
     """Return whether the true rows have the draws and the distinct rows of every leaf."""
     for t, tree in enumerate(forest.trees):

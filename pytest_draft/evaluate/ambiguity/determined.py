@@ -154,7 +154,7 @@ def determined_rows(
         Attributes that the adversary knows of every row.
     aside : sequence of int
         Attributes whose values are not asked for: a row is determined if all its other values are. One rare flag that
-        no tree tests leaves every row open, and hides that all else is determined (`untested`).
+        few trees test leaves every row open, and hides that all else is determined (`left_open` finds such). Not all.
     known_rows : ndarray of bool, shape (n_rows,), or None
         Rows that the adversary knows whole: they are in no block.
     seed : int
@@ -178,6 +178,8 @@ def determined_rows(
     """
     if not all(1 <= size <= MOST_ROWS for size in sizes):
         raise ValueError(f"blocks have 1 to {MOST_ROWS} rows")
+    if set(aside) >= set(range(len(domain.attributes))):
+        raise ValueError("nothing is asked for: all attributes are set aside")
     if times is None:
         times = np.ones((forest.n_trees, len(rows)), dtype=np.int64)
     examined = np.arange(len(rows)) if known_rows is None else np.flatnonzero(~known_rows)
@@ -195,13 +197,6 @@ def determined_rows(
     while not timebox.over and (open_samples := [one for one in samples if not one.ended]):
         _look(max(open_samples, key=_need), blocks, timebox)
     return tuple(one.result for one in samples if one.asked)
-
-
-def untested(forest: Forest, domain: Domain) -> tuple[int, ...]:
-    """Return the attributes that no tree tests, of which counts say nothing, by position."""
-    feature = np.concatenate([tree.feature for tree in forest.trees])
-    tested = domain.attribute_of_column[feature[feature >= 0]]
-    return tuple(np.setdiff1d(np.arange(len(domain.attributes)), tested).tolist())
 
 
 def _need(sample: _Sample) -> float:

@@ -17,8 +17,8 @@ from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.ambiguity.block_search import FIXED, OTHER, UNDECIDED
-from pytest_draft.evaluate.ambiguity.blocks import Blocks
-from pytest_draft.evaluate.ambiguity.determined import SIZES, determined_rows, share_interval, untested
+from pytest_draft.evaluate.ambiguity.blocks import Blocks, left_open
+from pytest_draft.evaluate.ambiguity.determined import SIZES, determined_rows, share_interval
 from pytest_draft.timebox import TimeBox
 from small_models import booleans, domain_of
 
@@ -211,15 +211,17 @@ def test_a_column_that_no_tree_tests_hides_the_others_unless_set_aside(tmp_path)
     model = RandomForestClassifier(60, max_features=None, random_state=0).fit(rows * [1, 1, 1, 0], labels)
     joblib.dump(model, tmp_path / "model.joblib")
     forest = read(str(tmp_path / "model.joblib")).forest
-    assert untested(forest, booleans(4)) == (3,)
+    assert left_open(forest, booleans(4), rows, occurrences(forest)).tolist() == [0, 0, 0, 1]
     strict, others = (
         determined_rows(
             forest, booleans(4), rows, labels, TimeBox(60.0), times=occurrences(forest), aside=a, sizes=(8,)
         )
-        for a in ((), untested(forest, booleans(4)))
+        for a in ((), (3,))
     )
     assert all(one.moving == one.rows for one in strict)
     assert all(one.determined == one.rows for one in others)
+    with pytest.raises(ValueError, match="nothing is asked for"):
+        determined_rows(forest, booleans(4), rows, labels, TimeBox(60.0), times=occurrences(forest), aside=range(4))
 
 
 @pytest.mark.parametrize("model", ["whole", "bootstrap", "many", "leaves"])
