@@ -1,0 +1,301 @@
+"""The values that lead to each leaf: in go a forest and a domain, out come `Boxes`, in a form for compiled search.
+
+Values of an attribute that no tree tells apart are one *bin*; a numeric attribute's bins are the intervals between its
+thresholds. A box is a set of bins for each attribute. Attributes of few bins are packed into words, a bit for each bin.
+An ordered attribute of many bins is a *span*: the first and the last bin, and whether the value may be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray, Rows
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.numeric.states import States, states_of
+from pytest_draft.attack.redacted import redacted
+from pytest_draft.domain import Domain
+
+Words = NDArray[np.uint64]
+
+_WORD = 64
+"""Bins that a word holds."""
+
+
+@redacted
+class LeafBoxes(NamedTuple):
+    """How each leaf narrows a box: only attributes that are tested on the way to it.
+
+    Attributes
+    ----------
+    first_bits, first_spans : ndarray of int64, shape (n_leaves + 1,)
+        Where each leaf's entries begin.
+    word, mask, held : ndarray of int64, uint64, uint64, shape (n_bit_entries,)
+        In which word, at which bits the attribute stands, and which of these the leaf holds.
+    span : ndarray of int32, shape (n_span_entries, 4)
+        Which span, its first and last bin, and whether (1) the value may be missing.
+    """
+
+    first_bits: IntArray
+    word: IntArray
+    mask: Words
+    held: Words
+    first_spans: IntArray
+    span: Int32Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Boxes:
+    """Attributes as bits and spans, and the boxes of all leaves, tree by tree. No row is in it.
+
+    Attributes
+    ----------
+    states : States
+        The values of each attribute: intervals of numeric ones.
+    bin_of : tuple of ndarray of int64
+        By attribute: the bin of each of its states; a missing value has one of its own.
+    packed : ndarray of bool, shape (n_attributes,)
+        Whether the attribute's bins are bits.
+    place : ndarray of int64, shape (n_attributes,)
+        Which span an attribute is, or which word it stands in.
+    shift : ndarray of int64, shape (n_attributes,)
+        The bit of its first bin.
+    words : ndarray of uint64, shape (n_words,)
+    spans : ndarray of int32, shape (n_spans, 3)
+        The box of the whole domain.
+    first_leaf : ndarray of int64, shape (n_trees + 1,)
+        Leaves are numbered tree by tree, as in `Tree.leaves`.
+    leaf : LeafBoxes
+    """
+
+    states: States
+    bin_of: tuple[IntArray, ...]
+    packed: BoolArray
+    place: IntArray
+    shift: IntArray
+    words: Words
+    spans: Int32Array
+    first_leaf: IntArray
+    leaf: LeafBoxes
+
+    def bits(self, attributes: Iterable[int]) -> Words:
+        """Return the bits of some attributes' bins, shape (n_words,); spans have none."""
+        words = np.zeros_like(self.words)
+        for a in attributes:
+            if self.packed[a]:
+                words[self.place[a]] |= _bits(int(self.shift[a]), int(self.bin_of[a].max()) + 1)
+        return words
+
+    def of_rows(self, rows: Rows, attributes: Sequence[int]) -> tuple[Words, Int32Array]:
+        """Return the boxes of rows' bins in some attributes, whole in all others.
+
+        Parameters
+        ----------
+        rows : ndarray of float32, shape (n_rows, n_columns)
+            Of the domain.
+        attributes : sequence of int
+
+        Returns
+        -------
+        words : ndarray of uint64, shape (n_rows, n_words)
+        spans : ndarray of int32, shape (n_rows, n_spans, 3)
+        """
+        words, spans = np.tile(self.words, (len(rows), 1)), np.tile(self.spans, (len(rows), 1, 1))
+        state = self.states.of_rows(rows)
+        for a in attributes:
+            bins = self.bin_of[a][state[:, a]]
+            at = self.place[a]
+            if self.packed[a]:
+                words[:, at] &= ~_bits(int(self.shift[a]), int(self.bin_of[a].max()) + 1)
+                words[:, at] |= np.uint64(1) << (self.shift[a] + bins).astype(np.uint64)
+                continue
+            is_missing = np.isnan(self.states.low[a][state[:, a]])
+            spans[:, at, 0], spans[:, at, 1] = np.where(is_missing, [[1], [0]], bins)
+            spans[:, at, 2] = is_missing
+        return words, spans
+
+
+def leaves_of_rows(forest: Forest, boxes: Boxes, rows: Rows) -> Int32Array:
+    """Return the leaf of each row in each tree, shape (n_trees, n_rows), in the numbering of `Boxes`."""
+    columns = np.ascontiguousarray(rows.T)
+    found = [leaf_positions(tree, columns) + first for tree, first in zip(forest.trees, boxes.first_leaf, strict=False)]
+    return np.stack(found).astype(np.int32)
+
+
+def boxes_of(forest: Forest, domain: Domain) -> Boxes:
+    """Return the boxes of a forest's leaves.
+
+    Parameters
+    ----------
+    forest : Forest
+    domain : Domain
+    """
+    states = states_of(forest, domain, {}, points=False)
+    feature = np.concatenate([tree.feature for tree in forest.trees])
+    threshold = np.concatenate([tree.threshold for tree in forest.trees])
+    missing_left = np.concatenate([tree.missing_left for tree in forest.trees])
+    tested = np.where(feature >= 0, domain.attribute_of_column[feature], -1)
+    n_attributes = len(domain.attributes)
+    packed = np.zeros(n_attributes, dtype=np.bool_)
+    place, shift = np.zeros((2, n_attributes), dtype=np.int64)
+    bin_of: list[IntArray] = []
+    words, n_words, used = [0], 1, 0
+    spans: list[tuple[int, int, int]] = []
+    # Of a packed attribute which bits go left; of a span, how many bins.
+    left_bits, left_bins = np.zeros(len(feature), dtype=np.uint64), np.zeros(len(feature), dtype=np.int32)
+    for a, attribute in enumerate(domain.attributes):
+        nodes = np.flatnonzero(tested == a)
+        known = ~np.isnan(states.low[a])
+        if attribute.kind == "one-hot":
+            goes_left = _one_hot_left(domain, feature[nodes], threshold[nodes], attribute.n_states)
+        else:
+            goes_left = states.high[a][None, :] <= threshold[nodes, None]
+            goes_left[:, ~known] = missing_left[nodes, None]
+        bins = _bins(goes_left, known, ordered=attribute.kind != "one-hot")
+        n_bins = int(bins.max()) + 1
+        bin_of.append(bins)
+        packed[a] = attribute.kind != "numeric" and n_bins <= _WORD
+        if packed[a]:
+            if used + n_bins > _WORD:
+                n_words, used = n_words + 1, 0
+                words.append(0)
+            place[a], shift[a] = n_words - 1, used
+            used += n_bins
+            words[-1] |= int(_bits(int(shift[a]), n_bins))
+            for state, b in enumerate(bins.tolist()):
+                left_bits[nodes[goes_left[:, state]]] |= np.uint64(1) << np.uint64(shift[a] + b)
+        else:
+            place[a] = len(spans)
+            left_bins[nodes] = np.where(goes_left & known, bins + 1, 0).max(axis=1, initial=0)
+            spans.append((0, int(bins[known].max()), int(not known.all())))
+    whole_words = np.array(words, dtype=np.uint64)
+    whole_spans = np.array(spans, dtype=np.int32).reshape(-1, 3)
+    start = np.cumsum([0, *(tree.n_nodes for tree in forest.trees)])
+    left, right = (
+        np.concatenate([getattr(tree, side) + first for tree, first in zip(forest.trees, start, strict=False)])
+        for side in ("left", "right")
+    )
+    left = np.where(feature < 0, -1, left)
+    node_words, node_spans = _node_boxes(
+        left, right, tested, start, packed, place, left_bits, left_bins, missing_left,
+        np.array([_bits(int(s), int(bins.max()) + 1) for s, bins in zip(shift, bin_of, strict=True)], dtype=np.uint64),
+        whole_words, whole_spans,
+    )  # fmt: skip
+    leaves = np.flatnonzero(feature < 0)
+    attribute_bits = [
+        (int(place[a]), _bits(int(shift[a]), int(bin_of[a].max()) + 1)) for a in np.flatnonzero(packed).tolist()
+    ]
+    return Boxes(
+        states=states,
+        bin_of=tuple(bin_of),
+        packed=packed,
+        place=place,
+        shift=shift,
+        words=whole_words,
+        spans=whole_spans,
+        first_leaf=np.cumsum([0, *(len(tree.leaves) for tree in forest.trees)]),
+        leaf=_entries(node_words[leaves], node_spans[leaves], whole_spans, attribute_bits),
+    )
+
+
+def _bits(shift: int, n_bins: int) -> np.uint64:
+    """Return so many bits from one on."""
+    return np.uint64(((1 << n_bins) - 1) << shift) if n_bins + shift <= _WORD else np.uint64(0)
+
+
+def _one_hot_left(domain: Domain, feature: IntArray, threshold: FloatArray, n_states: int) -> BoolArray:
+    """Return which values of a one-hot group each node sends left, shape (n_nodes, n_states)."""
+    value = domain.place_of_column[feature][:, None] == np.arange(n_states)
+    left: BoolArray = value <= threshold[:, None]
+    return left
+
+
+def _bins(goes_left: BoolArray, known: BoolArray, *, ordered: bool) -> IntArray:
+    """Return the bin of each state: those that every node sends to the same side are one, a missing value by itself."""
+    if ordered:
+        last = int(known.sum())
+        cut = (goes_left[:, 1:last] != goes_left[:, : last - 1]).any(axis=0)
+        bins = np.cumsum([0, *cut])[:last]
+        return np.append(bins, bins[-1] + 1) if last < len(known) else bins
+    if not len(goes_left):
+        return np.zeros(len(known), dtype=np.int64)
+    return np.unique(goes_left, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _entries(
+    words: Words, spans: Int32Array, whole_spans: Int32Array, attribute_bits: list[tuple[int, np.uint64]]
+) -> LeafBoxes:
+    """Return what each leaf narrows, of their whole boxes."""
+    leaf, word, mask, held = [], [], [], []
+    for at, bits in attribute_bits:
+        narrowed = np.flatnonzero(words[:, at] & bits != bits)
+        leaf.append(narrowed)
+        word.append(np.full(len(narrowed), at))
+        mask.append(np.full(len(narrowed), bits, dtype=np.uint64))
+        held.append(words[narrowed, at] & bits)
+    of_bits = np.concatenate([np.empty(0, dtype=np.int64), *leaf])
+    order = np.argsort(of_bits, kind="stable")
+    none = np.empty(0, dtype=np.uint64)
+    of_span, which = np.nonzero((spans != whole_spans).any(axis=2))
+    entry = np.column_stack([which, spans[of_span, which]]).astype(np.int32)
+    numbers = np.arange(len(words) + 1)
+    return LeafBoxes(
+        np.searchsorted(of_bits[order], numbers),
+        np.concatenate([np.empty(0, dtype=np.int64), *word])[order].astype(np.int64),
+        np.concatenate([none, *mask])[order],
+        np.concatenate([none, *held])[order],
+        np.searchsorted(of_span, numbers),
+        np.ascontiguousarray(entry),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _node_boxes(
+    left: IntArray,
+    right: IntArray,
+    tested: IntArray,
+    start: IntArray,
+    packed: BoolArray,
+    place: IntArray,
+    left_bits: Words,
+    left_bins: Int32Array,
+    missing_left: BoolArray,
+    attribute_bits: Words,
+    whole_words: Words,
+    whole_spans: Int32Array,
+) -> tuple[Words, Int32Array]:
+    """Return the box of each node; a child's number is above its parent's."""
+    words = np.empty((len(left), len(whole_words)), dtype=np.uint64)
+    spans = np.empty((len(left), len(whole_spans), 3), dtype=np.int32)
+    for t in range(len(start) - 1):
+        for w in range(len(whole_words)):
+            words[start[t], w] = whole_words[w]
+        for s in range(len(whole_spans)):
+            for i in range(3):
+                spans[start[t], s, i] = whole_spans[s, i]
+    for node in range(len(left)):
+        if left[node] < 0:
+            continue
+        a, below, above = tested[node], left[node], right[node]
+        at = place[a]
+        for child in (below, above):
+            for w in range(len(whole_words)):
+                words[child, w] = words[node, w]
+            for s in range(len(whole_spans)):
+                for i in range(3):
+                    spans[child, s, i] = spans[node, s, i]
+        if packed[a]:
+            words[below, at] &= left_bits[node] | ~attribute_bits[a]
+            words[above, at] &= ~left_bits[node]
+        else:
+            spans[below, at, 1] = min(spans[below, at, 1], left_bins[node] - 1)
+            spans[above, at, 0] = max(spans[above, at, 0], left_bins[node])
+            spans[below, at, 2] &= missing_left[node]
+            spans[above, at, 2] &= not missing_left[node]
+    return words, spans

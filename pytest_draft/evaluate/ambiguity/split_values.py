@@ -1,0 +1,289 @@
+"""What thresholds leave open of a few rows' values: in go true rows and a block of them, out come bounds of its values.
+
+A best split's threshold is ``a / 2 + b / 2``, with ``a`` the largest value of the node's rows on the left and ``b`` the
+smallest on the right. Where the other rows are fixed, a row that alone takes an extreme can have no other value, and
+all others may go up to it. Columns that may miss values are left out where several rows are open at once.
+
+Source: ``sklearn.tree._splitter`` (``node_split_best``), 1.3 to 1.9.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.numeric.states import thresholds_are_midpoints
+from pytest_draft.attack.redacted import redacted
+from pytest_draft.domain import Domain
+
+_SLACK = 2.0**-50
+"""Of halves and sums in float64, relative."""
+
+_MOST_PASSES = 50
+"""Bounds are not narrowed more often than so: what is left over makes them wider."""
+
+
+@redacted
+class Splits(NamedTuple):
+    """The nodes of all trees in one numbering, and the rows that went through them.
+
+    Attributes
+    ----------
+    root : ndarray of int64, shape (n_trees,)
+    left, right, feature : ndarray of int64, shape (n_nodes,)
+        -1 at leaves.
+    threshold : ndarray of float64, shape (n_nodes,)
+    missing_left : ndarray of bool, shape (n_nodes,)
+    is_midpoint : ndarray of bool, shape (n_nodes,)
+        Whether the threshold is the midpoint of values that are not just two.
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    times : ndarray of int64, shape (n_rows, n_trees)
+    """
+
+    root: IntArray
+    left: IntArray
+    right: IntArray
+    feature: IntArray
+    threshold: FloatArray
+    missing_left: BoolArray
+    is_midpoint: BoolArray
+    rows: Rows
+    times: IntArray
+
+
+@redacted
+class Sides(NamedTuple):
+    """Extremes of the tested value by node: of those that went left the largest, of the others the smallest, negated.
+
+    Attributes
+    ----------
+    top : ndarray of float64, shape (n_nodes, 2)
+        -inf where no row with a value is.
+    takers : ndarray of int64, shape (n_nodes, 2)
+        How many rows have it.
+    """
+
+    top: FloatArray
+    takers: IntArray
+
+
+def tested_ordered(forest: Forest, domain: Domain) -> list[int]:
+    """Return the attributes of which thresholds tell more than counts, if any tree tests one of them.
+
+    They are one column of more than two values, or with missing ones.
+    """
+    ordered = [
+        a
+        for a, made in enumerate(domain.attributes)
+        if made.kind == "numeric" or (made.kind != "one-hot" and (made.missing or len(made.book) > 2))
+    ]
+    feature = np.concatenate([tree.feature for tree in forest.trees])
+    tested = domain.attribute_of_column[feature[feature >= 0]]
+    return ordered if np.isin(tested, ordered).any() else []
+
+
+def splits_of(forest: Forest, domain: Domain, rows: Rows, times: IntArray) -> Splits | None:
+    """Return the splits whose thresholds say more than counts; None without any, or where the rows contradict them.
+
+    Parameters
+    ----------
+    forest : Forest
+    domain : Domain
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    times : ndarray of int64, shape (n_trees, n_rows)
+    """
+    if not thresholds_are_midpoints(forest):
+        return None
+    many = np.zeros(domain.n_columns, dtype=np.bool_)
+    many[domain.columns_of(tested_ordered(forest, domain))] = True
+    trees = forest.trees
+    root = np.cumsum([0, *(tree.n_nodes for tree in trees)])[:-1]
+    left, right = (
+        np.concatenate([getattr(tree, side) + first for tree, first in zip(trees, root, strict=True)])
+        for side in ("left", "right")
+    )
+    feature, threshold = (np.concatenate([getattr(tree, name) for tree in trees]) for name in ("feature", "threshold"))
+    inner = np.concatenate([tree.left >= 0 for tree in trees])
+    splits = Splits(
+        root,
+        np.where(inner, left, -1),
+        np.where(inner, right, -1),
+        np.where(inner, feature, -1),
+        threshold.astype(np.float64),
+        np.concatenate([tree.missing_left for tree in trees]),
+        inner & many[feature] & np.isfinite(threshold),
+        np.ascontiguousarray(rows),
+        np.ascontiguousarray(times.T),
+    )
+    tops = sides_of(splits, np.zeros(len(rows), dtype=np.bool_)).top
+    here = splits.is_midpoint
+    if not here.any() or (tops[here, 0] / 2 - tops[here, 1] / 2 != splits.threshold[here]).any():
+        return None
+    return splits
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _side(splits: Splits, node: int, value: float) -> int:
+    """Return 0 where a value goes left, 1 where it goes right."""
+    if np.isnan(value):
+        return 0 if splits.missing_left[node] else 1
+    return 0 if value <= splits.threshold[node] else 1
+
+
+@njit(cache=True, nogil=True)
+def sides_of(splits: Splits, left_out: BoolArray) -> Sides:
+    """Return the extremes of all rows but some, on both sides of each node."""
+    top = np.full((len(splits.left), 2), -np.inf)
+    takers = np.zeros((len(splits.left), 2), dtype=np.int64)
+    for row in range(len(splits.rows)):
+        if left_out[row]:
+            continue
+        for t in range(len(splits.root)):
+            if splits.times[row, t] == 0:
+                continue
+            node = splits.root[t]
+            while splits.left[node] >= 0:
+                value = np.float64(splits.rows[row, splits.feature[node]])
+                side = _side(splits, node, value)
+                if splits.is_midpoint[node] and not np.isnan(value):
+                    signed = value if side == 0 else -value
+                    if signed > top[node, side]:
+                        top[node, side], takers[node, side] = signed, 0
+                    takers[node, side] += signed == top[node, side]
+                node = splits.left[node] if side == 0 else splits.right[node]
+    return Sides(top, takers)
+
+
+@njit(cache=True, nogil=True)
+def alone(splits: Splits, sides: Sides, row: int, bound: FloatArray, is_pinned: BoolArray, may_miss: BoolArray) -> None:
+    """Narrow what one row's values can be if nothing else changes, its leaves included.
+
+    Parameters
+    ----------
+    splits : Splits
+    sides : Sides
+        Of all rows.
+    row : int
+    bound : ndarray of float64, shape (n_columns, 2)
+        Upper bounds of each value, and of its negative.
+    is_pinned : ndarray of bool, shape (n_columns,)
+        Set where the row alone takes an extreme, so that it can have no other value.
+    may_miss : ndarray of bool, shape (n_columns,)
+        Taken back where a missing value would not go the row's way.
+    """
+    for t in range(len(splits.root)):
+        if splits.times[row, t] == 0:
+            continue
+        node = splits.root[t]
+        while splits.left[node] >= 0:
+            f = splits.feature[node]
+            value = np.float64(splits.rows[row, f])
+            side = _side(splits, node, value)
+            may_miss[f] &= side == (0 if splits.missing_left[node] else 1)
+            signed = splits.threshold[node] if side == 0 else -splits.threshold[node]
+            bound[f, side] = min(bound[f, side], signed)
+            if splits.is_midpoint[node]:
+                top = sides.top[node, side]
+                bound[f, side] = min(bound[f, side], top)
+                signed = value if side == 0 else -value
+                is_pinned[f] |= signed == top and sides.takers[node, side] == 1
+            node = splits.left[node] if side == 0 else splits.right[node]
+
+
+def narrow_block(splits: Splits, block: IntArray, skipped: BoolArray, bound: FloatArray) -> None:
+    """Narrow what the values of a block's rows can be, all at once, if each stays in its leaves.
+
+    Parameters
+    ----------
+    splits : Splits
+    block : ndarray of int64, shape (n_block,)
+    skipped : ndarray of bool, shape (n_columns,)
+        Columns of which nothing is narrowed.
+    bound : ndarray of float64, shape (n_block, n_columns, 2)
+        Upper bounds of each value, and of its negative: narrowed here, at first to the leaves.
+    """
+    left_out = np.zeros(len(splits.rows), dtype=np.bool_)
+    left_out[block] = True
+    node, side, row = _visits(splits, block, skipped, bound)
+    order = np.argsort(node, kind="stable")
+    _narrow_all(splits, sides_of(splits, left_out).top, node[order], side[order], row[order], bound)
+
+
+@njit(cache=True, nogil=True)
+def _narrow_all(  # noqa: PLR0912
+    splits: Splits, others: FloatArray, node_of: IntArray, side_of: IntArray, row_of: IntArray, bound: FloatArray
+) -> None:
+    """Narrow bounds by each midpoint in turn, until nothing changes; `others` are the extremes of all other rows."""
+    reach, floor = np.empty(2), np.empty(2)
+    for _ in range(_MOST_PASSES):
+        changed, start = False, 0
+        while start < len(node_of):
+            node, end = node_of[start], start
+            while end < len(node_of) and node_of[end] == node:
+                end += 1
+            f, twice = splits.feature[node], 2 * splits.threshold[node]
+            for side in range(2):  # between what bounds each extreme is
+                reach[side] = floor[side] = others[node, side]
+                for e in range(start, end):
+                    if side_of[e] == side:
+                        reach[side] = max(reach[side], bound[row_of[e], f, side])
+                        floor[side] = max(floor[side], -bound[row_of[e], f, 1 - side])
+            for side in range(2):
+                # The extremes with their signs, left a and right -b: a - (-b) = twice the threshold.
+                total = twice if side == 0 else -twice
+                slack = _SLACK * (abs(twice) + abs(reach[1 - side]))
+                reach[side] = min(reach[side], total + reach[1 - side] + slack)
+                floor[side] = max(floor[side], total + floor[1 - side] - slack)
+            for side in range(2):
+                able, last = 0, -1
+                for e in range(start, end):
+                    if side_of[e] != side:
+                        continue
+                    i = row_of[e]
+                    if bound[i, f, side] > reach[side]:
+                        bound[i, f, side] = reach[side]
+                        changed = True
+                    if bound[i, f, side] >= floor[side]:
+                        able, last = able + 1, i
+                if able == 1 and others[node, side] < floor[side] and bound[last, f, 1 - side] > -floor[side]:
+                    bound[last, f, 1 - side] = -floor[side]
+                    changed = True
+            start = end
+        if not changed:
+            break
+
+
+@njit(cache=True, nogil=True)
+def _visits(
+    splits: Splits, block: IntArray, skipped: BoolArray, bound: FloatArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return where rows of a block go through midpoints: node, side and row; narrow them to their leaves."""
+    most = 0
+    for i in range(len(block)):
+        for t in range(len(splits.root)):
+            node = splits.root[t]
+            while splits.left[node] >= 0:
+                value = np.float64(splits.rows[block[i], splits.feature[node]])
+                node = splits.left[node] if _side(splits, node, value) == 0 else splits.right[node]
+                most += 1
+    found = np.empty((3, most), dtype=np.int64)
+    n = 0
+    for i in range(len(block)):
+        for t in range(len(splits.root)):
+            if splits.times[block[i], t] == 0:
+                continue
+            node = splits.root[t]
+            while splits.left[node] >= 0:
+                f = splits.feature[node]
+                side = _side(splits, node, np.float64(splits.rows[block[i], f]))
+                if splits.is_midpoint[node] and not skipped[f]:
+                    signed = splits.threshold[node] if side == 0 else -splits.threshold[node]
+                    bound[i, f, side] = min(bound[i, f, side], signed)
+                    found[0, n], found[1, n], found[2, n] = node, side, i
+                    n += 1
+                node = splits.left[node] if side == 0 else splits.right[node]
+    return found[0, :n], found[1, :n], found[2, :n]
