@@ -61,7 +61,8 @@ def _mixed() -> pd.DataFrame:
 def _toy(load: Callable[..., Any], columns: slice = slice(None)) -> Callable[[], pd.DataFrame]:
     def table() -> pd.DataFrame:
         features, target = load(return_X_y=True, as_frame=True)
-        return features.iloc[:, columns].assign(**{LABEL: target})
+        chosen: pd.DataFrame = features.iloc[:, columns].assign(**{LABEL: target})
+        return chosen
 
     return table
 
@@ -366,8 +367,10 @@ def _judge(settings: Sequence[Setting], folder: Path | None, output: Path, *, wo
 
 # Telling.
 
-_COLUMNS = ("table", "forest", "adversary", "seed", "verdict", "rule", "error", "bar", "least error")
-_COLUMNS += ("perfect", "most perfect", "determined", "s")
+_COLUMNS = (
+    *("table", "forest", "adversary", "seed", "verdict", "rule"),
+    *("error", "bar", "least error", "perfect", "most perfect", "determined", "s"),
+)
 
 
 def summary(answers: Sequence[Answer]) -> list[str]:
