@@ -45,6 +45,9 @@ GRACE_SHARE = 0.2
 START_SECONDS = 120.0
 """A child that has not begun by then is killed."""
 
+COMPILE_SECONDS = 600.0
+"""A child whose time box stands still, because code is compiled, is killed when it has told nothing new for so long."""
+
 _LOOK_SECONDS = 0.05  # between two looks at a child's memory
 _TELL_SECONDS = 0.2  # between two messages about its progress
 _AFTERMATH = 64 << 20  # bytes: a child that an examination has left with more than that is not used again
@@ -194,6 +197,7 @@ class _Child:
         self.known = None
         cap, deadline, overdue = _cap(case.memory), time.monotonic() + START_SECONDS, _late_start()
         latest, received, shown = None, 0.0, 0.0
+        grace = max(GRACE_SECONDS, GRACE_SHARE * case.seconds)
         while True:
             try:
                 message = self._messages.get(timeout=_LOOK_SECONDS)
@@ -207,9 +211,10 @@ class _Child:
             elif isinstance(message, Progress):
                 if latest is None:  # it has begun
                     self._resting = self._resting or held
-                    grace = max(GRACE_SECONDS, GRACE_SHARE * case.seconds)
-                    deadline, overdue = now + case.seconds + grace, _overrun(case.seconds, grace)
+                    overdue = _overrun(case.seconds, grace)
                 latest, received = message, now
+                left = COMPILE_SECONDS if message.stands else case.seconds - message.elapsed + grace
+                deadline = now + left
             elif message is None:
                 raise self._obituary(case.memory)
             if held > cap:

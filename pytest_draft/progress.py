@@ -5,12 +5,14 @@ Aggregates only: a stage's name, one figure, seconds.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pytest_draft.timebox import TimeBox
+from pytest_draft.timebox import CLOCK, TimeBox
+
+COMPILING = "compiling (once on each machine)"
+"""The stage in which the time box stands still."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,11 @@ class Progress:
         What `value` is, such as ``residual`` or ``log-likelihood``; None where there is none yet.
     value : float or None
     elapsed : float
-        Seconds since the judgement began.
+        Seconds since the judgement began; while its time box stands still, those for which it has done so.
     seconds : float
         Its time box.
+    stands : bool
+        Whether the time box stands still, while code is compiled.
     """
 
     stage: str
@@ -34,8 +38,11 @@ class Progress:
     value: float | None
     elapsed: float
     seconds: float
+    stands: bool = False
 
     def __str__(self) -> str:
+        if self.stands:
+            return f"{self.stage}, {self.elapsed:.0f} s"
         figure = "" if self.value is None else f", {self.figure} {self.value:,.10g}"
         return f"{self.stage}{figure}, {self.elapsed:.0f} of {self.seconds:g} s"
 
@@ -58,6 +65,7 @@ class StageClock:
         self.figures: dict[str, float] = {}
         self._timebox = timebox
         self._listener = tell
+        self._stood = CLOCK.stood
         self._stage = ""
         self._figure: str | None = None
         self._value: float | None = None
@@ -66,21 +74,31 @@ class StageClock:
     def __call__(self, stage: str) -> Iterator[None]:
         """Run a ``with`` block as the stage of this name; stages can lie in one another."""
         outer, self._stage = self._stage, stage
-        self._tell()
-        since = time.monotonic()
+        self.tell()
+        since = CLOCK()
         try:
             yield
         finally:
             name = f"{stage} seconds"
-            self.figures[name] = self.figures.get(name, 0.0) + time.monotonic() - since
+            self.figures[name] = self.figures.get(name, 0.0) + CLOCK() - since
             self._stage = outer or stage  # what is noted between two stages belongs to the first
+
+    @property
+    def compiling(self) -> dict[str, float]:
+        """Seconds for which the time box has stood still since this clock was made, by name; empty without any."""
+        stood = CLOCK.stood - self._stood
+        return {"compile seconds": stood} if stood else {}
 
     def note(self, figure: str, value: float) -> None:
         """Note the best value so far of what the search improves, under the figure's name."""
         self._figure, self._value = figure, float(value)
-        self._tell()
+        self.tell()
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Tell where it stands."""
         if self._listener is not None and self._timebox is not None:
             box = self._timebox
+            if CLOCK.stands:
+                self._listener(Progress(COMPILING, None, None, CLOCK.stood - self._stood, box.seconds, stands=True))
+                return
             self._listener(Progress(self._stage, self._figure, self._value, box.elapsed, box.seconds))

@@ -1,16 +1,88 @@
 """When to stop: one time box for every stage of a judgement, made of a wall clock and a deterministic effort.
 
-The wall clock guards: a judgement never takes longer. The effort counts the work that was done, in units that do not
-depend on the machine's speed or load, so a search that the effort ends is the same on every run; where the clock
-ends one instead, that is told (`TimeBox.clock_ended`).
+The wall clock guards: a judgement never takes longer, but for what is compiled once on each machine. The effort counts
+the work that was done, in units that do not depend on the machine's speed or load, so a search that the effort ends is
+the same on every run; where the clock ends one instead, that is told (`TimeBox.clock_ended`).
 """
 
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+
+
+class Stopwatch:
+    """A monotonic clock, in seconds, that stands still while what no time box pays for is done.
+
+    Parameters
+    ----------
+    clock : callable
+        Goes on all the time; another one can be given in tests.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._stops = 0
+        self._since = self._stood = 0.0
+        self._listeners: list[Callable[[], None]] = []
+
+    def __call__(self) -> float:
+        """Return the time."""
+        with self._lock:
+            return (self._since if self._stops else self._clock()) - self._stood
+
+    @property
+    def stands(self) -> bool:
+        """Whether it stands still."""
+        return self._stops > 0
+
+    @property
+    def stood(self) -> float:
+        """Seconds for which it has stood still so far."""
+        with self._lock:
+            return self._stood + (self._clock() - self._since if self._stops else 0.0)
+
+    def stop(self) -> None:
+        """Let it stand still until `go` was called as often."""
+        with self._lock:
+            self._stops += 1
+            first = self._stops == 1
+            if first:
+                self._since = self._clock()
+        if first:
+            self._tell()
+
+    def go(self) -> None:
+        """Undo a `stop`."""
+        with self._lock:
+            self._stops -= 1
+            last = not self._stops
+            if last:
+                self._stood += self._clock() - self._since
+        if last:
+            self._tell()
+
+    @contextmanager
+    def heard_by(self, listener: Callable[[], None]) -> Iterator[None]:
+        """Call a listener whenever the clock stops or goes on, until the ``with`` block ends."""
+        self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            self._listeners.remove(listener)
+
+    def _tell(self) -> None:
+        for listener in tuple(self._listeners):
+            listener()
+
+
+CLOCK = Stopwatch()
+"""The clock of all time boxes of this process."""
 
 
 class Meter:
@@ -31,7 +103,7 @@ class TimeBox:
     effort : float
         The most units of work; infinite where only the clock counts.
     clock : callable
-        Monotonic clock, in seconds; another one can be given in tests.
+        Monotonic clock, in seconds, that stands still while code is compiled; another one can be given in tests.
     start : float
         When the box was opened, on `clock`.
     meter : Meter
@@ -40,7 +112,7 @@ class TimeBox:
 
     seconds: float
     effort: float = math.inf
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = CLOCK
     start: float = field(default=float("nan"))
     meter: Meter = field(default_factory=Meter)
 

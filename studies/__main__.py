@@ -28,6 +28,7 @@ from studies import (
     same_reports,
     side_by_side,
     startup,
+    verdicts,
 )
 from studies.fixed_judgements import JUDGEMENTS
 from studies.public_data import TARGETS
@@ -85,6 +86,25 @@ def _add_gate(studies: _Subparsers) -> None:
     command.add_argument("--trees", type=int, default=100)
     command.add_argument("--depth", type=int, default=None)
     command.add_argument("--max-error", type=float, default=None, help="judge by this budget, not the default policy")
+    command = _study(
+        studies, "verdicts", "which of a grid of forests get a verdict, and whether another judgement agrees", _verdicts
+    )
+    command.add_argument("--datasets", type=Path, help="folder of compas.csv, adult.csv, ..., where these are judged")
+    command.add_argument("--tables", nargs="+", default=list(verdicts.TABLES), choices=list(verdicts.TABLES))
+    command.add_argument(
+        "--forests", nargs="+", default=list(verdicts.FORESTS), choices=list(verdicts.FORESTS), metavar="FOREST"
+    )
+    command.add_argument("--adversaries", default="artifact", help="such as artifact,published")
+    command.add_argument("--rows", type=int, default=400, help="rows drawn at random")
+    _add_seeds(command, [0])
+    command.add_argument("--seconds", type=float, default=60.0, help="time box of each judgement")
+    command.add_argument("--attack-seed", type=int, default=0)
+    command.add_argument("--workers", type=int, default=2, help="threads of each judgement")
+    command.add_argument("--jobs", type=int, default=1, help="judgements at a time")
+    command.add_argument("--output", type=Path, required=True, help="file of JSON lines; what is there is kept")
+    command.add_argument(
+        "--contradict", action="store_true", help="judge again what has a verdict: give other --seconds, --attack-seed"
+    )
     command = _study(
         studies,
         "startup",
@@ -277,6 +297,19 @@ def _add_kept(command: _Command, seed: str, output: str) -> None:
 def _gate(a: argparse.Namespace) -> None:
     parameters = {"n_estimators": a.trees, "max_depth": a.depth}
     gate.run(a.datasets, a.names, a.rows, a.seeds, _flags(a.bootstrap), parameters, a.max_error)
+
+
+def _verdicts(a: argparse.Namespace) -> int:
+    settings = verdicts.settings_of(
+        a.tables,
+        a.forests,
+        a.adversaries.split(","),
+        a.seeds,
+        rows=a.rows,
+        seconds=a.seconds,
+        attack_seed=a.attack_seed,
+    )
+    return verdicts.run(settings, a.datasets, a.output, workers=a.workers, jobs=a.jobs, contradict=a.contradict)
 
 
 def _side_by_side(a: argparse.Namespace) -> None:

@@ -78,8 +78,13 @@ class Enumeration:
         adds_of_all, counted = np.concatenate(adds, axis=2), np.concatenate(observed)
         return cls(vectors, adds_of_all, counted, group[order], excluded, possible, order, n_classes)
 
-    def datasets(self) -> IntArray:
+    def datasets(self, most_steps: int = MOST_STEPS) -> IntArray:
         """Return every dataset that meets the equations: the pair of each row, shape (n_datasets, n_rows).
+
+        Parameters
+        ----------
+        most_steps : int
+            Rows that are placed before it is given up.
 
         Raises
         ------
@@ -100,7 +105,7 @@ class Enumeration:
             fits = (self.adds[k, first:] <= left).all(axis=1) & self.possible[k, first:]
             for pair in (first + np.flatnonzero(fits)).tolist():
                 steps += 1
-                if steps > MOST_STEPS:
+                if steps > most_steps:
                     raise TooManyError
                 chosen.append(pair)
                 place(left - self.adds[k, pair])

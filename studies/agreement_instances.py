@@ -92,7 +92,7 @@ def generated(setting: Setting, seed: Sequence[int], *, coded: bool = False) -> 
     most_vectors, most_rows = _MOST_VECTORS, _MOST_ROWS
     if setting == "occurrences unknown":
         most_vectors, most_rows = _MOST_VECTORS_UNKNOWN, _MOST_ROWS_UNKNOWN
-    domain = _random_domain(rng, most_vectors, coded=coded)
+    domain = random_domain(rng, most_vectors, coded=coded)
     n_rows = int(rng.integers(2, most_rows + 1))
     rows = domain.vectors()[rng.integers(domain.n_vectors, size=n_rows)]
     n_classes = int(rng.integers(2, 4))
@@ -147,7 +147,7 @@ def changed(forest: Forest, rng: np.random.Generator) -> Forest:
     return replace(forest, trees=tuple(trees), values="totals")
 
 
-def _random_domain(rng: np.random.Generator, most: int, *, coded: bool) -> Domain:
+def random_domain(rng: np.random.Generator, most: int, *, coded: bool) -> Domain:
     """Return one to four random attributes with at most so many vectors."""
     attributes: list[Attribute] = []
     columns: list[str] = []

@@ -4,3 +4,5 @@
 measures, `draws` and `baselines` what others get without the forest. `parts`, `rescaled`, `labelled` and `slices` look
 at less, or otherwise; `identity` and `threshold_check` ask whether these are the rows that the forest was trained on.
 """
+
+import pytest_draft.attack  # noqa: F401 - prepares what compiled code needs

@@ -27,6 +27,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.identity import Identity
 from pytest_draft.progress import Tell
+from pytest_draft.timebox import CLOCK
 
 
 def examine(
@@ -54,7 +55,14 @@ def examine(
     reconstruction : Reconstruction or None
         The rebuilt rows as they are written, where there are some.
     """
-    record, inputs = Record(case, tell, keep), None
+    record = Record(case, tell, keep)
+    with CLOCK.heard_by(record.clock.tell):
+        return _examined(case, data, record)
+
+
+def _examined(case: Case, data: object, record: Record) -> tuple[Examination, Reconstruction | None]:
+    """Read, attack and evaluate one case; see `examine`."""
+    inputs = None
     try:
         inputs = _read_and_audited(case, data, record)
         if not case.attack:

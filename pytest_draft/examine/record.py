@@ -75,6 +75,6 @@ class Record:
             residual=rebuilt.residual if rebuilt else None,
             reproduced_trees=rebuilt.reproduced_trees if rebuilt else None,
             certificate=rebuilt.certificate if rebuilt else None,
-            statistics={**(rebuilt.statistics if rebuilt else {}), **self.limits.spent},
+            statistics={**(rebuilt.statistics if rebuilt else {}), **self.limits.spent, **self.clock.compiling},
             seconds=self.limits.whole.elapsed,
         )

@@ -209,6 +209,23 @@ def test_an_examination_that_overruns_its_time_box_is_ended(inconclusive, at_sta
     ]
 
 
+def test_an_examination_whose_time_box_stands_still_while_code_is_compiled_does_not_overrun(
+    project, at_stage, monkeypatch
+):
+    at_stage("training_data", "from pytest_draft.timebox import CLOCK; CLOCK.stop(); time.sleep(2); CLOCK.go()")
+    monkeypatch.setattr(isolation, "GRACE_SECONDS", 0.5)
+    project.judge("leaking.joblib", "--draft-budget=1")
+    result = project.result()
+    assert result["solver_status"] not in ("overran", "no answer")
+    assert result["statistics"]["compile seconds"] >= 2.0
+
+
+def test_an_examination_that_tells_nothing_new_while_code_is_compiled_is_ended(inconclusive, at_stage, monkeypatch):
+    at_stage("training_data", f"from pytest_draft.timebox import CLOCK; CLOCK.stop(); {HANG}")
+    monkeypatch.setattr(isolation, "COMPILE_SECONDS", 0.5)
+    assert inconclusive("--draft-budget=60")["solver_status"] == "overran"
+
+
 def test_an_examination_that_never_begins_is_ended(inconclusive, in_child, monkeypatch):
     in_child("import time; time.sleep(3600)")
     monkeypatch.setattr(isolation, "START_SECONDS", 0.5)

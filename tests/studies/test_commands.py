@@ -12,6 +12,7 @@ from studies.optional import MissingPackageError, optional
 
 STUDIES = (
     "gate",
+    "verdicts",
     "startup",
     "same-reports",
     "agreement",

@@ -65,8 +65,6 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
     if search.timebox.over:
         raise OutOfTimeError
     prior = uninformed_prior(problem)
-    with search.clock("compile"):
-        Chain(problem, problem.nodes, prior, [search.seed, 20])._step(np.arange(1), 1.0, 1.0)
     with search.clock("pilot"):
         strength, n_chains = _pilot(problem, prior, search)
     prior = replace(prior, strength=strength)

@@ -1,0 +1,455 @@
+"""The gate's verdicts on a grid of tables and forests: in go both, out comes a line of JSON for each, and a table.
+
+Each forest is trained on rows drawn at random, saved, and judged by the default policy in a process of its own, as the
+gate does it. What an output file holds already is not judged again, so that a run that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+from sklearn import datasets
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from pytest_draft import isolation
+from pytest_draft.facts.adversary import Adversary
+from pytest_draft.facts.case import Case
+from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.findings import Findings
+from pytest_draft.policy.policy import default_policy
+from pytest_draft.policy.verdict import judge, verdict_of
+from studies.public_data import TARGETS
+
+LABEL = "label"
+ROOM = 0.003
+"""How much larger an adversary's error may be than that of one who knows less, before it is told."""
+
+_PUBLIC = {**TARGETS, "default_credit_numerical": TARGETS["default_credit"]}
+_BLOCK = 8
+"""Rows of the blocks whose share of determined rows is told."""
+
+
+def _mixed() -> pd.DataFrame:
+    """Return a generated table of people: amounts, codes, regions and flags that depend on each other."""
+    rng = np.random.default_rng(0)
+    n = 2_000
+    age = rng.integers(18, 90, n)
+    income = np.round(np.exp(rng.normal(10.2 + 0.01 * np.minimum(age, 55), 0.5)), -2)
+    region = rng.choice(4, n, p=(0.4, 0.3, 0.2, 0.1))
+    owner = rng.random(n) < 1 / (1 + np.exp(4 - income / 15_000))
+    rooms = np.clip(rng.poisson(2 + 2 * owner), 1, 9)
+    score = income / 40_000 + 0.02 * age + 0.8 * owner + 0.3 * (region == 0) + rng.normal(0, 0.7, n)
+    table = {"age": age, "income": income, "rooms": rooms, "owner": owner.astype(int)}
+    table |= {f"region_{name}": (region == code).astype(int) for code, name in enumerate("ABCD")}
+    return pd.DataFrame({**table, LABEL: (score > np.median(score)).astype(int)})
+
+
+def _toy(load: Callable[..., Any], columns: slice = slice(None)) -> Callable[[], pd.DataFrame]:
+    def table() -> pd.DataFrame:
+        features, target = load(return_X_y=True, as_frame=True)
+        chosen: pd.DataFrame = features.iloc[:, columns].assign(**{LABEL: target})
+        return chosen
+
+    return table
+
+
+GENERATED: Mapping[str, Callable[[], pd.DataFrame]] = {
+    "breast_cancer": _toy(datasets.load_breast_cancer),
+    "diabetes": _toy(datasets.load_diabetes),
+    "wine": _toy(datasets.load_wine),
+    "digits": _toy(datasets.load_digits, slice(24, 40)),  # two rows of the picture
+    "mixed": _mixed,
+}
+"""Tables that scikit-learn brings along, and one that is generated."""
+
+TABLES = (*_PUBLIC, *GENERATED)
+REGRESSION = frozenset({"diabetes"})
+
+_FOREST = (RandomForestClassifier, RandomForestRegressor)
+_EXTRA = (ExtraTreesClassifier, ExtraTreesRegressor)
+_TREE = (DecisionTreeClassifier, DecisionTreeRegressor)
+FORESTS: Mapping[str, tuple[tuple[Any, Any], dict[str, Any]]] = {
+    "defaults": (_FOREST, {}),
+    "100 x depth 5": (_FOREST, {"max_depth": 5}),
+    "100 x min leaf 5": (_FOREST, {"min_samples_leaf": 5}),
+    "50 x min leaf 20": (_FOREST, {"n_estimators": 50, "min_samples_leaf": 20}),
+    "20 x depth 4": (_FOREST, {"n_estimators": 20, "max_depth": 4}),
+    "10 x depth 3": (_FOREST, {"n_estimators": 10, "max_depth": 3}),
+    "5 x depth 2": (_FOREST, {"n_estimators": 5, "max_depth": 2}),
+    "extra trees": (_EXTRA, {}),
+    "tree of depth 5": (_TREE, {"max_depth": 5}),
+    "full tree": (_TREE, {}),
+}
+"""A classifier and a regressor, and what they are trained with, by name."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One judgement of the grid.
+
+    Attributes
+    ----------
+    table, forest : str
+        Of `TABLES` and `FORESTS`.
+    adversary : str
+    rows : int
+        Drawn at random; all of a table that has fewer.
+    seed : int
+        Of the rows and of the forest.
+    seconds : float
+        Time box.
+    attack_seed : int
+    """
+
+    table: str
+    forest: str
+    adversary: str = "artifact"
+    rows: int = 400
+    seed: int = 0
+    seconds: float = 60.0
+    attack_seed: int = 0
+
+    @property
+    def question(self) -> tuple[str, str, str, int, int]:
+        """What is asked, however long and from whichever seed the answer is searched."""
+        return self.table, self.forest, self.adversary, self.rows, self.seed
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the gate said: aggregates only. A figure is None where there is none.
+
+    Attributes
+    ----------
+    setting : Setting
+    verdict : {"passed", "inconclusive", "failed"}
+    rule : str or None
+        The first that decided it; None where all passed.
+    sentence : str or None
+        Of that rule.
+    status : str
+        The solver's.
+    error, bar, random_error : float or None
+        Reconstruction error, below which it fails, and of random guesses.
+    perfect_rows : int or None
+    least_error, most_perfect_rows : float or None
+        Of the ideal attacker.
+    determined : float or None
+        Share of determined rows in blocks of 8 rows, the smaller one of any rows and of neighbours.
+    box, seconds : float
+        Seconds of the time box that were used, and of the whole judgement, with what was compiled.
+    """
+
+    setting: Setting
+    verdict: str
+    rule: str | None
+    sentence: str | None
+    status: str
+    error: float | None
+    bar: float | None
+    random_error: float | None
+    perfect_rows: int | None
+    least_error: float | None
+    most_perfect_rows: float | None
+    determined: float | None
+    box: float
+    seconds: float
+
+    @classmethod
+    def of(cls, line: str) -> Answer:
+        """Return what a line of an output file holds."""
+        content = json.loads(line)
+        return cls(**{**content, "setting": Setting(**content["setting"])})
+
+
+def table_of(name: str, folder: Path | None) -> pd.DataFrame:
+    """Return a table whose label is in the column `LABEL`.
+
+    Parameters
+    ----------
+    name : str
+        Of `TABLES`.
+    folder : Path or None
+        Of ``compas.csv`` and the like.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where there is no folder, or no such file in it.
+    """
+    if name in GENERATED:
+        return GENERATED[name]()
+    if folder is None:
+        raise FileNotFoundError(f"{name}: name the folder of {name}.csv with --datasets")
+    return pd.read_csv(folder / f"{name}.csv").rename(columns={_PUBLIC[name]: LABEL})
+
+
+def answered(setting: Setting, folder: Path | None, workers: int = 1) -> Answer:
+    """Train a forest, save it, and have it judged.
+
+    Parameters
+    ----------
+    setting : Setting
+    folder : Path or None
+        Of public tables.
+    workers : int
+        Threads of the judgement.
+
+    Returns
+    -------
+    Answer
+    """
+    table = table_of(setting.table, folder)
+    if len(table) > setting.rows:
+        table = table.sample(setting.rows, random_state=setting.seed)
+    kinds, parameters = FORESTS[setting.forest]
+    model = kinds[setting.table in REGRESSION](**parameters, random_state=setting.seed)
+    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        artifact, data = Path(scratch) / "model.joblib", Path(scratch) / "train.csv"
+        table.to_csv(data, index=False)
+        joblib.dump(model.fit(table.drop(columns=LABEL), table[LABEL]), artifact)
+        case = Case(
+            str(artifact),
+            str(data),
+            LABEL,
+            adversary=setting.adversary,
+            seconds=setting.seconds,
+            seed=setting.attack_seed,
+            workers=workers,
+        )
+        since = time.monotonic()
+        floor = Adversary.parse(case.adversary).floor
+        weaker = None if floor is None else isolation.run(replace(case, adversary=floor))[0]
+        examination = isolation.run(case)[0]
+        return _answer(setting, examination, weaker, time.monotonic() - since)
+
+
+def _answer(setting: Setting, examination: Examination, floor: Examination | None, seconds: float) -> Answer:
+    """Return what the default policy says of an examination."""
+    policy = default_policy()
+    checks = judge(examination, policy, floor)
+    verdict = verdict_of((check.result, check.counts) for check in checks)
+    first = next((check for check in checks if check.counts and check.result == verdict != "passed"), None)
+    found = examination.findings
+    share = policy.rules.get("reconstruction-error", {}).get("max_error_of_split_half")
+    ideal, ambiguity = (getattr(found, name, None) for name in ("ideal", "ambiguity"))
+    blocks = [one for one in getattr(ambiguity, "determined", ()) if one.block_size == _BLOCK and one.rows]
+    return Answer(
+        setting,
+        verdict,
+        None if first is None else first.rule,
+        None if first is None else first.sentence,
+        examination.solver_status,
+        None if found is None else found.error.upper,
+        _bar(found, share),
+        None if found is None else found.random.error,
+        None if found is None else found.perfect_rows,
+        getattr(ideal, "least_error", None),
+        getattr(ideal, "most_perfect_rows", None),
+        min((one.determined / one.rows for one in blocks), default=None),
+        examination.seconds,
+        seconds,
+    )
+
+
+def _bar(found: Findings | None, share: float | None) -> float | None:
+    """Return the error at which the default policy fails."""
+    if found is None or share is None or found.split_half.error is None:
+        return None
+    return share * found.split_half.error
+
+
+# Running.
+
+
+def settings_of(
+    tables: Iterable[str], forests: Iterable[str], adversaries: Iterable[str], seeds: Iterable[int], **rest: Any
+) -> list[Setting]:
+    """Return a grid, one judgement for each combination.
+
+    Parameters
+    ----------
+    tables, forests, adversaries, seeds : iterable
+    **rest
+        Of all of them.
+    """
+    return [
+        Setting(table, forest, adversary, seed=seed, **rest)
+        for table, forest, adversary, seed in product(tables, forests, adversaries, seeds)
+    ]
+
+
+def kept(output: Path) -> dict[Setting, Answer]:
+    """Return the answers that an output file holds; of a line that was not written to its end, none."""
+    if not output.exists():
+        return {}
+    found = {}
+    for line in output.read_text(encoding="utf-8").splitlines(keepends=True):
+        if line.endswith("\n") and line.strip():
+            answer = Answer.of(line)
+            found[answer.setting] = answer
+    return found
+
+
+def run(
+    settings: Sequence[Setting],
+    folder: Path | None,
+    output: Path,
+    *,
+    workers: int = 2,
+    jobs: int = 1,
+    contradict: bool = False,
+) -> int:
+    """Judge what was not judged yet, and print a table.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+    folder : Path or None
+        Of public tables.
+    output : Path
+        File of JSON lines.
+    workers : int
+        Threads of each judgement.
+    jobs : int
+        Judgements at a time.
+    contradict : bool
+        Judge again, as the settings say, those questions alone that have a verdict already, and list what differs.
+
+    Returns
+    -------
+    int
+        How many verdicts are contradicted.
+    """
+    known = kept(output)
+    if contradict:
+        decided = {one.setting.question for one in known.values() if one.verdict != "inconclusive"}
+        settings = [setting for setting in settings if setting.question in decided]
+    _judge([setting for setting in settings if setting not in known], folder, output, workers=workers, jobs=jobs)
+    known = kept(output)
+    if contradict:
+        lines, wrong = differing(known.values())
+        print("\n".join(lines))
+        return wrong
+    print("\n".join(summary([known[setting] for setting in settings])))
+    return 0
+
+
+def _judge(settings: Sequence[Setting], folder: Path | None, output: Path, *, workers: int, jobs: int) -> None:
+    """Append a line for each setting to a file, as it is judged."""
+    lock = Lock()
+    if output.exists() and (before := output.read_bytes()) and not before.endswith(b"\n"):
+        output.write_bytes(before[: before.rfind(b"\n") + 1])
+
+    def one(setting: Setting) -> None:
+        answer = answered(setting, folder, workers)
+        with lock, output.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(answer)) + "\n")
+
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(one, settings))
+
+
+# Telling.
+
+_COLUMNS = (
+    *("table", "forest", "adversary", "seed", "verdict", "rule"),
+    *("error", "bar", "least error", "perfect", "most perfect", "determined", "s"),
+)
+
+
+def summary(answers: Sequence[Answer]) -> list[str]:
+    """Return a Markdown table of answers, the share with a verdict, and where who knows more gets less.
+
+    Parameters
+    ----------
+    answers : sequence of Answer
+
+    Returns
+    -------
+    list of str
+    """
+    lines = ["| " + " | ".join(_COLUMNS) + " |", "|" + " --- |" * len(_COLUMNS)]
+    for answer in answers:
+        setting = answer.setting
+        cells = [setting.table, setting.forest, setting.adversary, str(setting.seed), answer.verdict]
+        cells += [answer.rule or "-", _shown(answer.error, ".4f"), _shown(answer.bar, ".4f")]
+        cells += [_shown(answer.least_error, ".4f"), _shown(answer.perfect_rows, "d")]
+        cells += [_shown(answer.most_perfect_rows, ".1f"), _shown(answer.determined, ".2f"), f"{answer.box:.0f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    if answers:
+        decided = sum(answer.verdict != "inconclusive" for answer in answers)
+        lines += ["", f"{decided} of {len(answers)} have a verdict ({decided / len(answers):.0%})"]
+    return lines + _not_monotone(answers)
+
+
+def _shown(figure: float | None, form: str) -> str:
+    return "-" if figure is None else format(figure, form)
+
+
+def _not_monotone(answers: Iterable[Answer]) -> list[str]:
+    """Return a line for each forest on which `published` comes clearly closer than `artifact`, who knows more."""
+    by = {answer.setting: answer for answer in answers}
+    lines, compared = [], 0
+    for setting, more in by.items():
+        less = by.get(replace(setting, adversary="published"))
+        if setting.adversary != "artifact" or less is None or less.error is None:
+            continue
+        compared += 1
+        if more.error is None or more.error > less.error + ROOM:
+            ours = _shown(more.error, ".4f")
+            lines.append(f"- {setting.table}, {setting.forest}: artifact {ours}, published {less.error:.4f}")
+    if not compared:
+        return []
+    return ["", f"artifact gets less than published, by more than {ROOM}: {len(lines)} of {compared}", *lines]
+
+
+def differing(answers: Iterable[Answer]) -> tuple[list[str], int]:
+    """Return which verdicts on the same question differ.
+
+    Parameters
+    ----------
+    answers : iterable of Answer
+
+    Returns
+    -------
+    lines : list of str
+        Those that contradict each other, and those that another box or seed did not reach.
+    contradicted : int
+        Questions that were both passed and failed.
+    """
+    by_question: dict[tuple[str, str, str, int, int], list[Answer]] = {}
+    for answer in answers:
+        by_question.setdefault(answer.setting.question, []).append(answer)
+    again = {question: all_of for question, all_of in by_question.items() if len(all_of) > 1}
+    lines, contradicted, open_again = [], 0, 0
+    for question, all_of in again.items():
+        verdicts = {answer.verdict for answer in all_of}
+        if len(verdicts) == 1:
+            continue
+        contradiction = {"passed", "failed"} <= verdicts
+        contradicted += contradiction
+        open_again += not contradiction
+        each = "; ".join(
+            f"{a.verdict} in {a.setting.seconds:g} s from seed {a.setting.attack_seed} (error {_shown(a.error, '.4f')})"
+            for a in all_of
+        )
+        word = "CONTRADICTED" if contradiction else "not reached again"
+        lines.append(f"- {word}: {', '.join(map(str, question))}: {each}")
+    head = f"{len(again)} judged again: {contradicted} contradicted, {open_again} not reached by all"
+    return [head, *lines], contradicted
