@@ -65,7 +65,7 @@ class Determined:
     neighbours : bool
         Whether blocks are of rows that lie near each other, where alternatives are likeliest, or of any.
     rows : int
-        Rows of all blocks that were looked at.
+        Rows that were looked at: all of a random block, of neighbours the one that the others are near to.
     determined : int
         Of these, rows that are proved to be determined.
     moving : int
@@ -112,6 +112,8 @@ class Ambiguity:
     mixed : bool
         Whether the samples had stopped moving away from the truth; else they lie nearer than they should, which is on
         the safe side.
+    set_aside : int
+        Attributes that the file leaves open in most rows and that are easily guessed: a row is determined by all others.
     determined : tuple of Determined
         By size of blocks, ascending.
     """
@@ -123,6 +125,7 @@ class Ambiguity:
     distance: float
     shared_unique_rows: int
     mixed: bool
+    set_aside: int = 0
     determined: tuple[Determined, ...] = ()
 
     def __post_init__(self) -> None:

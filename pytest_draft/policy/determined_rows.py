@@ -1,0 +1,59 @@
+"""Rule ``determined-rows``: how large a share of the rows a file may determine, whatever an attack has come to."""
+
+from __future__ import annotations
+
+from pytest_draft.facts.ambiguity import Determined
+from pytest_draft.facts.findings import Findings
+from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
+
+LEAST_BLOCK = 8
+"""Rows of a block below which being determined says little: given all others, nearly every row is."""
+
+
+def check(findings: Findings, thresholds: Thresholds) -> Outcome:
+    """Fail when a larger share of the rows is proved to be determined, in the largest blocks of neighbours."""
+    bar = thresholds["max_determined_share"]
+    if findings.ambiguity is None:
+        return Outcome("passed", "no row is known to be determined: that is not looked at here")
+    found = judged(findings.ambiguity.determined, findings.n_rows)
+    if found is None:
+        return Outcome("inconclusive", "the time was out before it was known how many rows the file determines")
+    aside = findings.ambiguity.set_aside
+    but = f" (but for {aside:,} attributes that are easily guessed)" if aside else ""
+    shown = (
+        f"given all other rows, the file determines {found.lower:.0%} to {found.upper:.0%} of the rows in blocks of "
+        f"{found.block_size} that are like each other{but}: nothing else explains its counts"
+    )
+    allowed = f"at most {bar:.0%} are allowed"
+    if found.lower > bar:
+        return Outcome("failed", f"{shown}; {allowed}, crossed by {found.lower - bar:.1%}")
+    return Outcome("passed", f"{shown}; {allowed}")
+
+
+def judged(determined: tuple[Determined, ...], n_rows: int) -> Determined | None:
+    """Return the share that counts: that of the largest blocks of neighbours; None where all are too small."""
+    large = [
+        one
+        for one in determined
+        if one.neighbours and one.rows and (one.block_size >= LEAST_BLOCK or one.block_size >= n_rows)
+    ]
+    return max(large, key=lambda one: one.block_size, default=None)
+
+
+RULE = Rule(
+    id="determined-rows",
+    needs=Findings,
+    keys={
+        "max_determined_share": Key(
+            False, 1.0, min, "fail when a larger share of the rows is proved to be determined by the file"
+        )
+    },
+    check=check,
+    bounds=lambda findings, thresholds, _: check(findings, thresholds),
+    rationale=(
+        "Where a file determines its rows, they are in it, whether or not an attack of today gets them out: what is "
+        "published cannot be taken back. It is proved from the true rows, by looking for others that explain every "
+        "count as well: it says something of an adversary who knows the other rows, and of the file holding the data, "
+        "not that all rows together are the only ones."
+    ),
+)
