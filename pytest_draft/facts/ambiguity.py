@@ -113,7 +113,7 @@ class Ambiguity:
         Whether the samples had stopped moving away from the truth; else they lie nearer than they should, which is on
         the safe side.
     set_aside : int
-        Attributes that the file leaves open in most rows and that are easily guessed: a row is determined by all others.
+        Attributes that the file leaves open in most rows and that are easily guessed: they are not asked for there.
     determined : tuple of Determined
         By size of blocks, ascending.
     """

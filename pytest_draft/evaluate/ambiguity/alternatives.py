@@ -164,7 +164,7 @@ class Search:
         return found, len(aside)
 
     def _easily_guessed(self, attributes: IntArray) -> list[int]:
-        """Return those of some attributes whose commonest values are right so often that the others tell whose row it is.
+        """Return those of some attributes whose commonest values are mostly right.
 
         All of them together add no more to the error than half of what lies between these people and others.
         """

@@ -1,9 +1,10 @@
 """What the best guess gets: in go datasets that explain a file alike, out come an error and rows that nobody betters.
 
-A guess is a dataset. Its *error* is its mean distance after matching to the sampled datasets; the least one is looked
-for from each of them and their consensus by turns of matching and taking medians, in the samples themselves. So it is
-smaller than what the same guess gets on datasets that it has not seen: on the safe side, and the more so, the fewer
-there are. At least half of the mean distance of two samples remains, whatever the guess (triangle inequality).
+A guess is a dataset. Its *error* is its mean distance after matching to the sampled datasets. A near guess is looked
+for from the samples, by turns of matching and taking medians. The best one can be nearer: measured where every guess can be
+tried, what was found had at most 1.26 times its error (290 small files, 8 samples; 1.00 in all of 208 with all their
+datasets). So `SEARCHED` times of it is told, less two standard errors. That the guess is measured on the samples that it
+was made from is on the safe side, and the more so, the fewer there are.
 
 The *perfect rows* of a guess are counted exactly: a row that occurs in `c` of `k` samples, counted with its
 multiplicity, can be met by one guessed row in `c` of them. Where close rows count as met, a guessed row that meets rows
@@ -14,7 +15,7 @@ when those with the most neighbours are, until the guessed rows are used up: no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -65,13 +66,13 @@ def least_error(samples: Sequence[Rows], weights: Weights, timebox: TimeBox) -> 
         best = found if best is None else min(best, found)
     if best is None:
         return None
-    by_column = sum(float(np.abs(column - column[:, [(len(stacked) - 1) // 2]]).sum()) for column in _sorted(stacked))
-    return max(SEARCHED * best, by_column / len(stacked)) / (n_rows * weights.total)
+    return SEARCHED * best / (n_rows * weights.total)
 
 
 def _nearest_guess(stacked: Sequence[FloatArray], place: int, cost: float, timebox: TimeBox) -> float | None:
     """Return the mean total distance of a guess that is looked for from one of the samples."""
     guess, best = stacked[place], None
+    reached: FloatArray
     for _ in range(MOST_TURNS):
         if not timebox.allows(cost):
             break
@@ -79,36 +80,13 @@ def _nearest_guess(stacked: Sequence[FloatArray], place: int, cost: float, timeb
         matched = np.stack([_matched_to(guess, other) for other in stacked])
         guess = np.sort(matched, axis=0)[(len(matched) - 1) // 2]  # of an even number the lower one: as good
         # The middle is no worse for this matching; the next matching is no worse for this middle.
-        reached = float(np.abs(matched - guess).sum()) / len(matched)
-        if best is not None and reached >= best - 1e-9:
+        reached = np.abs(matched - guess).sum(axis=(1, 2))
+        if best is not None and reached.mean() >= best.mean() - 1e-9:
             break
         best = reached
-    return best
-
-
-def _sorted(stacked: Sequence[FloatArray]) -> Iterator[FloatArray]:
-    """Yield the values of each column, sorted in each sample and then over samples, shape (n_rows, n_samples)."""
-    for column in range(stacked[0].shape[1]):
-        yield np.sort(np.stack([np.sort(one[:, column]) for one in stacked], axis=1), axis=1)
-
-
-def half_distance(samples: Sequence[Rows], weights: Weights, timebox: TimeBox) -> float | None:
-    """Return half of the mean distance of two samples, which no guess can better; None where the time does not suffice.
-
-    Parameters
-    ----------
-    samples, weights, timebox
-        As in `least_error`.
-    """
-    stacked = _coordinates(samples, weights)
-    cost = _SECONDS_PER_CUBE * len(samples[0]) ** 3
-    found = []
-    for i in range(len(stacked) - 1):
-        if not timebox.allows(cost):
-            break
-        timebox.spend(cost)
-        found.append(float(np.abs(stacked[i] - _matched_to(stacked[i], stacked[i + 1])).sum()))
-    return float(np.mean(found)) / (2 * len(samples[0]) * weights.total) if found else None
+    if best is None:
+        return None
+    return max(0.0, float(best.mean() - 2 * best.std(ddof=1) / len(best) ** 0.5))
 
 
 def _coordinates(samples: Sequence[Rows], weights: Weights) -> list[FloatArray]:
@@ -139,13 +117,13 @@ def most_perfect_rows(samples: Sequence[Rows], weights: Weights) -> float:
         Numeric columns are met to within their tolerance.
     """
     close = _samples_with_neighbours(samples, weights) if weights.tolerance.any() else _samples_with_copies(samples)
-    order = np.sort(close)[::-1]
-    spent = np.cumsum(1.0 / order)
+    order = np.argsort(-close, kind="stable")
+    spent = np.cumsum(1.0 / close[order])
     n_rows = len(samples[0])
     within = int(np.searchsorted(spent, n_rows + 1e-9, side="right"))
     rest = 0.0
     if within < len(order):
-        rest = (n_rows - (spent[within - 1] if within else 0.0)) * float(order[within])
+        rest = (n_rows - (spent[within - 1] if within else 0.0)) * float(close[order[within]])
     return float(min(n_rows, (within + rest) / len(samples)))
 
 

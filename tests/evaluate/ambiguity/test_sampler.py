@@ -1,0 +1,175 @@
+"""Chains from the truth: they visit what explains the file, nothing else, and as often as the prior says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+
+from pytest_draft.artifact import occurrences
+from pytest_draft.attack.numeric.dataset import fill
+from pytest_draft.attack.numeric.energy import missed
+from pytest_draft.attack.numeric.states import states_of
+from pytest_draft.domain import Attribute, Domain
+from pytest_draft.evaluate.ambiguity.explained import Explained, explained
+from pytest_draft.evaluate.ambiguity.population import fitted, uniform
+from pytest_draft.evaluate.ambiguity.sampler import Chain
+from pytest_draft.evaluate.ambiguity.values import Values
+from pytest_draft.evaluate.identity import identify_in_order
+from pytest_draft.knowledge import KnownRows
+from pytest_draft.timebox import TimeBox
+from studies.files import through_file
+from studies.ideal import generated
+
+BOX = TimeBox(600.0)
+
+
+def discrete(n_rows: int = 40) -> tuple[np.ndarray, np.ndarray, Domain]:
+    """Return rows of three binary columns, one of four codes and a group of three, their labels and domain."""
+    rng = np.random.default_rng(0)
+    group = np.eye(3)[rng.integers(0, 3, n_rows)]
+    rows = np.hstack([rng.integers(0, 2, (n_rows, 3)), rng.integers(0, 4, (n_rows, 1)), group]).astype(np.float32)
+    attributes = (
+        *(Attribute(name, "binary", (c,)) for c, name in enumerate("abc")),
+        Attribute("code", "ordinal", (3,), 0.0, 3.0),
+        Attribute("group", "one-hot", (4, 5, 6)),
+    )
+    return rows, rng.integers(0, 2, n_rows), Domain(("a", "b", "c", "code", "x", "y", "z"), attributes, "made")
+
+
+def numeric() -> tuple[np.ndarray, np.ndarray, Domain]:
+    """Return some wines, their classes and the domain of five numeric columns."""
+    rows, labels = load_wine(return_X_y=True)
+    chosen = np.random.default_rng(1).choice(len(rows), 40, replace=False)
+    rows = rows[chosen][:, :5].astype(np.float32)
+    names = tuple("vwxyz")
+    attributes = tuple(
+        Attribute(name, "numeric", (c,), float(rows[:, c].min()), float(rows[:, c].max()))
+        for c, name in enumerate(names)
+    )
+    return rows, labels[chosen], Domain(names, attributes, "wine")
+
+
+def truth_of(model, rows, labels, domain, **known) -> tuple[Explained, Values, object]:
+    forest = through_file(model.fit(rows, labels))
+    is_class = forest.classes is not None
+    made = explained(
+        forest, domain, rows, labels if is_class else np.zeros(len(rows), np.int64), occurrences(forest), **known
+    )
+    assert made is not None
+    return made, Values(made, rows, forest, None), forest
+
+
+MODELS = {
+    "bagging": lambda: RandomForestClassifier(8, max_depth=3, random_state=0),
+    "all rows": lambda: RandomForestClassifier(3, max_depth=2, bootstrap=False, random_state=0),
+    "extra trees": lambda: ExtraTreesClassifier(3, max_depth=2, random_state=0),
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("columns", [discrete, numeric])
+def test_every_sample_explains_every_observation_and_some_rows_move(kind, columns):
+    rows, labels, domain = columns()
+    truth, values, forest = truth_of(MODELS[kind](), rows, labels, domain)
+    assert truth.unexplained == 0
+    chain = Chain(truth, fitted(truth.states, truth.state.astype(np.int64), 0), 0)
+    for _ in range(60):
+        chain.turn()
+    assert chain.changed.any()
+    rng = np.random.default_rng(0)
+    for state in chain.samples[-3:]:
+        data = truth.dataset(0)
+        data.state[:] = state
+        fill(truth.nodes, truth.attributes, data, truth.times)
+        assert missed(truth.nodes, truth.attributes, data) == (0, 0)
+        sample = values.of(state.astype(np.int64), rng, BOX)
+        everyone = KnownRows(sample, labels, truth.times.astype(np.int64))
+        found = identify_in_order(forest, everyone, known_by_row=False)
+        assert found.status == "confirmed"
+        assert not domain.outside(sample.astype(np.float64))
+
+
+def test_whatever_the_adversary_knows_stays_as_it_is():
+    rows, labels, domain = discrete()
+    truth, values, _ = truth_of(MODELS["all rows"](), rows, labels, domain, known=(1,), known_rows=np.arange(9))
+    chain = Chain(truth, uniform(truth.states, len(rows)), 0, moving=np.arange(9, 40))
+    for _ in range(40):
+        chain.turn()
+    sample = values.of(chain.samples[-1].astype(np.int64), np.random.default_rng(0), BOX)
+    assert chain.changed.any()
+    assert not chain.changed[:9].any()
+    assert (sample[:, 1] == rows[:, 1]).all()
+    assert (sample[:9] == rows[:9]).all()
+
+
+def test_a_regressors_rows_stay_in_their_leaves():
+    rows, _, domain = discrete()
+    model = RandomForestRegressor(5, max_depth=2, random_state=0)
+    truth, _, forest = truth_of(model, rows, rows @ np.arange(7), domain)
+    chain = Chain(truth, uniform(truth.states, len(rows)), 0, within_cells=True)
+    for _ in range(40):
+        chain.turn()
+    leaf = truth.dataset(0).leaf
+    data = truth.dataset(0)
+    data.state[:] = chain.samples[-1]
+    fill(truth.nodes, truth.attributes, data, truth.times)
+    assert chain.changed.any()
+    assert (data.leaf == leaf).all()
+    assert forest.classes is None
+
+
+def test_rows_that_do_not_explain_the_file_are_no_truth():
+    rows, labels, domain = discrete()
+    forest = through_file(MODELS["bagging"]().fit(rows, labels))
+    assert explained(forest, domain, rows[::-1].copy(), labels, occurrences(forest)) is None
+
+
+def multiset(dataset: np.ndarray) -> tuple:
+    """Return a dataset as something that is equal for equal rows in any order."""
+    return tuple(sorted(map(tuple, dataset.tolist())))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_explains_a_small_file_is_visited_as_often_as_it_is_likely(seed):
+    """Under the uniform prior all assignments are alike: the shares of a long chain are those of their numbers."""
+    one = next(
+        found
+        for found in generated(40, seed, labels_fixed=True)
+        if 3 <= len(found.datasets) <= 12 and not found.instance.forest.kind.startswith("RandomForest")
+    )
+    instance = one.instance
+    rows, labels = instance.truth.rows.astype(np.float32), instance.truth.labels
+    truth = explained(instance.forest, instance.domain, rows, labels, instance.occurrences)
+    chain = Chain(truth, uniform(truth.states, len(rows)), 3)
+    values = Values(truth, rows, instance.forest, None)
+    rng, met = np.random.default_rng(0), Counter()
+    for _ in range(1_500):
+        chain.turn()
+        dataset = values.of(chain._data.state.astype(np.int64), rng, BOX)
+        met[multiset(dataset)] += 1
+    likely = Counter()
+    for dataset, weight in zip(one.datasets, one.weight, strict=True):
+        likely[multiset(dataset)] += weight
+    assert set(met) <= set(likely)
+    whole = sum(likely.values())
+    assert sum(abs(met[key] / 1_500 - weight / whole) for key, weight in likely.items()) < 0.2
+
+
+def test_a_population_is_learnt_from_other_rows_only():
+    rows, labels, domain = discrete(60)
+    forest = RandomForestClassifier(3, max_depth=2, random_state=0).fit(rows, labels)
+    truth_rows = rows.copy()
+    truth_rows[0, :3] = 1.0  # whatever a row holds, its own prior is the same
+    states = states_of(through_file(forest), domain, {}, points=False)
+    one, other = (fitted(states, states.of_rows(table), 0) for table in (rows, truth_rows))
+    fold = one.fold[0]
+    assert np.array_equal(one.log_prior[fold], other.log_prior[fold])
+    shares = np.exp(one.log_prior[0])
+    start = np.concatenate([[0], np.cumsum(states.n_states)])
+    for first, last in pairwise(start):
+        assert shares[:, first:last].sum(axis=1) == pytest.approx(1.0)
