@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 def one_line(text: object, limit: int = 300) -> str:
     """Return `text` as one printable ASCII line of at most `limit` characters.
@@ -23,6 +26,28 @@ def one_line(text: object, limit: int = 300) -> str:
     """
     shown = str(text).encode("unicode_escape").decode("ascii").replace("::", ":\\x3a")
     return shown if len(shown) <= limit else shown[: limit - 3] + "..."
+
+
+def known_are(name: object, known: Iterable[object], apart: str = ", ") -> str:
+    """Return what there is, and which of it somebody probably meant who wrote another name.
+
+    Parameters
+    ----------
+    name : object
+        What was written.
+    known : iterable of object
+        All that could have been written.
+    apart : str
+        What stands between two of them.
+
+    Returns
+    -------
+    str
+        Part of a line, behind what is wrong.
+    """
+    names = [one_line(one) for one in known]
+    nearest = difflib.get_close_matches(str(name).lower(), names, 1, 0.5)
+    return f"known are: {apart.join(names)}" + "".join(f"; did you mean {one!r}?" for one in nearest)
 
 
 class DraftError(Exception):

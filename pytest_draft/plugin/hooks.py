@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
         config.pluginmanager.register(Controller(config), "draft-controller")
     settings = GateSession.of(config).settings
-    named = [Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args]
+    start = config.invocation_params.dir
+    named = [Path(os.path.abspath(start / argument.partition("::")[0])) for argument in config.args]  # noqa: PTH100
     if settings.only:
         config.args = [argument for argument, path in zip(config.args, named, strict=True) if path in settings.forests]
     config.args += [str(forest) for forest in settings.forests if forest not in named]

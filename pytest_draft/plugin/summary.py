@@ -82,6 +82,7 @@ class Summary:
         """Write the reports and return the exit status of the run."""
         for kind, path in self.session.settings.reports:
             try:
+                path.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(path, _rendered(kind, self.report))
             except (OSError, ValueError) as error:  # whatever it says could quote what was to be written
                 self.not_written[path] = type(error).__name__

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_draft.documents import Problem, all_located, located, rules_folder, toml, violations
-from pytest_draft.errors import PolicyError, UsageError, one_line
+from pytest_draft.errors import PolicyError, UsageError, known_are, one_line
 from pytest_draft.facts.adversary import check_adversary
 from pytest_draft.facts.rules import Literal, literals
 from pytest_draft.facts.slices import Slice
@@ -141,11 +141,14 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
     except ValueError as error:
         raise PolicyError(f"{shown}: {error}") from None
     content = _with_dates_as_text(content)
-    listed = violations(content, "policy.schema.json", text) + all_located(_wrong_rules(content), text)
+    adversaries = content.get("adversaries")
+    named = isinstance(adversaries, list) and all(isinstance(one, str) for one in adversaries)
+    listed = violations(content, "policy.schema.json", text, ("adversaries",) if named else ())
+    listed += all_located(_wrong_rules(content), text)
+    listed += all_located(_wrong_adversaries(adversaries), text) if named else []
     slices: list[Slice] = []
     if not listed:
-        problems = [*_wrong_adversaries(content.get("adversaries", ())), *_wrong_severities(content)]
-        problems += _wrong_waivers(content, today or date.today())
+        problems = [*_wrong_severities(content), *_wrong_waivers(content, today or date.today())]
         slices, wrong = _slices(content, text, shown)
         listed = all_located([*problems, *wrong], text)
     if listed:
@@ -192,7 +195,7 @@ def _wrong_rules(content: Mapping[str, Any]) -> list[Problem]:
             continue
         for name, value in thresholds.items():
             if name not in keys:
-                problems.append((f"{name!r} is no key of it; known are: {', '.join(keys)}", ["rules", rule, name]))
+                problems.append((f"{name!r} is no key of it; {known_are(name, keys)}", ["rules", rule, name]))
             elif wrong := keys[name].wrong(value):
                 problems.append((f"it {wrong}", ["rules", rule, name]))
     return problems
@@ -291,13 +294,13 @@ def budgets_of_marker(arguments: Mapping[str, object]) -> Budgets:
     PolicyError
         For an unknown argument, with the list of the known, and for a value out of range.
     """
-    known = ", ".join(_ARGUMENTS)
     if not arguments:
-        raise PolicyError(f"reconstruction_budget needs at least one of: {known}")
+        raise PolicyError(f"reconstruction_budget needs at least one of: {', '.join(_ARGUMENTS)}")
     budgets: dict[str, dict[str, float]] = {}
     for name, value in arguments.items():
         if name not in _ARGUMENTS:
-            raise PolicyError(f"reconstruction_budget: unknown argument {one_line(name)!r}; known are: {known}")
+            known = known_are(name, _ARGUMENTS)
+            raise PolicyError(f"reconstruction_budget: unknown argument {one_line(name)!r}; {known}")
         key = RULES[_ARGUMENTS[name]].keys[name]
         if wrong := key.wrong(value):
             raise PolicyError(f"reconstruction_budget: {name} {wrong}")

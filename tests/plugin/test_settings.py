@@ -40,7 +40,7 @@ def test_a_name_that_pytest_cannot_address_is_a_usage_error(project):
     [
         (["--draft-adversary=nobody"], "unknown adversary 'nobody'; known are: artifact, published"),
         (["--draft-report=xml"], "--draft-report: unknown type 'xml'; known are: json"),
-        (["--draft-report=json:missing/folder.json"], "cannot be written"),
+        (["--draft-report=json:train.csv/report.json"], "cannot be written"),
         (["--draft-budget=0"], "--draft-budget: a time box needs more than 0 seconds"),
         (["--draft-budget=-3"], "--draft-budget"),
         (["--draft-budget=nan"], "--draft-budget"),
