@@ -90,8 +90,8 @@ def _problems(error: ValidationError) -> Iterator[Problem]:
     if error.validator != "additionalProperties" or error.validator_value is not False:
         yield error.message, keys
         return
-    known = error.schema["properties"]
-    for name in error.instance:
+    known, content = dict(error.schema)["properties"], dict(error.instance)  # type: ignore[arg-type]
+    for name in content:
         if name not in known:
             yield f"there is no key {one_line(name)!r}; {known_are(name, known)}", keys
 

@@ -21,6 +21,9 @@ from pytest_draft.policy.waiver import Waiver
 
 Budgets = Mapping[str, Mapping[str, Any]]
 
+MARKER = "marker"
+"""The name of a policy that a test's marker alone makes, and whose further budgets are."""
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -52,6 +55,8 @@ class Policy:
         Whether they are held against the rows of each class, too.
     domain_sha256 : str or None
         Of a domain file that the policy vouches for: it is taken as it stands.
+    askers : mapping of str to mapping of str to str
+        Whose each threshold is, by rule, where not all are this policy's.
     """
 
     name: str
@@ -67,6 +72,7 @@ class Policy:
     slices: tuple[Slice, ...] = ()
     by_class: bool = False
     domain_sha256: str | None = None
+    askers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         complete = {rule: rule_of(rule).in_force(thresholds) for rule, thresholds in self.rules.items()}
@@ -85,6 +91,21 @@ class Policy:
         usual = OF_ATTACKS if self.needs_attack else OF_AUDITS
         return replace(self, rules={**self.rules, COMPARED.id: {**usual, **self.compare}})
 
+    def asked_by(self, rule: str) -> str:
+        """Return who asks for a rule: the policy, the marker, or both, each with its thresholds."""
+        mine = self._name_of_askers
+        whose = self.askers.get(rule, {})
+        by_asker: dict[str, list[str]] = {}
+        for key in self.rules.get(rule, {}):
+            by_asker.setdefault(whose.get(key, mine), []).append(key)
+        if len(by_asker) < 2:
+            return next(iter(by_asker), mine)
+        return " and ".join(f"{asker} ({', '.join(keys)})" for asker, keys in by_asker.items())
+
+    @property
+    def _name_of_askers(self) -> str:
+        return MARKER if self.name == MARKER else f"policy {self.name}"
+
     def waiver(self, rule: str, artifact_sha256: str | None) -> Waiver | None:
         """Return the waiver of a rule for a model file, if there is one."""
         for waiver in self.waivers:
@@ -100,11 +121,16 @@ class Policy:
         budgets : mapping of str to mapping of str to float
         """
         merged = {rule: dict(thresholds) for rule, thresholds in self.rules.items()}
+        askers = {rule: dict(whose) for rule, whose in self.askers.items()}
         for rule, thresholds in budgets.items():
             mine = merged.setdefault(rule, {})
             for key, value in rule_of(rule).in_force(thresholds).items():
-                mine[key] = rule_of(rule).keys[key].strictest(mine.get(key, value), value)
-        return replace(self, rules=merged, severities={**self.severities, **dict.fromkeys(budgets, "error")})
+                stricter = rule_of(rule).keys[key].strictest(mine.get(key, value), value)
+                if mine.get(key) != stricter:
+                    askers.setdefault(rule, {})[key] = MARKER
+                mine[key] = stricter
+        severities: dict[str, Severity] = {**self.severities, **dict.fromkeys(budgets, "error")}
+        return replace(self, rules=merged, severities=severities, askers=askers)
 
 
 def default_policy() -> Policy:

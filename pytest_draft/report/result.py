@@ -158,6 +158,7 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
                 "cause": check.cause,
                 "remedy": check.remedy,
                 "severity": check.severity,
+                "asked_by": policy.asked_by(check.rule),
                 "waiver": None
                 if check.waiver is None
                 else {**asdict(check.waiver), "expires": str(check.waiver.expires)},
