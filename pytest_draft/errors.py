@@ -46,8 +46,14 @@ def known_are(name: object, known: Iterable[object], apart: str = ", ") -> str:
         Part of a line, behind what is wrong.
     """
     names = [one_line(one) for one in known]
-    nearest = difflib.get_close_matches(str(name).lower(), names, 1, 0.5)
-    return f"known are: {apart.join(names)}" + "".join(f"; did you mean {one!r}?" for one in nearest)
+    return f"known are: {apart.join(names)}{nearest_of(name, names)}"
+
+
+def nearest_of(name: object, known: Iterable[str]) -> str:
+    """Return the end of a line that asks whether another name was meant; empty where none is near."""
+    spelt = {one.lower(): one for one in known}
+    nearest = difflib.get_close_matches(str(name).lower(), spelt, 1, 0.5)
+    return "".join(f"; did you mean {one_line(spelt[one])!r}?" for one in nearest)
 
 
 class DraftError(Exception):
@@ -64,6 +70,10 @@ class PolicyError(DraftError):
 
 class DataError(DraftError):
     """Training data or a domain cannot be used as given."""
+
+
+class LabelError(DataError):
+    """The labels are not where, or not what, they are said to be: a mistake of usage, found before any work."""
 
 
 class NotCoveredError(DraftError):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_draft.errors import one_line
 from pytest_draft.plugin import hookspecs, marks
 from pytest_draft.plugin.fixtures import (  # noqa: F401  (pytest finds fixtures by their names here)
     DraftResult,
@@ -47,9 +46,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if not is_active(config):
         return
     distributed = config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))  # as xdist decides
-    if not (distributed or hasattr(config, "workerinput") or config.option.collectonly):
-        from pytest_draft.isolation import children
+    from pytest_draft.isolation import children
 
+    if not (distributed or hasattr(config, "workerinput") or config.option.collectonly):
         children.start()  # it imports the engine while this process does
     if config.option.draft_demo:
         from pytest_draft.plugin.demo import prepare
@@ -61,7 +60,14 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_draft.plugin.workers import Controller
 
         config.pluginmanager.register(Controller(config), "draft-controller")
-    settings = GateSession.of(config).settings
+    session = GateSession.of(config)
+    settings = session.settings
+    if not hasattr(config, "workerinput"):  # the controller has looked already
+        from pytest_draft.plugin.usage import require_usable_data
+
+        require_usable_data(config, session)
+        if distributed:
+            children.close()
     start = config.invocation_params.dir
     named = [Path(os.path.abspath(start / argument.partition("::")[0])) for argument in config.args]  # noqa: PTH100
     if settings.only:
@@ -147,8 +153,8 @@ def _judge_marked(item: pytest.Item, report: pytest.TestReport, result: DraftRes
     if crossed and report.outcome != "failed":  # also where the test expects to fail, or skips itself
         told = []
         for check in crossed:
-            asked_by = f", asked for by {one_line(result.policy.asked_by(check.rule))}"
-            told.append(f"{check.rule}[{check.adversary}]{asked_by}\n{explained(check)}")
+            asked_by = result.policy.asked_by(check.rule)
+            told.append(f"{check.rule}[{check.adversary}]\n{explained(check, asked_by)}")
         _fail(report, "\n\n".join(told))
         _mark(report, crossed)
 
@@ -223,7 +229,7 @@ class _Gatherer(_Marked):
         if record is not None and getattr(report, "draft_explained", False):
             from pytest_draft.plugin.explained import Explained
 
-            path = record["result"]["artifact"]["path"]
+            path = report.nodeid if record["planned"] is None else record["planned"][0]
             report.longrepr = Explained(str(report.longrepr), path, self._wrap(), self.said)  # type: ignore[assignment]
             if self.config.option.tbstyle != "no":
                 self.told.add(report.nodeid)
