@@ -17,6 +17,7 @@ from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import RawColumns, TrainingData
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain
+from pytest_draft.evaluate.columns import column_figures
 from pytest_draft.evaluate.compared import Compared
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.labelled import labelled_figures
@@ -173,6 +174,7 @@ def evaluate(
         certain_unique_rows=None if single is None else single[0],
         most_certain_unique_rows=None if single is None or single[0] == single[1] else single[1],
         labelled=labelled,
+        columns=column_figures(whole),
     )
 
 
