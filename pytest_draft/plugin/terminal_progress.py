@@ -55,13 +55,27 @@ _WIPE = "\x1b[{column}G\x1b[K"  # to this column, counted from 1, and delete wha
 _LEAST_ROOM = 16  # columns: in fewer, nothing of a stage could be read, and nothing is written
 
 
-def in_words(progress: Progress) -> str:
-    """Return where an examination stands, in words of everyday."""
+def in_words(progress: Progress, name: str = "", room: int = 300) -> str:
+    """Return where an examination stands, in words of everyday: what there is room for, the time above all.
+
+    Parameters
+    ----------
+    progress : Progress
+    name : str
+        Of what is examined, where that is to be said.
+    room : int
+        Most characters.
+    """
     figure = ""
     if progress.value is not None and progress.figure is not None:
         figure = f" ({_FIGURES.get(progress.figure, progress.figure)} {progress.value:,.10g})"
-    stage = STAGES.get(progress.stage, progress.stage)
-    return one_line(f"{stage}{figure}, {progress.elapsed:.0f} of at most {progress.seconds:g} s")
+    stage = one_line(STAGES.get(progress.stage, progress.stage))
+    named = f"{one_line(name)}: {stage}" if name else stage
+    time = f", {progress.elapsed:.0f} of at most {progress.seconds:g} s"
+    for text in (named + figure + time, named + time, stage + time):
+        if len(text) <= room:
+            return text
+    return (stage[: max(room - len(time), 0)] + time)[:room]
 
 
 def _is_named(name: str) -> bool:
@@ -120,8 +134,8 @@ class _PlainLines:
             self._since, self._known = progress.elapsed, news
             with self._uncaptured():
                 self._written = True
-                begin = "  " if _is_named(self._name) else f"{one_line(self._name)}: "
-                self._terminal.write_line(f"{begin}{in_words(progress)}")
+                named = _is_named(self._name)
+                self._terminal.write_line("  " * named + in_words(progress, "" if named else self._name))
 
     def resume(self) -> None:
         """Begin the line of pytest again that was interrupted, so that what follows is told of the same file."""
@@ -148,9 +162,7 @@ class _LiveLine:
     def __call__(self, progress: Progress) -> None:
         room = self._writer.fullwidth - self._writer.width_of_current_line - 1
         if room >= _LEAST_ROOM:
-            text = in_words(progress)
-            named = text if _is_named(self._name) else f"{one_line(self._name)}: {text}"
-            self._write(named if len(named) <= room else text[:room])
+            self._write(in_words(progress, "" if _is_named(self._name) else self._name, room))
             self._written = True
 
     def wipe(self) -> None:

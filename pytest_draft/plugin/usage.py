@@ -24,7 +24,7 @@ def require_usable_data(config: pytest.Config, session: GateSession) -> None:
     settings = session.settings
     if not settings.active or config.hook.pytest_draft_load_training_data.get_hookimpls():
         return
-    needing = [rule for rule in session.policy_of_items.rules if _needs_data(rule)]
+    needing = [rule for rule in session.policy_of_items.rules if _needs_data(rule, settings.domain is not None)]
     for forest, data in zip(settings.forests, settings.data, strict=True):
         if data is None and needing:
             named = ", ".join(map(one_line, needing[:3])) + ", ..." * (len(needing) > 3)
@@ -38,7 +38,7 @@ def require_usable_data(config: pytest.Config, session: GateSession) -> None:
             raise pytest.UsageError(wrong)
 
 
-def _needs_data(rule: str) -> bool:
-    """Return whether a rule has no answer without training data."""
+def _needs_data(rule: str, has_domain: bool) -> bool:
+    """Return whether a rule has no answer without training data; a domain file is enough for some."""
     known = rule_of(rule)
-    return known.attack or known.needs in (Findings, Entropy)
+    return known.needs is Findings or ((known.attack or known.needs is Entropy) and not has_domain)

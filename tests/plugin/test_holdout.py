@@ -33,7 +33,7 @@ def test_a_leak_is_told_by_its_p_value(project, others):
     assert judged["notes"] == []
     result.stdout.fnmatch_lines(
         [
-            f"leaking.joblib[[]artifact[]]: leak p-value {found['p_value']:.2g}; 0 of 100 datasets drawn from the "
+            f"  leak p-value {found['p_value']:.2g}; 0 of 100 datasets drawn from the "
             "holdout are as close to the reconstruction as the training data (rank 0.0099)"
         ]
     )
@@ -111,7 +111,7 @@ def test_the_training_data_are_no_holdout(project):
     assert project.result()["metrics"]["leak_p_value"] is None
     result.stdout.fnmatch_lines(
         [
-            "leaking.joblib[[]artifact[]]: leak p-value unknown; 100 of 100 *",
+            "  leak p-value unknown; 100 of 100 *",
             "*note: the holdout has 40 rows, and each draw takes 40 of them*",
             "*note: the holdout shares 40 rows with the training data, and chance explains about *",
         ]
@@ -187,7 +187,7 @@ def judged(rebuilt: int | None = None, **found: object) -> dict:
 )
 def test_a_p_value_is_shown_as_what_it_can_be(p_value, shown):
     assert _of_holdout(judged(p_value=p_value)) == [
-        f"a.joblib[artifact]: leak p-value {shown}; 2 of 100 datasets drawn from the holdout are as close to the "
+        f"leak p-value {shown}; 2 of 100 datasets drawn from the holdout are as close to the "
         "reconstruction as the training data (rank 0.03)"
     ]
     assert _of_holdout(judged()) == []
@@ -198,7 +198,7 @@ def test_a_p_value_is_shown_as_what_it_can_be(p_value, shown):
     [(1_207, "1,207 rows; a random 1,100 of them are"), (93, "93 rows; these, and random ones of them again, are")],
 )
 def test_another_number_of_rebuilt_rows_is_shown(rebuilt, so):
-    line = f"a.joblib[artifact]: the attack rebuilds {so} compared with the 1,100 true ones"
+    line = f"the attack rebuilds {so} compared with the 1,100 true ones"
     assert _of_sizes(judged(rebuilt)) == [line]
     assert _of_sizes(judged()) == []
 

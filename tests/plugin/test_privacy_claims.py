@@ -77,9 +77,9 @@ def test_a_file_that_declares_an_epsilon_and_stores_exact_counts_is_warned_of_an
     result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(
         [
-            "leaking.joblib: note: declares epsilon 5, but the counts in the file are exact: it is attacked as a "
+            "  note: declares epsilon 5, but the counts in the file are exact: it is attacked as a "
             "forest without privacy",
-            "leaking.joblib: note: declares epsilon 5, but its noise can be replayed",
+            "  note: declares epsilon 5, but its noise can be replayed",
         ]
     )
     judged = project.result()
