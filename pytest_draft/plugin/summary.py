@@ -18,7 +18,7 @@ from pytest_draft.facts.storage import write_atomically
 from pytest_draft.plugin.explained import broken
 from pytest_draft.plugin.session import GateSession
 from pytest_draft.plugin.table import error_text, number, table
-from pytest_draft.report import wording
+from pytest_draft.report import ambiguity, wording
 from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.document import document, merged
 
@@ -220,6 +220,12 @@ def _of_numbers(result: dict[str, Any]) -> list[str]:
     return [f"{error}; {close}, {_share(found['attack']['exact_values'])} exactly{order}"]
 
 
+def _of_anybody(result: dict[str, Any]) -> list[str]:
+    """Return one line of how close anybody could get, where that was found out."""
+    sentences = ambiguity.short(result)
+    return [f"anybody: {' '.join(sentences)}"] if sentences else []
+
+
 def _of_proofs(result: dict[str, Any]) -> list[str]:
     """Return one line of the values that the file alone proves."""
     metrics, said = result["metrics"], result["baselines"].get("proved_values")
@@ -283,6 +289,7 @@ def _figures(result: dict[str, Any]) -> list[str]:
         *_of_raw_columns(result),
         *_of_numbers(result),
         *_of_proofs(result),
+        *_of_anybody(result),
         *_of_values(result),
         *_of_whole_rows(result),
         *_of_sizes(result),

@@ -6,6 +6,7 @@ as can be. What is said is on the safe side: nobody gets closer, or meets more.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,7 +26,12 @@ def whole(result: Result) -> dict[str, Any] | None:
 
 def sentences(result: Result) -> list[str]:
     """Return what other datasets explain the file as well; empty where that was not found out."""
-    return list(_sentences(result))
+    return [*short(result), *_details(result)]
+
+
+def short(result: Result) -> list[str]:
+    """Return the sentences of these that a summary has room for; empty where it was not found out."""
+    return list(_of_anybody(result))
 
 
 def between(result: Result) -> str | None:
@@ -46,7 +52,7 @@ def between(result: Result) -> str | None:
     )
 
 
-def _sentences(result: Result) -> Iterator[str]:
+def _of_anybody(result: Result) -> Iterator[str]:
     found = result.get("ambiguity")
     if not found:
         return
@@ -58,9 +64,15 @@ def _sentences(result: Result) -> Iterator[str]:
         )
         yield f"Nobody meets more than {ideal['most_perfect_rows']:,.1f} of {ideal['rows']:,} rows perfectly{exact}."
     if found["bits"] > 0:
-        yield f"At least {_many(found['bits'])} datasets explain the file as well as the true one does."
+        yield f"At least {_many(found['bits'])} datasets explain the file equally well, the true one among them."
     elif found["unchanged_rows"] == 1:
         yield "No other dataset that explains the file was found: it may well hold these rows and no others."
+
+
+def _details(result: Result) -> Iterator[str]:
+    found = result.get("ambiguity")
+    if not found:
+        return
     for one in found["determined"]:
         like = "rows that are like each other" if one["neighbours"] else "any rows"
         block = "Rows by themselves" if one["block_size"] == 1 else f"Blocks of {one['block_size']:,} {like}"
@@ -97,5 +109,5 @@ def _ideals(result: Result) -> list[dict[str, Any]]:
 
 
 def _many(bits: float) -> str:
-    """Return how many datasets so many bits tell apart, rounded down."""
-    return f"{int(2**bits):,}" if bits < 20 else f"2^{int(bits):,}"
+    """Return how many datasets there are at least; few are a whole number, which rounds up."""
+    return f"{math.ceil(2**bits - 1e-9):,}" if bits < 20 else f"2^{int(bits):,}"

@@ -72,7 +72,7 @@ def _described(index: int, result: Result) -> dict[str, Any]:
         "perfect": None if metrics["perfect_rows"] is None else f"{metrics['perfect_rows']:,} of {metrics['n_rows']:,}",
         "about": wording.about(result, decided=True),
         "decision": wording.decision(result),
-        "lead": [chart for chart in drawn if chart.name in _LEADING],
+        "lead": [chart for name in _LEADING for chart in drawn if chart.name == name],
         "columns": wording.columns(result),
         "anybody": ambiguity.sentences(result),
         "parts": ambiguity.parts(result),

@@ -161,11 +161,6 @@ def _first_reason(result: Result) -> str:
 
 def columns(result: Result) -> list[tuple[str, str, str, str]]:
     """Return the columns of a result as cells, those first of which most comes back that others' rows do not have."""
-
-    def beyond(one: Mapping[str, Any]) -> float:
-        others = one["split_half"] or 0.0
-        return float((one["right"] - others) / (1 - others)) if others < 1 else 0.0
-
     return [
         (
             one["name"],
@@ -173,8 +168,27 @@ def columns(result: Result) -> list[tuple[str, str, str, str]]:
             "not known" if one["split_half"] is None else _share(one["split_half"]),
             f"{one['error']:.4f}",
         )
-        for one in sorted(result.get("column_figures", ()), key=beyond, reverse=True)
+        for one in _by_worth(result)
     ]
+
+
+def _by_worth(result: Result) -> list[Mapping[str, Any]]:
+    return sorted(result.get("column_figures", ()), key=_beyond, reverse=True)
+
+
+def _beyond(one: Mapping[str, Any]) -> float:
+    """Return the share of right values among those that strangers' rows do not have right."""
+    others = one["split_half"] or 0.0
+    return float((one["right"] - others) / (1 - others)) if others < 1 else 0.0
+
+
+def best_columns(result: Result) -> str | None:
+    """Return a sentence on the columns of which most comes back that strangers' rows do not have; None for none."""
+    told = [cells for one, cells in zip(_by_worth(result), columns(result), strict=True) if _beyond(one) > 0][:3]
+    if not told:
+        return None
+    named = "; ".join(f"{shown(name)} ({right} right, {others} in strangers' rows)" for name, right, others, _ in told)
+    return f"Most comes back of: {named}."
 
 
 COLUMN_HEADINGS = ("Column", "Right", "Right in strangers' rows", "Error")
