@@ -111,10 +111,3 @@ def test_a_run_that_ends_at_the_first_failure_ends_at_what_could_not_be_decided(
     assert run.ret == pytest.ExitCode.TESTS_FAILED
     assert run.parseoutcomes() == {"inconclusive": 1}
     run.stdout.fnmatch_lines(["not run*leaking.joblib::perfect-rows?artifact?*"])
-
-
-def test_what_could_not_be_decided_is_run_again_with_the_last_failures(project):
-    project.judge("leaking.joblib", data="strangers.csv")
-    run = project.judge("leaking.joblib", "--lf", data="strangers.csv")
-    assert run.parseoutcomes()["inconclusive"] == 2
-    assert "passed" not in run.parseoutcomes()

@@ -1,4 +1,4 @@
-"""The table at the end of a run, and what is told around it: no line is wider than the terminal, nothing is told twice."""
+"""The table at the end of a run, and what is told around it: no line is too wide, nothing is told twice."""
 
 from __future__ import annotations
 

@@ -63,7 +63,8 @@ def test_a_policy_that_compares_with_no_data_needs_none(project):
 def test_data_that_a_hook_gives_are_left_to_it(project):
     project.write(
         "conftest.py",
-        "import pandas as pd\ndef pytest_draft_load_training_data(config, forest):\n    return pd.read_csv('train.csv')\n",
+        "import pandas as pd\n"
+        "def pytest_draft_load_training_data(config, forest):\n    return pd.read_csv('train.csv')\n",
     )
     assert project.judge("shallow.joblib", data=None).parseoutcomes() == {"passed": 5, "warned": 1}
 

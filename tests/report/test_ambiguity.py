@@ -36,7 +36,10 @@ AMBIGUITY = Ambiguity(
 )
 
 
-def reported(found: Ambiguity | None = AMBIGUITY, ideal: Ideal | None = Ideal(0.021, 12.5), error: float = 0.034):
+IDEAL = Ideal(0.021, 12.5)
+
+
+def reported(found: Ambiguity | None = AMBIGUITY, ideal: Ideal | None = IDEAL, error: float = 0.034):
     """Return the plain report of one result."""
     findings = filled(
         Findings,
