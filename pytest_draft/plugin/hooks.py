@@ -231,7 +231,7 @@ class _Gatherer(_Marked):
 
             path = report.nodeid if record["planned"] is None else record["planned"][0]
             report.longrepr = Explained(str(report.longrepr), path, self._wrap(), self.said)  # type: ignore[assignment]
-            if self.config.option.tbstyle != "no":
+            if getattr(self.config.option, "tbstyle", "no") != "no":
                 self.told.add(report.nodeid)
 
     def _wrap(self) -> int | None:

@@ -118,8 +118,8 @@ def test_another_version_is_another_case(project, judge, monkeypatch):
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"data": "strangers.csv"}, {"forest": "bagged.joblib", "data": None}],
-    ids=["wrong rows", "no rows"],
+    [{"data": "strangers.csv"}, {"forest": "bagged.joblib", "data": "strangers.csv"}],
+    ids=["wrong rows", "wrong rows of another forest"],
 )
 def test_what_is_inconclusive_is_never_kept(project, judge, arguments):
     judge(**arguments)
