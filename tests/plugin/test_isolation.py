@@ -293,7 +293,7 @@ def test_one_process_examines_one_forest_after_another(project, in_child, tmp_pa
     starts = tmp_path / "starts"
     in_child(f"open({str(starts)!r}, 'a').write('.')")
     project.judge("*a*.joblib").assert_outcomes(failed=4, passed=10)
-    assert starts.read_text() == ".."  # one that the controller has look at the labels, and one that examines
+    assert starts.read_text() == "."
 
 
 def test_an_interpreter_of_its_own_does_not_run_the_users_main_again(project):
@@ -385,4 +385,4 @@ def test_a_forest_is_examined_once_when_two_processes_share_its_checks(project, 
     )
     run = project.run_apart("--draft-forest=shallow.joblib", "--draft-data=train.csv", "-n2")
     run.assert_outcomes(passed=5)
-    assert starts.read_text() == "."
+    assert starts.read_text() == ".."  # one that the controller has look at the labels, and one that examines
