@@ -6,21 +6,22 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator, FormatChecker, TypeChecker
+from jsonschema import Draft202012Validator, FormatChecker, TypeChecker, ValidationError
 from jsonschema.validators import extend
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from pytest_draft.errors import one_line
+from pytest_draft.errors import known_are, one_line
 
 Problem = tuple[str, Sequence[str | int]]
 
 _MOST_SHOWN = 20
+_MOST_CHARACTERS = 1_000  # of one problem, which can list all rules that there are
 
 
 def _is_finite_number(checker: TypeChecker, value: object) -> bool:
@@ -60,7 +61,7 @@ def toml(text: str) -> dict[str, Any]:
     return content
 
 
-def violations(content: object, schema: str, text: str) -> list[str]:
+def violations(content: object, schema: str, text: str, apart: Collection[str] = ()) -> list[str]:
     """Return all that is wrong with a document by a schema, each with its key and line.
 
     Parameters
@@ -71,13 +72,28 @@ def violations(content: object, schema: str, text: str) -> list[str]:
         Name of the schema's file among the shipped.
     text : str
         The TOML that it was parsed from; empty for no lines.
+    apart : collection of str
+        Keys of the top level whose texts' patterns are not looked at: whoever asks knows better what is wrong.
     """
     shipped = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in rules_folder().glob("*.schema.json")}
     registry: Registry[Any] = Registry()
     registry = registry.with_resources((name, DRAFT202012.create_resource(rules)) for name, rules in shipped.items())
     validator = _Validator(shipped[schema], registry=registry, format_checker=FormatChecker(["date"]))
     errors = sorted(validator.iter_errors(content), key=lambda error: list(map(str, error.path)))
-    return all_located([(error.message, list(error.absolute_path)) for error in errors], text)
+    errors = [one for one in errors if one.validator != "pattern" or one.absolute_path[0] not in apart]
+    return all_located([problem for error in errors for problem in _problems(error)], text)
+
+
+def _problems(error: ValidationError) -> Iterator[Problem]:
+    """Yield what a schema finds wrong in one place; of a key that it does not know, what there is besides."""
+    keys = list(error.absolute_path)
+    if error.validator != "additionalProperties" or error.validator_value is not False:
+        yield error.message, keys
+        return
+    known, content = dict(error.schema)["properties"], dict(error.instance)  # type: ignore[arg-type]
+    for name in content:
+        if name not in known:
+            yield f"there is no key {one_line(name)!r}; {known_are(name, known)}", keys
 
 
 def all_located(problems: Sequence[Problem], text: str) -> list[str]:
@@ -104,7 +120,7 @@ def located(message: str, keys: Sequence[str | int], text: str) -> str:
         From the top level to the value; list positions count from 0.
     text : str
     """
-    shown = f"{'.'.join(map(one_line, keys)) or 'top level'}: {one_line(message)}"
+    shown = f"{'.'.join(map(one_line, keys)) or 'top level'}: {one_line(message, _MOST_CHARACTERS)}"
     lines = [line.split("#")[0] for line in text.splitlines()]
     lines_of_table = _table(keys, lines)
     names = [key for key in reversed(keys) if isinstance(key, str)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 def one_line(text: object, limit: int = 300) -> str:
     """Return `text` as one printable ASCII line of at most `limit` characters.
@@ -25,6 +28,34 @@ def one_line(text: object, limit: int = 300) -> str:
     return shown if len(shown) <= limit else shown[: limit - 3] + "..."
 
 
+def known_are(name: object, known: Iterable[object], apart: str = ", ") -> str:
+    """Return what there is, and which of it somebody probably meant who wrote another name.
+
+    Parameters
+    ----------
+    name : object
+        What was written.
+    known : iterable of object
+        All that could have been written.
+    apart : str
+        What stands between two of them.
+
+    Returns
+    -------
+    str
+        Part of a line, behind what is wrong.
+    """
+    names = [one_line(one) for one in known]
+    return f"known are: {apart.join(names)}{nearest_of(name, names)}"
+
+
+def nearest_of(name: object, known: Iterable[str]) -> str:
+    """Return the end of a line that asks whether another name was meant; empty where none is near."""
+    spelt = {one.lower(): one for one in known}
+    nearest = difflib.get_close_matches(str(name).lower(), spelt, 1, 0.5)
+    return "".join(f"; did you mean {one_line(spelt[one])!r}?" for one in nearest)
+
+
 class DraftError(Exception):
     """Base of all errors that a user can cause; its text is one line."""
 
@@ -39,6 +70,10 @@ class PolicyError(DraftError):
 
 class DataError(DraftError):
     """Training data or a domain cannot be used as given."""
+
+
+class LabelError(DataError):
+    """The labels are not where, or not what, they are said to be: a mistake of usage, found before any work."""
 
 
 class NotCoveredError(DraftError):

@@ -73,6 +73,18 @@ class _Answer:
     reconstruction: Reconstruction | None
 
 
+@dataclass(frozen=True)
+class _OnlyRead:
+    """In place of training data in memory: a case is not to be examined, only to be looked at before any work."""
+
+
+@dataclass(frozen=True)
+class _Wrong:
+    """What is wrong with a case before any work; None for nothing."""
+
+    line: str | None
+
+
 class _EndedError(Exception):
     """A child has ended, or had to be ended, without an answer."""
 
@@ -99,6 +111,29 @@ class Children:
         if self._idle is not None:
             self._idle.end()
             self._idle = None
+
+    def wrong(self, case: Case) -> str | None:
+        """Return one line on what is wrong with a case before any work; None for nothing, or where nobody can tell.
+
+        Parameters
+        ----------
+        case : Case
+            With training data in a file.
+        """
+        child = None
+        try:
+            request = _request(case, _OnlyRead())
+            child, self._idle = self._idle, None
+            if child is None or child.process.poll() is not None:
+                child = _Child()
+            answer = child.ask(request, case, None)
+            self._idle = child
+            return answer.line if isinstance(answer, _Wrong) else None
+        except _EndedError:
+            return None
+        finally:
+            if child is not None and child is not self._idle:
+                child.end()
 
     def run(
         self, case: Case, data: object = None, tell: Tell | None = None
@@ -130,6 +165,8 @@ class Children:
             if child is None or child.process.poll() is not None:
                 child = _Child()
             answer = child.ask(request, case, tell)
+            if isinstance(answer, _Wrong):
+                raise _EndedError("no answer", f"{_PROCESS} answered what it was not asked")
             if child.is_as_new(answer):
                 self._idle = child
             return answer.examination, answer.reconstruction
@@ -185,7 +222,7 @@ class _Child:
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
-    def ask(self, request: bytes, case: Case, tell: Tell | None) -> _Answer:
+    def ask(self, request: bytes, case: Case, tell: Tell | None) -> _Answer | _Wrong:
         """Send a case, watch the process, and return its answer.
 
         Raises
@@ -204,7 +241,7 @@ class _Child:
             except queue.Empty:
                 message = _NOTHING
             now, held = time.monotonic(), self._resident()
-            if isinstance(message, _Answer):
+            if isinstance(message, (_Answer, _Wrong)):
                 return message
             if isinstance(message, _Known):
                 self.known = message.examination
@@ -352,6 +389,7 @@ def serve() -> NoReturn:
     inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(requests, inbox), daemon=True).start()
     from pytest_draft.examine.flow import examine
+    from pytest_draft.examine.preflight import unusable_labels
     from pytest_draft.facts.examination import unexamined
 
     while True:
@@ -367,6 +405,9 @@ def serve() -> NoReturn:
             messenger.send(_Answer(examination, None))
             continue
         _leave_room(_cap(case.memory))
+        if isinstance(data, _OnlyRead):
+            messenger.send(_Wrong(unusable_labels(case)))
+            continue
         answer = _Answer(*examine(case, data, messenger.tell, lambda known: messenger.send(_Known(known))))
         messenger.send(answer)
         del data, given, answer

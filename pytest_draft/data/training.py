@@ -21,7 +21,7 @@ from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import IN_MEMORY, parsed, place_of
 from pytest_draft.data.known import finder
 from pytest_draft.data.tables import Table, as_text, require_distinct
-from pytest_draft.errors import DataError, one_line
+from pytest_draft.errors import DataError, LabelError, nearest_of, one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 
@@ -360,9 +360,10 @@ def _label_position(
     if target is not None:
         if target not in columns:
             what = "column" if table.targets is None else "array or column"
-            raise DataError(f"{where}: no {what} {one_line(target)!r}; give the labels' with --draft-target")
+            nearest = nearest_of(target, [*columns, *(table.targets or ())])
+            raise LabelError(f"{where}: no {what} {one_line(target)!r}; give the labels' with --draft-target{nearest}")
         if features is not None and target in features:
-            raise DataError(
+            raise LabelError(
                 f"{where}: column {one_line(target)!r} is one of the {_word(model)}'s features; "
                 "give the labels' column with --draft-target"
             )
@@ -373,10 +374,10 @@ def _label_position(
     if model.classes is None and (features is not None or len(columns) == n_features):
         return None
     if table.targets is not None:
-        raise DataError(f"{where}: no array 'y'; give the label array's name with --draft-target")
+        raise LabelError(f"{where}: no array 'y'; give the label array's name with --draft-target")
     lacks = "does not name them all" if isinstance(model, RuleList) else "has no feature names"
     reason = f"the {_word(model)} {lacks}" if features is None else f"{len(others)} columns are no features"
-    raise DataError(f"{where}: cannot tell the label column, {reason}; give its name with --draft-target")
+    raise LabelError(f"{where}: cannot tell the label column, {reason}; give its name with --draft-target")
 
 
 def _label_array(table: Table, target: str | None) -> AnyArray:
@@ -385,7 +386,7 @@ def _label_array(table: Table, target: str | None) -> AnyArray:
     name = target or "y"
     array = (table.targets or {})[name]
     if array is None:
-        raise DataError(
+        raise LabelError(
             f"{where}: array {one_line(name)!r} holds Python objects, which are not read; "
             "save it as numbers or with .astype(str)"
         )
@@ -449,7 +450,7 @@ def _class_indices(labels: pd.Series[Any] | AnyArray, model: Model, n_rows: int,
     if unknown:
         known = ", ".join(one_line(repr(value), 40) for value in classes[:_MAX_CLASSES_SHOWN])
         more = len(classes) - _MAX_CLASSES_SHOWN
-        raise DataError(
+        raise LabelError(
             f"{where}: {unknown} of {n_rows} rows have a label that the {_word(model)} does not know; "
             f"its classes are {known}" + (f" and {more} more" if more > 0 else "")
         )

@@ -18,6 +18,7 @@ from pytest_draft.data import RawColumns, TrainingData
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity.alternatives import Alternatives
+from pytest_draft.evaluate.columns import column_figures
 from pytest_draft.evaluate.compared import Compared
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.labelled import labelled_figures
@@ -181,6 +182,7 @@ def evaluate(
         labelled=labelled,
         ideal=ideal,
         ambiguity=None if alternatives is None else alternatives.facts,
+        columns=column_figures(whole),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pytest_draft.errors import UsageError, one_line
+from pytest_draft.errors import UsageError, known_are, one_line
 
 ADVERSARIES = {
     "artifact": "all that is in the file, the stored seeds too",
@@ -81,8 +81,10 @@ class Adversary:
         if name not in ADVERSARIES:
             head, plus, rest = name.partition("+")
             if plus and head in ADVERSARIES:
-                raise _wrong(text, f"unknown side knowledge {one_line(rest)!r}; known are: {'; '.join(SIDE_KNOWLEDGE)}")
-            raise UsageError(f"unknown adversary {one_line(name)!r}; known are: {', '.join(ADVERSARIES)}")
+                raise _wrong(
+                    text, f"unknown side knowledge {one_line(rest)!r}; {known_are(rest, SIDE_KNOWLEDGE, '; ')}"
+                )
+            raise UsageError(f"unknown adversary {one_line(name)!r}; {known_are(name, ADVERSARIES)}")
         parts_by_kind: dict[str, str] = {}
         for part in parts:
             kind, _, value = part.partition(":")

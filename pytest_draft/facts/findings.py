@@ -189,6 +189,38 @@ class Raw:
 
 
 @dataclass(frozen=True)
+class ColumnFigures:
+    """How much of one column comes back.
+
+    Attributes
+    ----------
+    name : str
+        Of the attribute: a one-hot group is one.
+    error : float
+        Mean distance of its values in the matching that was found.
+    right : float
+        Share of its values that are right; numeric ones to within the tolerance of perfect rows.
+    split_half : float or None
+        The same share where other people's rows are compared, in place of rebuilt ones; None without a baseline.
+    """
+
+    name: str
+    error: float
+    right: float
+    split_half: float | None
+
+    def __post_init__(self) -> None:
+        require_not_negative(error=self.error)
+        require_shares(right=self.right, split_half=self.split_half)
+
+    @property
+    def beyond(self) -> float:
+        """The share of right values among those that other people's rows do not have right; below 0 for fewer."""
+        others = self.split_half or 0.0
+        return (self.right - others) / (1 - others) if others < 1 else 0.0
+
+
+@dataclass(frozen=True)
 class Findings:
     """How close a reconstruction comes to the training data. All errors are the attacker's: low is bad.
 
@@ -264,6 +296,8 @@ class Findings:
         No more can be proved; None where that is `certain_unique_rows`.
     labelled : Labelled or None
         None of a regressor, and where no labels were rebuilt.
+    columns : tuple of ColumnFigures
+        Of each unknown attribute, in the domain's order; empty without an exact matching.
     ambiguity : Ambiguity or None
         What other datasets explain the file as well as the truth; None where that was not found out.
     ideal : Ideal or None
@@ -309,6 +343,7 @@ class Findings:
     certain_unique_rows: int | None = None
     most_certain_unique_rows: int | None = None
     labelled: Labelled | None = None
+    columns: tuple[ColumnFigures, ...] = ()
     ambiguity: Ambiguity | None = None
     ideal: Ideal | None = None
 

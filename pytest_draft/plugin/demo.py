@@ -21,14 +21,16 @@ FOLDER = "draft_demo_folder"
 """Under this name, xdist's controller tells its workers where the demo's files are."""
 
 EXPLANATION = f"""\
-What you saw: two random forests, trained a moment ago on {N_ROWS} patients of the Wisconsin breast cancer data
-({N_MEASUREMENTS} measurements, binned to one-hot quartiles, and the diagnosis), then attacked as a stranger with
-only the file would attack them.
-  default.joblib is RandomForestClassifier() as scikit-learn ships it: its file gives back the patients' rows, so
-    its checks fail, and pytest ends with exit status 1. That is right: this file must not be released.
-  shallow.joblib has 5 trees of depth 2: what can be rebuilt from it is no closer to these patients than other
-    patients are, so it passes.
-Judge your own: pytest --draft-forest model.joblib --draft-data train.csv --draft-target LABEL"""
+What you saw: two random forests, trained a moment ago on {N_ROWS} patients of the
+Wisconsin breast cancer data ({N_MEASUREMENTS} measurements, binned to one-hot quartiles, and
+the diagnosis), then attacked as a stranger with only the file would.
+  default.joblib is RandomForestClassifier() as scikit-learn ships it: its file
+    gives back the patients' rows, so its checks fail, and pytest ends with
+    exit status 1. That is right: this file must not be released.
+  shallow.joblib has 5 trees of depth 2: what can be rebuilt from it is no
+    closer to these patients than other patients are, so it passes.
+Judge your own:
+  pytest --draft-forest model.joblib --draft-data train.csv --draft-target LABEL"""
 
 
 def prepare(config: pytest.Config) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import os
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from pytest_draft.plugin.options import add_options, is_active, is_strict
 if TYPE_CHECKING:
     from pytest_draft.plugin.items import Standing
     from pytest_draft.plugin.summary import Summary
+    from pytest_draft.policy.verdict import Check
 
 _SUMMARY = pytest.StashKey["Summary"]()
 _MARKED = "draft_marked_tests"
@@ -44,9 +46,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if not is_active(config):
         return
     distributed = config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))  # as xdist decides
-    if not (distributed or hasattr(config, "workerinput") or config.option.collectonly):
-        from pytest_draft.isolation import children
+    from pytest_draft.isolation import children
 
+    if not (distributed or hasattr(config, "workerinput") or config.option.collectonly):
         children.start()  # it imports the engine while this process does
     if config.option.draft_demo:
         from pytest_draft.plugin.demo import prepare
@@ -58,8 +60,16 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_draft.plugin.workers import Controller
 
         config.pluginmanager.register(Controller(config), "draft-controller")
-    settings = GateSession.of(config).settings
-    named = [Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args]
+    session = GateSession.of(config)
+    settings = session.settings
+    if not hasattr(config, "workerinput"):  # the controller has looked already
+        from pytest_draft.plugin.usage import require_usable_data
+
+        require_usable_data(config, session)
+        if distributed:
+            children.close()
+    start = config.invocation_params.dir
+    named = [Path(os.path.abspath(start / argument.partition("::")[0])) for argument in config.args]  # noqa: PTH100
     if settings.only:
         config.args = [argument for argument, path in zip(config.args, named, strict=True) if path in settings.forests]
     config.args += [str(forest) for forest in settings.forests if forest not in named]
@@ -114,17 +124,19 @@ def pytest_runtest_makereport(
         if report.outcome == "passed":  # unittest's methods have no fixtures; and the fixture can be replaced
             _fail(report, f"{marks.NAME}: nothing was checked: draft_result is missing or was replaced")
     elif is_active(item.config):
-        from pytest_draft.plugin.items import RECORD, STANDING
+        from pytest_draft.plugin.items import RECORD, STANDING, CheckFailed
 
         report.draft = item.stash.get(RECORD, None)  # type: ignore[attr-defined]
         _tell(report, item.stash.get(STANDING, None))
+        if call.excinfo is not None and isinstance(call.excinfo.value, CheckFailed) and report.outcome == "failed":
+            _mark(report, [call.excinfo.value.check])
     return report
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-    """Give checks that neither passed nor stop anything a letter, a word and a count of their own."""
+    """Give checks that neither passed nor failed a letter, a word and a count of their own, also where they stop."""
     name = getattr(report, "draft_standing", None)
-    if name is None or not report.skipped:
+    if name is None or report.passed:
         return None
     return name, name[0].upper(), (name.upper(), {"yellow": True})
 
@@ -139,7 +151,12 @@ def _judge_marked(item: pytest.Item, report: pytest.TestReport, result: DraftRes
     report.draft = {"result": record, "planned": None}  # type: ignore[attr-defined]
     crossed = [check for check in result.checks if check.stops(result.policy)]
     if crossed and report.outcome != "failed":  # also where the test expects to fail, or skips itself
-        _fail(report, "\n\n".join(f"{check.rule}[{check.adversary}]\n{explained(check)}" for check in crossed))
+        told = []
+        for check in crossed:
+            asked_by = result.policy.asked_by(check.rule)
+            told.append(f"{check.rule}[{check.adversary}]\n{explained(check, asked_by)}")
+        _fail(report, "\n\n".join(told))
+        _mark(report, crossed)
 
 
 def _tell(report: pytest.TestReport, standing: Standing | None) -> None:
@@ -149,6 +166,13 @@ def _tell(report: pytest.TestReport, standing: Standing | None) -> None:
     report.outcome = "skipped"
     report.longrepr = (report.location[0], (report.location[1] or 0) + 1, standing.why)
     report.draft_standing = standing.name  # type: ignore[attr-defined]
+
+
+def _mark(report: pytest.TestReport, crossed: Sequence[Check]) -> None:
+    """Let a report that fails the run say which kind it is: told as a failure, or one that could not be decided."""
+    undecided = all(check.result == "inconclusive" for check in crossed)
+    report.draft_standing = "inconclusive" if undecided else None  # type: ignore[attr-defined]
+    report.draft_explained = not undecided  # type: ignore[attr-defined]
 
 
 def _fail(report: pytest.TestReport, why: str) -> None:
@@ -188,6 +212,8 @@ class _Gatherer(_Marked):
         super().__init__(config)
         self.records: list[dict[str, object]] = []
         self.judged: set[str] = set()
+        self.told: set[str] = set()
+        self.said: set[tuple[str, str]] = set()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -200,6 +226,21 @@ class _Gatherer(_Marked):
         if record is not None:
             self.records.append(record)
             self.judged.add(report.nodeid)
+        if record is not None and getattr(report, "draft_explained", False):
+            from pytest_draft.plugin.explained import Explained
+
+            path = report.nodeid if record["planned"] is None else record["planned"][0]
+            report.longrepr = Explained(str(report.longrepr), path, self._wrap(), self.said)  # type: ignore[assignment]
+            if getattr(self.config.option, "tbstyle", "no") != "no":
+                self.told.add(report.nodeid)
+
+    def _wrap(self) -> int | None:
+        """Return the columns of the terminal; None where output goes to a file, whose lines stay as they are."""
+        terminal = self.config.pluginmanager.getplugin("terminalreporter")
+        if terminal is None or not terminal.isatty:
+            return None
+        width: int = self.config.get_terminal_writer().fullwidth
+        return width
 
     def _summary(self) -> Summary | None:
         left = sorted(self.marked - self.judged)
@@ -209,7 +250,9 @@ class _Gatherer(_Marked):
         if _SUMMARY not in self.config.stash:
             from pytest_draft.plugin.summary import Summary
 
-            self.config.stash[_SUMMARY] = Summary.of(self.config, self.records, left)
+            self.config.stash[_SUMMARY] = Summary.of(
+                self.config, self.records, left, frozenset(self.told), self._wrap()
+            )
         return self.config.stash[_SUMMARY]
 
     @pytest.hookimpl(trylast=True)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from pytest_draft.errors import one_line
 from pytest_draft.plugin.session import GateSession, Planned
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.verdict import Check, at_least, check_rule
@@ -100,7 +101,10 @@ class CheckItem(pytest.Item):
         if isinstance(excinfo.value, CheckFailed):
             check = excinfo.value.check
             if check.result != "inconclusive":
-                return explained(check)
+                marks = self.config.pluginmanager.getplugin("draft-gatherer")
+                policy = GateSession.of(self.config).policy_of_items
+                mixed = marks is not None and bool(marks.marked)  # beside markers, each check says whose it is
+                return explained(check, policy.asked_by(self.rule) if mixed else None)
             first = GateSession.of(self.config).explained.setdefault(f"{self.path}: {check.sentence}", self.name)
             return explained(check) if first == self.name else f"inconclusive, for the same reason as {first}"
         # a bug: only its kind, because a traceback could show rows of data
@@ -136,9 +140,10 @@ def properties(record: dict[str, Any], check: Check) -> list[tuple[str, object]]
     return [(f"draft_{name}", value) for name, value in said.items() if value is not None]
 
 
-def explained(check: Check) -> str:
-    """Return a check that did not pass as text."""
-    lines = [f"{check.result}: {check.sentence}"]
+def explained(check: Check, asked_by: str | None = None) -> str:
+    """Return a check that did not pass as text, and whose it is where that is given."""
+    lines = [f"asked for by {one_line(asked_by)}"] if asked_by else []
+    lines.append(f"{check.result}: {check.sentence}")
     if check.cause:
         lines.append(f"cause: {check.cause}")
     if check.remedy:

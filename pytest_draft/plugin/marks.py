@@ -45,10 +45,10 @@ def checked(marker: pytest.Mark) -> Budgets:
 
 def policy_of(item: pytest.Item, explicit: Policy | None) -> Policy | None:
     """Return what a marked test is judged by: its budgets, on top of an explicit policy's."""
-    from pytest_draft.policy.policy import Policy
+    from pytest_draft.policy.policy import MARKER, Policy
 
     policy = explicit
     for marker in item.iter_markers(NAME):
-        base = policy or Policy("marker", f"marker of {item.nodeid}", {})
+        base = policy or Policy(MARKER, f"marker of {item.nodeid}", {})
         policy = base.tightened(checked(marker))
     return policy

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from pytest_draft.errors import one_line
+from pytest_draft.errors import known_are, one_line
 
 REPORT_TYPES = {
     "json": "draft-report.json",
@@ -355,8 +356,14 @@ def _policy(config: pytest.Config) -> Path | None:
         from pytest_draft.documents import rules_folder
 
         shipped = {path.stem: path for path in sorted(rules_folder().glob("*.toml"))}
-        if paths[0].name in shipped:
-            return shipped[paths[0].name]
+        if paths[0].name not in shipped:
+            origin = "--draft-policy" if config.option.draft_policy is not None else "ini value draft_policy"
+            name = paths[0].name
+            raise pytest.UsageError(
+                f"{origin}: there is no file {str(paths[0])!r}, and no shipped policy {one_line(name)!r}; "
+                f"{known_are(name, shipped)}"
+            )
+        return shipped[paths[0].name]
     return _path(config, "policy")
 
 
@@ -369,10 +376,11 @@ def _reports(config: pytest.Config) -> tuple[tuple[str, Path], ...]:
     for text in texts:
         kind, _, path = text.partition(":")
         if kind not in REPORT_TYPES:
-            raise pytest.UsageError(f"{origin}: unknown type {kind!r}; known are: {', '.join(REPORT_TYPES)}")
+            raise pytest.UsageError(f"{origin}: unknown type {kind!r}; {known_are(kind, REPORT_TYPES)}")
         target = _absolute(folder / (path or REPORT_TYPES[kind]))
-        if target.is_dir() or not target.parent.is_dir():
-            raise pytest.UsageError(f"{origin}: {str(target)!r} cannot be written: its folder is missing, or it is one")
+        above = next(folder for folder in target.parents if folder.exists())  # what is missing below is made
+        if target.is_dir() or not above.is_dir():
+            raise pytest.UsageError(f"{origin}: {str(target)!r} cannot be written: it is a folder, or lies in a file")
         reports.append((kind, target))
     return tuple(reports)
 
@@ -387,5 +395,6 @@ def _refuse_overwriting(reports: tuple[tuple[str, Path], ...], inputs: list[Path
 
 
 def _absolute(path: Path) -> Path:
-    """Return a path as pytest names it: absolute, links as they are."""
-    return Path(path.absolute())
+    """Return a path as pytest names it: absolute, without ``..``, links as they are."""
+    named = Path(os.path.abspath(path))  # noqa: PTH100  (pathlib leaves the dots, and pytest does not)
+    return named if not path.exists() or (named.exists() and named.samefile(path)) else path.resolve()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -15,22 +15,12 @@ import pytest
 
 from pytest_draft.errors import one_line
 from pytest_draft.facts.storage import write_atomically
+from pytest_draft.plugin.explained import broken
 from pytest_draft.plugin.session import GateSession
-from pytest_draft.report import wording
+from pytest_draft.plugin.table import error_text, number, table
+from pytest_draft.report import ambiguity, wording
 from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.document import document, merged
-
-_HEADINGS = (
-    "forest",
-    "adversary",
-    "solver",
-    "error (split-half, random)",
-    "perfect rows",
-    "singled out",
-    "certain",
-    "time",
-    "verdict",
-)
 
 EXTRA = "extra"
 """The key of a report under which a project's hooks can add something."""
@@ -51,6 +41,10 @@ class Summary:
         Shown last, for the demo.
     refused : str or None
         What a hook did to the report that it may not do; then nothing of it is in there.
+    told : frozenset of str
+        Addresses of the items whose checks are told among pytest's failures.
+    wrap : int or None
+        Columns of the terminal that sentences are broken for; None where there is none.
     not_written : dict of Path to str
         Reports that could not be written, and why.
     """
@@ -59,10 +53,19 @@ class Summary:
     report: dict[str, Any]
     explanation: str | None
     refused: str | None = None
+    told: frozenset[str] = frozenset()
+    wrap: int | None = None
     not_written: dict[Path, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, config: pytest.Config, records: Sequence[dict[str, Any]], left: Sequence[str]) -> Summary:
+    def of(
+        cls,
+        config: pytest.Config,
+        records: Sequence[dict[str, Any]],
+        left: Sequence[str],
+        told: frozenset[str],
+        wrap: int | None,
+    ) -> Summary:
         """Join the records of a run, and find out which planned checks are missing."""
         session = GateSession.of(config)
         done = {tuple(record["planned"]) for record in records if record["planned"]}
@@ -76,12 +79,13 @@ class Summary:
             explanation = demo.EXPLANATION
         results = merged(record["result"] for record in records)
         report, refused = _updated(config, document(results, not_run, _version()))
-        return cls(session, with_hash(report), explanation, refused)
+        return cls(session, with_hash(report), explanation, refused, told, wrap)
 
     def finish(self, exitstatus: int) -> int:
         """Write the reports and return the exit status of the run."""
         for kind, path in self.session.settings.reports:
             try:
+                path.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(path, _rendered(kind, self.report))
             except (OSError, ValueError) as error:  # whatever it says could quote what was to be written
                 self.not_written[path] = type(error).__name__
@@ -96,37 +100,38 @@ class Summary:
     def show(self, terminal: pytest.TerminalReporter) -> None:
         """Show the table, one sentence for whatever did not pass, and what was not run."""
         terminal.section("how much of the training data the forest gives away")
-        rows = [_HEADINGS, *map(_row, self.report["results"])]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADINGS))]
-        for row in rows if len(rows) > 1 else []:
-            terminal.line("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
-        for result in self.report["results"]:
-            for line in (
-                *_of_raw_columns(result),
-                *_of_numbers(result),
-                *_of_proofs(result),
-                *_of_values(result),
-                *_of_whole_rows(result),
-                *_of_sizes(result),
-                *_of_holdout(result),
-                *_of_entropy(result),
-                *_sentences(result),
-            ):
-                terminal.line(line)
-        if not_run := self.report["not_run"]:
-            so = "" if self.report["verdict"] == "failed" else ", so the verdict is inconclusive"
-            strict = "; --draft-strict fails the run" if self.session.settings.strict else ""
-            terminal.line(f"not run{so}{strict}: {', '.join(not_run)}")
-        if self.refused:
-            terminal.line(self.refused)
-        for kind, path in self.session.settings.reports:
-            problem = self.not_written.get(path)
-            terminal.line(
-                f"{kind} report: {self.session.shown(path)}" + (f" was not written ({problem})" if problem else "")
-            )
+        results = self.report["results"]
+        for line in table(results, terminal.config.get_terminal_writer().fullwidth) if results else []:
+            terminal.line(line)
+        mixed = len({check["asked_by"] for result in results for check in result["checks"]}) > 1
+        for result in results:
+            sentences = [*_figures(result), *_sentences(result, self.told, mixed)]
+            about = f"{one_line(result['artifact']['path'])} (adversary {result['adversary']}):"
+            self._write(terminal, [about, *sentences] if sentences else [], "  ")
+        self._write(terminal, list(self._of_run()))
         if self.explanation:
             terminal.line("")
             terminal.line(self.explanation)
+
+    def _write(self, terminal: pytest.TerminalReporter, sentences: Sequence[str], indent: str = "") -> None:
+        """Write an empty line and some sentences, all but the first indented."""
+        for i, sentence in enumerate(sentences):
+            if not i:
+                terminal.line("")
+            for line in broken(sentence, self.wrap, indent if i else ""):
+                terminal.line(line)
+
+    def _of_run(self) -> Iterator[str]:
+        """Yield what is to be said of the whole run."""
+        if not_run := self.report["not_run"]:
+            so = "" if self.report["verdict"] == "failed" else ", so the verdict is inconclusive"
+            strict = "; --draft-strict fails the run" if self.session.settings.strict else ""
+            yield f"not run{so}{strict}: {', '.join(not_run)}"
+        if self.refused:
+            yield self.refused
+        for kind, path in self.session.settings.reports:
+            problem = self.not_written.get(path)
+            yield f"{kind} report: {self.session.shown(path)}" + (f" was not written ({problem})" if problem else "")
 
 
 def _updated(config: pytest.Config, report: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
@@ -154,71 +159,21 @@ def _rendered(kind: str, report: dict[str, Any]) -> str:
     return text
 
 
-def _row(result: dict[str, Any]) -> tuple[str, ...]:
-    metrics = result["metrics"]
-
-    def of(name: str, whole: str) -> str:
-        return "-" if metrics[name] is None else f"{metrics[name]:,} of {metrics[whole]:,}"
-
-    return (
-        one_line(result["artifact"]["path"]),
-        result["adversary"],
-        result["solver_status"],
-        f"{_error(result)} ({_number(metrics['split_half_error'])}, {_number(metrics['random_error'])})",
-        of("perfect_rows", "n_rows"),
-        of("singled_out_rows", "unique_rows"),
-        _certain(metrics),
-        f"{result['seconds']:.1f} s" + " (cached)" * result["cached"],
-        _verdict(result),
-    )
-
-
-def _name(result: dict[str, Any]) -> str:
-    """Return what a line about a result begins with."""
-    return f"{one_line(result['artifact']['path'])}[{result['adversary']}]"
-
-
-def _verdict(result: dict[str, Any]) -> str:
-    """Return a verdict in one or two words; nothing has passed where a policy only warns, and of each of its checks."""
-    if result["verdict"] != "passed":
-        return str(result["verdict"]).upper()
-    return "passed" if any(check["result"] == "passed" for check in result["checks"]) else "not stopped"
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
-
-
-def _error(result: dict[str, Any], name: str = "reconstruction_error") -> str:
-    exact = result["metrics"][name]
-    bounds = result["baselines"].get(f"{name}_bounds")
-    if exact is None and bounds:
-        return f"{bounds[0]:.4f} to {bounds[1]:.4f}"
-    return _number(exact)
-
-
-def _certain(metrics: dict[str, Any]) -> str:
-    """Return how many rows are proved to be in every dataset that explains the file."""
-    if metrics["certain_rows"] is None:
-        return "-"
-    return f"{metrics['certain_rows']:,}" if metrics["certain_rows_exact"] else f"at least {metrics['certain_rows']:,}"
-
-
 def _of_values(result: dict[str, Any]) -> list[str]:
     """Return one line of what the error is made of, where a forest leaves something open."""
     metrics = result["metrics"]
     if not metrics["free_values"]:
         return []
     if not metrics["determined_values"]:
-        return [f"{_name(result)}: the forest determines no value: the error of {_error(result)} is that of guesses"]
+        return [f"the forest determines no value: the error of {error_text(result)} is that of guesses"]
     parts = []
     for which, kind in (
         ("determined", "that the forest determines"),
         ("free", "that it leaves open, which are guessed"),
     ):
         share = metrics[f"{which}_values"] / (metrics["determined_values"] + metrics["free_values"])
-        parts.append(f"{_number(metrics[f'{which}_error'])} on the {_part(share)} of values {kind}")
-    return [f"{_name(result)}: the error is {' and '.join(parts)}"]
+        parts.append(f"{number(metrics[f'{which}_error'])} on the {_part(share)} of values {kind}")
+    return [f"the error is {' and '.join(parts)}"]
 
 
 def _part(share: float) -> str:
@@ -231,7 +186,7 @@ def _part(share: float) -> str:
 def _of_whole_rows(result: dict[str, Any]) -> list[str]:
     """Return one line of rows that are known to be rebuilt, and of rows with their labels."""
     parts = wording.of_whole_rows(result["metrics"])
-    return [f"{_name(result)}: {'; '.join(parts)}"] if parts else []
+    return [f"{'; '.join(parts)}"] if parts else []
 
 
 def _of_raw_columns(result: dict[str, Any]) -> list[str]:
@@ -239,7 +194,7 @@ def _of_raw_columns(result: dict[str, Any]) -> list[str]:
     columns = result["metrics"]["raw_columns"]
     if columns is None:
         return []
-    return [f"{_name(result)}: error {_error(result, 'raw_error')} on the {columns:,} raw columns, each counted once"]
+    return [f"error {error_text(result, 'raw_error')} on the {columns:,} raw columns, each counted once"]
 
 
 def _of_numbers(result: dict[str, Any]) -> list[str]:
@@ -249,7 +204,7 @@ def _of_numbers(result: dict[str, Any]) -> list[str]:
         return []
     guesses = found["median"], found["random"]
     beside = " (median guess {}, random {})".format
-    error = f"error {_error(result)}" + beside(*(_number(guess["error"]) for guess in guesses))
+    error = f"error {error_text(result)}" + beside(*(number(guess["error"]) for guess in guesses))
 
     def shares(name: str) -> str:
         said = [_share(figures[name]) for figures in (found["attack"], *guesses)]
@@ -259,10 +214,16 @@ def _of_numbers(result: dict[str, Any]) -> list[str]:
     close = f"{shares('close_values')} of the numeric values to within {near}"
     metrics = result["metrics"]
     if metrics["rank_split_half_error"] is not None:
-        by_rank, others = _error(result, "rank_error"), _number(metrics["rank_split_half_error"])
+        by_rank, others = error_text(result, "rank_error"), number(metrics["rank_split_half_error"])
         error += f", by rank {by_rank} (other people's rows {others})"
     order = ", row by row in the order that the attack knows" if found["in_order"] else ""
-    return [f"{_name(result)}: {error}; {close}, {_share(found['attack']['exact_values'])} exactly{order}"]
+    return [f"{error}; {close}, {_share(found['attack']['exact_values'])} exactly{order}"]
+
+
+def _of_anybody(result: dict[str, Any]) -> list[str]:
+    """Return one line of how close anybody could get, where that was found out."""
+    sentences = ambiguity.short(result)
+    return [f"anybody: {' '.join(sentences)}"] if sentences else []
 
 
 def _of_proofs(result: dict[str, Any]) -> list[str]:
@@ -280,7 +241,7 @@ def _of_proofs(result: dict[str, Any]) -> list[str]:
             f"{said['number']:,} different values are proved to be in the data, though not where: "
             f"they are {said['share']:.0%} of all values"
         )
-    return [f"{_name(result)}: {'; '.join(parts)}"] if parts else []
+    return [f"{'; '.join(parts)}"] if parts else []
 
 
 def _share(value: float | None) -> str:
@@ -293,7 +254,7 @@ def _of_sizes(result: dict[str, Any]) -> list[str]:
     if rebuilt is None:
         return []
     so = f"a random {n_rows:,} of them" if rebuilt > n_rows else "these, and random ones of them again,"
-    return [f"{_name(result)}: the attack rebuilds {rebuilt:,} rows; {so} are compared with the {n_rows:,} true ones"]
+    return [f"the attack rebuilds {rebuilt:,} rows; {so} are compared with the {n_rows:,} true ones"]
 
 
 def _of_holdout(result: dict[str, Any]) -> list[str]:
@@ -304,7 +265,7 @@ def _of_holdout(result: dict[str, Any]) -> list[str]:
     p_value, rank = found["p_value"], result["metrics"]["leak_rank"]
     normal = "unknown" if p_value is None else "below 1e-300" if not p_value else f"{p_value:.2g}"
     return [
-        f"{_name(result)}: leak p-value {normal}; {found['as_close']:,} of {found['draws']:,} datasets drawn from the "
+        f"leak p-value {normal}; {found['as_close']:,} of {found['draws']:,} datasets drawn from the "
         f"holdout are as close to the reconstruction as the training data (rank {rank:.2g})"
     ]
 
@@ -317,33 +278,66 @@ def _of_entropy(result: dict[str, Any]) -> list[str]:
     quantiles = found["row_ratio_quantiles"]
     left = f"{quantiles[0]:.1%} for the most exposed row, {quantiles[50]:.1%} for the median one, {quantiles[100]:.1%}"
     return [
-        f"{_name(result)}: of {found['bits']:.1f} bits of uncertainty about each row, "
+        f"of {found['bits']:.1f} bits of uncertainty about each row, "
         f"{one_line(found['rows_measured_on'])} leaves {left} for the least exposed one"
     ]
 
 
-def _sentences(result: dict[str, Any]) -> list[str]:
-    """Return what was crossed, check by check; and once, why the rest is inconclusive."""
-    name = one_line(result["artifact"]["path"])
-    lines = []
+def _figures(result: dict[str, Any]) -> list[str]:
+    """Return what was measured besides the table."""
+    return [
+        *_of_raw_columns(result),
+        *_of_numbers(result),
+        *_of_proofs(result),
+        *_of_anybody(result),
+        *_of_values(result),
+        *_of_whole_rows(result),
+        *_of_sizes(result),
+        *_of_holdout(result),
+        *_of_entropy(result),
+    ]
+
+
+def _sentences(result: dict[str, Any], told: Collection[str], mixed: bool) -> list[str]:
+    """Return what was crossed, check by check; and once, why the rest is inconclusive.
+
+    Parameters
+    ----------
+    result : dict
+    told : collection of str
+        Addresses of the items whose checks are among pytest's failures, with all that is to be said of them.
+    mixed : bool
+        Whether not all checks of the run were asked for by the same policy or marker.
+    """
+    lines, undecided = [], []
     for check in result["checks"]:
-        warning = "warning: " if check["severity"] == "warning" else ""
-        waived = ""
-        if (waiver := check["waiver"]) is not None:
-            waived = f" (waived until {waiver['expires']} by {one_line(waiver['owner'])}: {one_line(waiver['reason'])})"
-        outcome = f"{check['rule']}[{result['adversary']}] {check['result']}{waived}"
-        said = ("; ".join(result["reasons"]), *result["reasons"])
-        same = check["result"] == "inconclusive" and check["sentence"] in said
-        if check["result"] != "passed" and not same:
-            lines.append(f"{name}: {warning}{outcome}: {check['sentence']}")
-        elif same and (warning or waived):  # what is said once for all the rest is about checks that count
-            lines.append(f"{name}: {warning}{outcome}, for the reason that follows")
-    if result["reasons"]:
-        lines.append(f"{name}: inconclusive: {'; '.join(result['reasons'])}")
-    lines += [f"{name}: note: {note}" for note in result["notes"]]
+        stops = wording.stops(result, check)
+        if check["result"] == "passed" or (stops and check["item"] in told):
+            continue
+        name = f"{check['rule']} ({one_line(check['asked_by'])})" if mixed else check["rule"]
+        if check["result"] == "inconclusive" and check["sentence"] in (
+            "; ".join(result["reasons"]),
+            *result["reasons"],
+        ):
+            undecided.append(f"{name}{_standing(check)}")
+        else:
+            lines.append(f"{name} {check['result']}{_standing(check)}: {check['sentence']}")
+    if undecided:  # for the reasons of the whole examination
+        lines.append(f"inconclusive: {'; '.join(result['reasons'])} ({', '.join(dict.fromkeys(undecided))})")
+    elif result["reasons"] and not any(check["item"] in told for check in result["checks"]):
+        lines.append(f"in doubt: {'; '.join(result['reasons'])}")
+    lines += [f"note: {note}" for note in result["notes"]]
     if (unread := wording.not_read(result)) is not None:
-        lines.append(f"{name}: {unread}")
+        lines.append(unread)
     return list(dict.fromkeys(lines))
+
+
+def _standing(check: dict[str, Any]) -> str:
+    """Return why a check that did not pass stops nothing, behind its name; empty where it does."""
+    if (waiver := check["waiver"]) is not None:
+        who = f"by {one_line(waiver['owner'])}: {one_line(waiver['reason'])}"
+        return f" (waived until {waiver['expires']} {who})"
+    return ", a warning" if check["severity"] == "warning" else ""
 
 
 def _version() -> str | None:

@@ -1,6 +1,7 @@
 """What a terminal shows while a forest is examined: in goes `Progress`, out comes a live line, or a plain one at times.
 
-Aggregates only, in ASCII.
+Aggregates only, in ASCII. pytest has begun a line with the name of what it runs: where that is the model file, the name
+is not written again.
 """
 
 from __future__ import annotations
@@ -19,8 +20,67 @@ from pytest_draft.progress import Progress, Tell
 PLAIN_SECONDS = 10.0
 """The shortest time before a plain line and between two of them."""
 
+STAGES = {
+    "start": "starting",
+    "read": "reading the files",
+    "build": "listing what a row can be",
+    "entropy": "measuring what the file leaves uncertain",
+    "propagate": "ruling out what rows cannot be",
+    "narrow": "ruling out what rows cannot be",
+    "compile": "compiling the search, once",
+    "relax": "fitting rows to the file's counts",
+    "descend": "fitting rows to the file's counts",
+    "warm": "fitting rows to the file's counts",
+    "pilot": "fitting rows to the file's counts",
+    "anneal": "fitting rows to the file's counts",
+    "cool": "fitting rows to the file's counts",
+    "polish": "correcting the last rows",
+    "repair": "correcting the last rows",
+    "sample": "drawing datasets that fit the counts",
+    "agree": "taking what these datasets agree on",
+    "fill": "guessing what the file leaves open",
+    "refit": "growing the trees again from the rebuilt rows",
+    "prove": "proving which rows are certain",
+    "certify": "proving which rows are certain",
+    "bound": "proving that no dataset fits better",
+    "informed": "rebuilding each row from all the others",
+    "identify": "checking whether these rows trained the forest",
+    "evaluate": "comparing with the true rows",
+}
+"""What is done in each stage of a search, for those who do not know it; a stage that is not here is told as it is."""
+
+_FIGURES = {"residual": "counts off by", "log-likelihood": "log-likelihood", "log-posterior": "log-posterior"}
+
 _WIPE = "\x1b[{column}G\x1b[K"  # to this column, counted from 1, and delete what is right of it
 _LEAST_ROOM = 16  # columns: in fewer, nothing of a stage could be read, and nothing is written
+
+
+def in_words(progress: Progress, name: str = "", room: int = 300) -> str:
+    """Return where an examination stands, in words of everyday: what there is room for, the time above all.
+
+    Parameters
+    ----------
+    progress : Progress
+    name : str
+        Of what is examined, where that is to be said.
+    room : int
+        Most characters.
+    """
+    figure = ""
+    if progress.value is not None and progress.figure is not None:
+        figure = f" ({_FIGURES.get(progress.figure, progress.figure)} {progress.value:,.10g})"
+    stage = one_line(STAGES.get(progress.stage, progress.stage))
+    named = f"{one_line(name)}: {stage}" if name else stage
+    time = f", {progress.elapsed:.0f} of at most {progress.seconds:g} s"
+    for text in (named + figure + time, named + time, stage + time):
+        if len(text) <= room:
+            return text
+    return (stage[: max(room - len(time), 0)] + time)[:room]
+
+
+def _is_named(name: str) -> bool:
+    """Return whether pytest runs an item of a model file, so that its line begins with the name."""
+    return os.environ.get("PYTEST_CURRENT_TEST", "").startswith(f"{name}::")
 
 
 @contextmanager
@@ -46,7 +106,9 @@ def shown(config: pytest.Config, name: str) -> Iterator[Tell | None]:
     capture = config.pluginmanager.getplugin("capturemanager")
     uncaptured = capture.global_and_fixture_disabled if capture else nullcontext
     if not terminal.isatty or os.environ.get("TERM") == "dumb":
-        yield _PlainLines(terminal, uncaptured, name)
+        lines = _PlainLines(terminal, uncaptured, name)
+        yield lines
+        lines.resume()
         return
     line = _LiveLine(terminal, uncaptured, name)
     try:
@@ -63,6 +125,7 @@ class _PlainLines:
         self._uncaptured = uncaptured
         self._name = name
         self._since = 0.0
+        self._written = False
         self._known: tuple[str, float | None] | None = None
 
     def __call__(self, progress: Progress) -> None:
@@ -70,7 +133,18 @@ class _PlainLines:
         if progress.elapsed - self._since >= PLAIN_SECONDS and news != self._known:
             self._since, self._known = progress.elapsed, news
             with self._uncaptured():
-                self._terminal.write_line(f"{one_line(self._name)}: {one_line(progress)}")
+                self._written = True
+                named = _is_named(self._name)
+                self._terminal.write_line("  " * named + in_words(progress, "" if named else self._name))
+
+    def resume(self) -> None:
+        """Begin the line of pytest again that was interrupted, so that what follows is told of the same file."""
+        node = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+        if self._written and node and self._terminal.config.option.verbose == 0:
+            path = self._terminal.config.rootpath / node.partition("::")[0]
+            with self._uncaptured():
+                self._terminal.write(f"{one_line(os.path.relpath(path, self._terminal.startpath))} ")
+            self._terminal.currentfspath = path
 
 
 class _LiveLine:
@@ -88,9 +162,7 @@ class _LiveLine:
     def __call__(self, progress: Progress) -> None:
         room = self._writer.fullwidth - self._writer.width_of_current_line - 1
         if room >= _LEAST_ROOM:
-            text = one_line(progress)
-            named = f"{one_line(self._name)}: {text}"
-            self._write(named if len(named) <= room else text[:room])
+            self._write(in_words(progress, "" if _is_named(self._name) else self._name, room))
             self._written = True
 
     def wipe(self) -> None:

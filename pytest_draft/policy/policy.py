@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_draft.documents import Problem, all_located, located, rules_folder, toml, violations
-from pytest_draft.errors import PolicyError, UsageError, one_line
+from pytest_draft.errors import PolicyError, UsageError, known_are, one_line
 from pytest_draft.facts.adversary import check_adversary
 from pytest_draft.facts.rules import Literal, literals
 from pytest_draft.facts.slices import Slice
@@ -20,6 +20,9 @@ from pytest_draft.policy.rules import COMPARED, RULES, nameable, rule_of
 from pytest_draft.policy.waiver import Waiver
 
 Budgets = Mapping[str, Mapping[str, Any]]
+
+MARKER = "marker"
+"""The name of a policy that a test's marker alone makes, and whose further budgets are."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class Policy:
         Whether they are held against the rows of each class, too.
     domain_sha256 : str or None
         Of a domain file that the policy vouches for: it is taken as it stands.
+    askers : mapping of str to mapping of str to str
+        Whose each threshold is, by rule, where not all are this policy's.
     """
 
     name: str
@@ -67,6 +72,7 @@ class Policy:
     slices: tuple[Slice, ...] = ()
     by_class: bool = False
     domain_sha256: str | None = None
+    askers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         complete = {rule: rule_of(rule).in_force(thresholds) for rule, thresholds in self.rules.items()}
@@ -85,6 +91,21 @@ class Policy:
         usual = OF_ATTACKS if self.needs_attack else OF_AUDITS
         return replace(self, rules={**self.rules, COMPARED.id: {**usual, **self.compare}})
 
+    def asked_by(self, rule: str) -> str:
+        """Return who asks for a rule: the policy, the marker, or both, each with its thresholds."""
+        mine = self._name_of_askers
+        whose = self.askers.get(rule, {})
+        by_asker: dict[str, list[str]] = {}
+        for key in self.rules.get(rule, {}):
+            by_asker.setdefault(whose.get(key, mine), []).append(key)
+        if len(by_asker) < 2:
+            return next(iter(by_asker), mine)
+        return " and ".join(f"{asker} ({', '.join(keys)})" for asker, keys in by_asker.items())
+
+    @property
+    def _name_of_askers(self) -> str:
+        return MARKER if self.name == MARKER else f"policy {self.name}"
+
     def waiver(self, rule: str, artifact_sha256: str | None) -> Waiver | None:
         """Return the waiver of a rule for a model file, if there is one."""
         for waiver in self.waivers:
@@ -100,11 +121,16 @@ class Policy:
         budgets : mapping of str to mapping of str to float
         """
         merged = {rule: dict(thresholds) for rule, thresholds in self.rules.items()}
+        askers = {rule: dict(whose) for rule, whose in self.askers.items()}
         for rule, thresholds in budgets.items():
             mine = merged.setdefault(rule, {})
             for key, value in rule_of(rule).in_force(thresholds).items():
-                mine[key] = rule_of(rule).keys[key].strictest(mine.get(key, value), value)
-        return replace(self, rules=merged, severities={**self.severities, **dict.fromkeys(budgets, "error")})
+                stricter = rule_of(rule).keys[key].strictest(mine.get(key, value), value)
+                if mine.get(key) != stricter:
+                    askers.setdefault(rule, {})[key] = MARKER
+                mine[key] = stricter
+        severities: dict[str, Severity] = {**self.severities, **dict.fromkeys(budgets, "error")}
+        return replace(self, rules=merged, severities=severities, askers=askers)
 
 
 def default_policy() -> Policy:
@@ -141,11 +167,14 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
     except ValueError as error:
         raise PolicyError(f"{shown}: {error}") from None
     content = _with_dates_as_text(content)
-    listed = violations(content, "policy.schema.json", text) + all_located(_wrong_rules(content), text)
+    adversaries = content.get("adversaries")
+    named = isinstance(adversaries, list) and all(isinstance(one, str) for one in adversaries)
+    listed = violations(content, "policy.schema.json", text, ("adversaries",) if named else ())
+    listed += all_located(_wrong_rules(content), text)
+    listed += all_located(_wrong_adversaries(adversaries), text) if named else []
     slices: list[Slice] = []
     if not listed:
-        problems = [*_wrong_adversaries(content.get("adversaries", ())), *_wrong_severities(content)]
-        problems += _wrong_waivers(content, today or date.today())
+        problems = [*_wrong_severities(content), *_wrong_waivers(content, today or date.today())]
         slices, wrong = _slices(content, text, shown)
         listed = all_located([*problems, *wrong], text)
     if listed:
@@ -192,7 +221,7 @@ def _wrong_rules(content: Mapping[str, Any]) -> list[Problem]:
             continue
         for name, value in thresholds.items():
             if name not in keys:
-                problems.append((f"{name!r} is no key of it; known are: {', '.join(keys)}", ["rules", rule, name]))
+                problems.append((f"{name!r} is no key of it; {known_are(name, keys)}", ["rules", rule, name]))
             elif wrong := keys[name].wrong(value):
                 problems.append((f"it {wrong}", ["rules", rule, name]))
     return problems
@@ -291,13 +320,13 @@ def budgets_of_marker(arguments: Mapping[str, object]) -> Budgets:
     PolicyError
         For an unknown argument, with the list of the known, and for a value out of range.
     """
-    known = ", ".join(_ARGUMENTS)
     if not arguments:
-        raise PolicyError(f"reconstruction_budget needs at least one of: {known}")
+        raise PolicyError(f"reconstruction_budget needs at least one of: {', '.join(_ARGUMENTS)}")
     budgets: dict[str, dict[str, float]] = {}
     for name, value in arguments.items():
         if name not in _ARGUMENTS:
-            raise PolicyError(f"reconstruction_budget: unknown argument {one_line(name)!r}; known are: {known}")
+            known = known_are(name, _ARGUMENTS)
+            raise PolicyError(f"reconstruction_budget: unknown argument {one_line(name)!r}; {known}")
         key = RULES[_ARGUMENTS[name]].keys[name]
         if wrong := key.wrong(value):
             raise PolicyError(f"reconstruction_budget: {name} {wrong}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_draft.errors import PolicyError, one_line
+from pytest_draft.errors import PolicyError, known_are, one_line
 from pytest_draft.policy import (
     allowed_models,
     artifact_pinned,
@@ -76,8 +76,7 @@ def rule_of(rule: str) -> Rule[Any]:
         return RULES.get(rule, COMPARED)
     found = own_rule(rule)
     if found is None:
-        known = ", ".join(map(one_line, (*RULES, *own_ids())))
-        raise PolicyError(f"there is no rule {one_line(rule)!r}; known are: {known}")
+        raise PolicyError(f"there is no rule {one_line(rule)!r}; {known_are(rule, (*RULES, *own_ids()))}")
     return found
 
 

@@ -21,6 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_draft.report.ambiguity import whole
+from pytest_draft.report.bars import error_bar, perfect_bar
 from pytest_draft.report.result import Result
 from pytest_draft.report.wording import bounded
 
@@ -105,8 +107,10 @@ def _errors(result: Result) -> Chart | None:
         return None
     low, high = (error, error) if error is not None else bounds
     rows = [_Row("the attack", said, low, high, attack=True)]
+    if (ideal := whole(result)) is not None:
+        rows.append(_Row("nobody gets closer", f"{ideal['least_error']:.4f}", *[ideal["least_error"]] * 2))
     rows += _baselines(metrics, ("split_half_error", "median_error", "random_error"), "{:.4f}")
-    bar = _error_bar(result)
+    bar = error_bar(result)
     return _dots(
         "errors",
         "Reconstruction error beside its baselines",
@@ -118,8 +122,8 @@ def _errors(result: Result) -> Chart | None:
 
 
 _GUESSES = {
-    "split_half_error": "one half of the data for the other",
-    "split_half_perfect_rows": "one half of the data for the other",
+    "split_half_error": "strangers' rows (split-half)",
+    "split_half_perfect_rows": "strangers' rows (split-half)",
     "median_error": "the median of every column",
     "random_error": "random guesses",
     "expected_perfect_rows": "random guesses",
@@ -133,16 +137,6 @@ def _baselines(metrics: dict[str, Any], names: Sequence[str], form: str) -> list
     return [_Row(_GUESSES[name], form.format(value), value, value) for name, value in found]
 
 
-def _error_bar(result: Result) -> float | None:
-    """Return the error at which the check fails on the whole data, the strictest threshold; None for no threshold."""
-    rule, metrics = result["policy"]["rules"].get("reconstruction-error", {}), result["metrics"]
-    bars = [rule["max_error"]] if "max_error" in rule else []
-    for key, baseline in (("max_error_of_split_half", "split_half_error"), ("max_error_of_random", "random_error")):
-        if key in rule and metrics[baseline] is not None:
-            bars.append(rule[key] * metrics[baseline])
-    return max(bars, default=None)
-
-
 def _perfect_rows(result: Result) -> Chart | None:
     metrics = result["metrics"]
     perfect, most = metrics["perfect_rows"], metrics["n_rows"]
@@ -151,8 +145,11 @@ def _perfect_rows(result: Result) -> Chart | None:
     high = result["baselines"].get("perfect_rows_bounds", [perfect, perfect])[1]
     said = f"{perfect:,} of {most:,}" if high == perfect else f"{perfect:,} to {high:,} of {most:,}"
     rows = [_Row("the attack", said, perfect, high, attack=True)]
+    if (ideal := whole(result)) is not None:
+        bound = min(ideal["most_perfect_rows"], most)
+        rows.append(_Row("nobody meets more", f"{bound:,.1f}", bound, bound))
     rows += _baselines(metrics, ("split_half_perfect_rows", "expected_perfect_rows"), "{:,.1f}")
-    bar = _perfect_bar(result)
+    bar = perfect_bar(result)
     return _dots(
         "perfect-rows",
         "Perfect rows beside their baselines",
@@ -161,16 +158,6 @@ def _perfect_rows(result: Result) -> Chart | None:
         "Right is worse: more people's rows are rebuilt.",
         most,
     )
-
-
-def _perfect_bar(result: Result) -> float | None:
-    """Return the number of rows above which the check fails on the whole data; None for no threshold."""
-    rule, metrics = result["policy"]["rules"].get("perfect-rows", {}), result["metrics"]
-    bars = [rule["max_perfect_rows"]] if "max_perfect_rows" in rule else []
-    baseline = metrics["split_half_perfect_rows"]
-    if "max_share_beyond_split_half" in rule and baseline is not None:
-        bars.append(baseline + rule["max_share_beyond_split_half"] * (metrics["n_rows"] - baseline))
-    return min(bars, default=None)
 
 
 def _row_errors(result: Result) -> Chart | None:

@@ -1,6 +1,7 @@
 """The page: in goes a plain report, out comes one HTML file that needs no other, no script and no network.
 
-Verdicts first, then each model's checks, plots and provenance. All text is escaped by the template engine; whatever is
+The verdict first, with what a person decides by in a sentence and two plots; then what to do, the words of the page,
+and each model's checks, columns, plots and provenance. All text is escaped by the template engine; whatever is
 not ours is made one printable line before that.
 """
 
@@ -10,10 +11,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_draft.policy.rules import known_rule
-from pytest_draft.report import wording
+from pytest_draft.report import ambiguity, wording
 from pytest_draft.report.canonical import HASH
 from pytest_draft.report.charts import WIDTH, charts
 from pytest_draft.report.result import Report, ReportedCheck, Result
+
+_LEADING = ("perfect-rows", "errors")
+"""The plots that show what a person decides by."""
+
+_GRAVEST = ("failed", "inconclusive", "passed")
 
 
 def render(report: Report) -> str:
@@ -21,6 +27,9 @@ def render(report: Report) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined  # only where a page is asked for
     from markupsafe import Markup
 
+    results = [_described(index, result) for index, result in enumerate(report["results"], start=1)]
+    measured = [result for result in results if result["lead"]]
+    first = min(measured, key=lambda one: _GRAVEST.index(one["verdict"]), default=None)
     environment = Environment(
         loader=PackageLoader("pytest_draft.report"),
         autoescape=True,
@@ -33,11 +42,15 @@ def render(report: Report) -> str:
     return environment.get_template("report.html").render(
         report=report,
         headlines=wording.headlines(report),
-        results=[_described(index, result) for index, result in enumerate(report["results"], start=1)],
+        results=results,
+        first=first,
         remedies=wording.remedies(report),
         signs={"failed": "✕", "inconclusive": "?", "warning": "!", "waived": "~", "passed": "✓"},
         width=WIDTH,
-        how_to_read=wording.HOW_TO_READ,
+        glossary=[(word, meaning.replace("*", "")) for word, meaning in wording.GLOSSARY],
+        column_headings=wording.COLUMN_HEADINGS,
+        anybody_title=ambiguity.TITLE,
+        anybody_headings=ambiguity.HEADINGS,
         slice_headings=wording.SLICE_HEADINGS,
         no_proof=wording.NO_PROOF,
         canonical=report.get(HASH),
@@ -46,7 +59,7 @@ def render(report: Report) -> str:
 
 def _described(index: int, result: Result) -> dict[str, Any]:
     """Return a result with all that the template shows of it, in words."""
-    metrics, entropy = result["metrics"], result.get("entropy", {})
+    metrics, entropy, drawn = result["metrics"], result.get("entropy", {}), charts(result)
     return {
         "id": f"result-{index}",
         "name": result["artifact"]["path"],
@@ -57,12 +70,17 @@ def _described(index: int, result: Result) -> dict[str, Any]:
             metrics["reconstruction_error"], result["baselines"].get("reconstruction_error_bounds")
         ),
         "perfect": None if metrics["perfect_rows"] is None else f"{metrics['perfect_rows']:,} of {metrics['n_rows']:,}",
-        "about": wording.about(result),
+        "about": wording.about(result, decided=True),
+        "decision": wording.decision(result),
+        "lead": [chart for name in _LEADING for chart in drawn if chart.name == name],
+        "columns": wording.columns(result),
+        "anybody": ambiguity.sentences(result),
+        "parts": ambiguity.parts(result),
         "causes": list(dict.fromkeys(check["cause"] for check in result["checks"] if check["cause"])),
         "checks": sorted(map(_explained, [result] * len(result["checks"]), result["checks"]), key=_gravity),
         "reasons": result["reasons"],
         "notes": result["notes"],
-        "charts": charts(result),
+        "charts": [chart for chart in drawn if chart.name not in _LEADING],
         "groups": [
             (group["name"], f"{group['rows']:,}", f"{group['mean']:.3f}", f"{group['lowest']:.3f}")
             for group in entropy.get("groups", ())

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from pytest_draft.report import wording
-from pytest_draft.report.result import Report
+from pytest_draft.report import ambiguity, wording
+from pytest_draft.report.result import Report, Result
 
 MOST_CHECKS = 200
 """Rows of the table of checks; a summary that is too large (1 MiB) is not shown at all."""
@@ -66,7 +66,7 @@ def _checks(report: Report) -> Iterator[str]:
 
 
 def _measured(report: Report) -> Iterator[str]:
-    said = [(result, wording.about(result)) for result in report["results"]]
+    said = [(result, _about(result)) for result in report["results"]]
     if not any(sentences for _, sentences in said):
         return
     yield "## What the attack got"
@@ -78,6 +78,14 @@ def _measured(report: Report) -> Iterator[str]:
             name = f"{escaped(result['artifact']['path'])} (adversary: {escaped(result['adversary'])})"
             yield f"- **{name}**: {' '.join(map(escaped, sentences))}"
     yield ""
+
+
+def _about(result: Result) -> list[str]:
+    """Return what the attack got, what anybody could get, and of which columns; empty where nothing was measured."""
+    measured = wording.about(result, decided=True)
+    columns = wording.best_columns(result)
+    decided = [wording.decision(result)] if measured else []
+    return [*decided, *measured, *ambiguity.short(result), *([columns] if columns else [])]
 
 
 def _slices(report: Report) -> Iterator[str]:

@@ -120,8 +120,97 @@ def _headline(name: str, verdict: str, results: Sequence[Result]) -> tuple[str, 
     return verdict, f"No objection to releasing {name}: {of_all} passed{besides}."
 
 
-def about(result: Result) -> list[str]:
-    """Return what the attack got on one model, each figure beside its baselines; empty where nothing was measured."""
+GLOSSARY = (
+    ("adversary", "who attacks, and what they know besides the file: *artifact* has the file and nothing else"),
+    (
+        "reconstruction error",
+        "how far the rebuilt rows lie from the true ones, on average over all values, as a share of each column's "
+        "range. It is the attacker's error: the lower, the more was given away",
+    ),
+    ("perfect row", "a rebuilt row that is some person's row, with all values right (numbers to within 1 %)"),
+    (
+        "split-half",
+        "strangers' rows: how close one random half of the training data comes to the other half. Who has as many rows "
+        "of the same population, and not the file, gets that much",
+    ),
+    ("certain row", "a row that every dataset holds which explains the file: the file alone proves it"),
+)
+"""The words of a page that a newcomer does not know, and what they mean."""
+
+
+def decision(result: Result) -> str:
+    """Return the sentence that a person decides by: how many people's rows come back, and how many anyhow."""
+    metrics = result["metrics"]
+    if metrics["perfect_rows"] is None:
+        why = f": {shown(result['reasons'][0])}" if result["reasons"] else ""
+        return f"Nobody knows how many people's rows come back{why}."
+    perfect, highest = result["baselines"].get("perfect_rows_bounds", [metrics["perfect_rows"]] * 2)
+    number = f"{perfect:,}" if perfect == highest else f"Between {perfect:,} and {highest:,}"
+    back = f"{number} of {metrics['n_rows']:,} people's rows {'comes' if highest == 1 else 'come'} back"
+    others = metrics["split_half_perfect_rows"]
+    beside = "" if others is None else f"; strangers' rows would meet {others:,.0f}"
+    if result["verdict"] == "inconclusive":
+        return f"{back}{beside}. That is not the last word: {_first_reason(result)}."
+    return f"{back}{beside}."
+
+
+def _first_reason(result: Result) -> str:
+    undecided = [check["sentence"] for check in result["checks"] if check["result"] == "inconclusive"]
+    return shown([*result["reasons"], *undecided, "some of it could not be decided"][0])
+
+
+def columns(result: Result) -> list[tuple[str, str, str, str]]:
+    """Return the columns of a result as cells, those first of which most comes back that others' rows do not have."""
+    return [
+        (
+            one["name"],
+            _share(one["right"]),
+            "not known" if one["split_half"] is None else _share(one["split_half"]),
+            f"{one['error']:.4f}",
+        )
+        for one in _by_worth(result)
+    ]
+
+
+def _by_worth(result: Result) -> list[Mapping[str, Any]]:
+    return sorted(result.get("column_figures", ()), key=_beyond, reverse=True)
+
+
+def _beyond(one: Mapping[str, Any]) -> float:
+    """Return the share of right values among those that strangers' rows do not have right."""
+    others = one["split_half"] or 0.0
+    return float((one["right"] - others) / (1 - others)) if others < 1 else 0.0
+
+
+def best_columns(result: Result) -> str | None:
+    """Return a sentence on the columns of which most comes back that strangers' rows do not have; None for none."""
+    told = [cells for one, cells in zip(_by_worth(result), columns(result), strict=True) if _beyond(one) > 0][:3]
+    if not told:
+        return None
+    named = "; ".join(f"{shown(name)} ({right} right, {others} in strangers' rows)" for name, right, others, _ in told)
+    return f"Most comes back of: {named}."
+
+
+COLUMN_HEADINGS = ("Column", "Right", "Right in strangers' rows", "Error")
+"""What the cells of `columns` are."""
+
+
+def _share(value: float) -> str:
+    """Return a share in percent so that what is not all or none does not look so."""
+    if 0 < value < 0.005 or 0.995 <= value < 1:
+        return "less than 1 %" if value < 0.5 else "more than 99 %"
+    return f"{value:.0%}".replace("%", " %")
+
+
+def about(result: Result, *, decided: bool = False) -> list[str]:
+    """Return what the attack got on one model, each figure beside its baselines; empty where nothing was measured.
+
+    Parameters
+    ----------
+    result : dict
+    decided : bool
+        Whether `decision` tells perfect rows already.
+    """
     metrics, sentences = result["metrics"], []
     error = bounded(metrics["reconstruction_error"], result["baselines"].get("reconstruction_error_bounds"))
     if error is not None:
@@ -130,7 +219,7 @@ def about(result: Result) -> list[str]:
             (metrics["random_error"], "random guesses are {} away"),
         ]
         sentences.append(f"The attack's error is {error}{_beside(guesses, '{:.4f}')}.")
-    if metrics["perfect_rows"] is not None:
+    if metrics["perfect_rows"] is not None and not decided:
         guesses = [
             (metrics["split_half_perfect_rows"], "other people's rows would meet {}"),
             (metrics["expected_perfect_rows"], "random guesses {}"),
@@ -140,9 +229,11 @@ def about(result: Result) -> list[str]:
         rebuilt = f"{number} of {metrics['n_rows']:,} rows are rebuilt perfectly"
         sentences.append(f"{rebuilt}{_beside(guesses, '{:,.1f}')}.")
     if metrics["singled_out_rows"] is not None:
+        single, unique = f"{metrics['singled_out_rows']:,}", f"{metrics['unique_rows']:,}"
         sentences.append(
-            f"So are {metrics['singled_out_rows']:,} of the {metrics['unique_rows']:,} rows that are unique in the "
-            "training data."
+            f"Of the {unique} rows that are unique in the training data, {single} come back."
+            if decided
+            else f"So are {single} of the {unique} rows that are unique in the training data."
         )
     if metrics["certain_rows"]:
         at_least = "" if metrics["certain_rows_exact"] else "At least "
@@ -223,14 +314,20 @@ def not_read(result: Result) -> str | None:
 
 
 def remedies(report: Report) -> dict[str, list[str]]:
-    """Return what to do about the checks that did not pass, each with the models that it is about."""
-    found: dict[str, list[str]] = {}
+    """Return what to do about the checks that did not pass, each with the models that it is about.
+
+    What has the most effect comes first: what answers the gravest check, and of these, what answers the most of them.
+    """
+    models: dict[str, list[str]] = {}
+    answered: dict[str, list[int]] = {}
     for result, check in worst_first(report):
         if check["remedy"] and standing(check) != "passed":
-            models = found.setdefault(check["remedy"], [])
-            if result["artifact"]["path"] not in models:
-                models.append(result["artifact"]["path"])
-    return found
+            path, grave = result["artifact"]["path"], STANDINGS.index(standing(check))
+            if path not in models.setdefault(check["remedy"], []):
+                models[check["remedy"]].append(path)
+            answered.setdefault(check["remedy"], []).append(grave)
+    effect = {remedy: (min(gravities), -gravities.count(min(gravities))) for remedy, gravities in answered.items()}
+    return {remedy: models[remedy] for remedy in sorted(models, key=effect.__getitem__)}
 
 
 def _beside(guesses: Iterable[tuple[float | None, str]], form: str) -> str:

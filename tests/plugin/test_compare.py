@@ -91,7 +91,7 @@ def test_the_comparison_is_a_check_in_every_report_and_has_an_address(project, j
     retrained(project, "leaking.joblib")
     forms = [f"--draft-report={kind}:other.{kind}" for kind in ("markdown", "html", "sarif", "intoto")]
     run, check = judge("model.joblib", "--junitxml=junit.xml", *forms)
-    run.stdout.fnmatch_lines(["model.joblib: compared-with-earlier[[]artifact] failed: *"])
+    run.stdout.fnmatch_lines(["*model.joblib: compared-with-earlier?artifact?*", "failed: *"])
     assert check["item"] == "model.joblib::compared-with-earlier[artifact]"
     for written in (*project.path.glob("other.*"), project.path / "junit.xml"):
         if written.suffix != ".csv" and written.suffix != ".joblib":
@@ -107,7 +107,7 @@ def test_an_allowance_for_what_is_not_known_is_inconclusive(project, judge, earl
 
     earlier("leaking.joblib", forget)
     run, check = judge("model.joblib", more="[compare]\nmax_certain_rows_rise = 40\n")
-    run.assert_outcomes(passed=1, failed=1)
+    assert run.parseoutcomes() == {"passed": 1, "inconclusive": 1}
     assert check["result"] == "inconclusive"
     assert "the number of certain rows is not known in the earlier report" in check["sentence"]
 
@@ -145,7 +145,7 @@ def test_what_is_only_bounded_decides_only_what_the_bounds_decide(project, judge
 def test_a_model_that_the_earlier_report_does_not_know_is_inconclusive(project, judge, earlier):
     earlier("shallow.joblib")
     run, check = judge("leaking.joblib")
-    run.assert_outcomes(passed=1, failed=1)
+    assert run.parseoutcomes() == {"passed": 1, "inconclusive": 1}
     assert "no result of a model file 'leaking.joblib'" in check["sentence"]
     project.run(
         "--draft-forest=model.joblib",

@@ -84,7 +84,7 @@ def test_a_distributed_run_uses_the_data_of_a_hook_and_updates_its_one_report_on
 @pytest.mark.parametrize("returned", ["1 / 0", "1", "lambda: 0", "__import__('pytest').skip('none today')"])
 def test_a_hook_that_fails_or_gives_no_table_makes_the_checks_inconclusive(project, judge, returned):
     load(project, returned)
-    judge().assert_outcomes(failed=1)
+    assert judge().parseoutcomes() == {"inconclusive": 1}
     result = project.result()
     assert (result["verdict"], result["solver_status"]) == ("inconclusive", "refused")
     assert ("pytest_draft_load_training_data raised ZeroDivisionError" in result["reasons"][0]) == (returned == "1 / 0")

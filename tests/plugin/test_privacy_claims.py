@@ -48,7 +48,6 @@ def test_an_ordinary_forest_fails_where_differential_privacy_is_required(project
             f"*{forest}: dp-required[[]artifact[]]*",
             "failed: the file declares no differential privacy",
             "remedy: train a differentially private forest *",
-            f"{forest}: dp-required[[]artifact[]] failed: the file declares no differential privacy",
         ]
     )
     assert project.result()["artifact"]["privacy"] is None
@@ -77,9 +76,9 @@ def test_a_file_that_declares_an_epsilon_and_stores_exact_counts_is_warned_of_an
     result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(
         [
-            "leaking.joblib: note: declares epsilon 5, but the counts in the file are exact: it is attacked as a "
+            "  note: declares epsilon 5, but the counts in the file are exact: it is attacked as a "
             "forest without privacy",
-            "leaking.joblib: note: declares epsilon 5, but its noise can be replayed",
+            "  note: declares epsilon 5, but its noise can be replayed",
         ]
     )
     judged = project.result()
@@ -107,7 +106,7 @@ def test_nothing_is_decided_of_a_file_that_was_not_read(project, ours):
     whole = (project.path / "leaking.joblib").read_bytes()
     (project.path / "half.joblib").write_bytes(whole[: len(whole) // 2])
     result = project.judge("half.joblib", ours())
-    result.assert_outcomes(failed=3)
+    assert result.parseoutcomes() == {"inconclusive": 3}
     assert {check["result"] for check in project.result()["checks"]} == {"inconclusive"}
     assert project.result()["artifact"]["privacy"] is None
 

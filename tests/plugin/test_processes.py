@@ -56,7 +56,7 @@ def test_the_demo_fails_one_forest_and_passes_the_other(project):
             "default.joblib *FAILED",
             "shallow.joblib *passed",
             "*one-hot quartiles*",
-            "*exit status 1. That is right*",
+            "*exit status 1. That is right: *",
         ]
     )
 

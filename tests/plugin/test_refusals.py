@@ -42,16 +42,16 @@ def refused(project):
         judged = project.result()
         was_read = judged["artifact"]["holds"] is not None
         outcomes = result.parseoutcomes()
-        assert outcomes.pop("failed") == (2 if was_read else 4)
-        assert sum(outcomes.values()) == (4 if was_read else 2)
-        assert was_read or outcomes == {"inconclusive": 2}
+        assert "failed" not in outcomes
+        assert sum(outcomes.values()) == 6
+        assert outcomes["inconclusive"] == 6 if not was_read else outcomes["inconclusive"] >= 2
         assert project.report()["verdict"] == judged["verdict"] == "inconclusive"
         metrics = judged["metrics"]
         told = {name for name, value in metrics.items() if value is not None}
         assert told <= ({"n_rows", *AUDITED} if judged["solver_status"] == "not covered" else {"n_rows"})
         (why,) = judged["reasons"]
         assert "\n" not in why
-        shown = [line for line in result.outlines if line == f"{forest}: inconclusive: {why}"]
+        shown = [line for line in result.outlines if line.startswith(f"  inconclusive: {why} (")]
         assert len(shown) == 1
         result.stdout.no_fnmatch_line("*Traceback*")
         result.stdout.no_fnmatch_line("*internal error*")
@@ -95,15 +95,6 @@ def test_data_without_a_column_of_the_forest_are_refused_with_its_name(project, 
     assert "'c3'" in refused("leaking.joblib", data="narrow.csv")
 
 
-def test_data_without_the_target_are_refused_with_its_name(refused):
-    assert "'income'" in refused("leaking.joblib", "--draft-target=income")
-
-
-def test_a_forest_without_data_is_not_judged(project, refused):
-    assert "--draft-data" in refused("leaking.joblib", data=None)
-    assert project.result()["data"]["path"] is None
-
-
 def test_data_of_another_kind_are_refused(project, refused):
     assert "pickles are not read" in refused("leaking.joblib", data="shallow.joblib")
 
@@ -123,7 +114,7 @@ def test_a_forest_is_still_judged_when_the_one_before_was_refused(project):
         "--draft-data=train.csv",
         "--draft-report=json:report.json",
     )
-    result.assert_outcomes(failed=4, passed=5)
+    assert result.parseoutcomes() == {"inconclusive": 6, "passed": 5, "warned": 1}
     assert [r["verdict"] for r in project.report()["results"]] == ["inconclusive", "passed"]
 
 
@@ -132,7 +123,8 @@ def test_a_regressor_never_passes_while_its_means_are_not_used_but_fails_where_i
     for depth, verdict in ((1, "inconclusive"), (None, "failed")):
         project.train(RandomForestRegressor(20, max_depth=depth, random_state=0, bootstrap=bool(depth is None)), rows)
         result = project.judge("other.joblib", data="other.csv")
-        result.assert_outcomes(failed=2, passed=3 if depth else 2)
+        outcomes = result.parseoutcomes()
+        assert (outcomes["inconclusive" if depth else "failed"], outcomes["passed"]) == (2, 3 if depth else 2)
         judged = project.result()
         assert judged["verdict"] == verdict
         assert judged["metrics"]["reconstruction_error"] is not None

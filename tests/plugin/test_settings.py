@@ -40,7 +40,7 @@ def test_a_name_that_pytest_cannot_address_is_a_usage_error(project):
     [
         (["--draft-adversary=nobody"], "unknown adversary 'nobody'; known are: artifact, published"),
         (["--draft-report=xml"], "--draft-report: unknown type 'xml'; known are: json"),
-        (["--draft-report=json:missing/folder.json"], "cannot be written"),
+        (["--draft-report=json:train.csv/report.json"], "cannot be written"),
         (["--draft-budget=0"], "--draft-budget: a time box needs more than 0 seconds"),
         (["--draft-budget=-3"], "--draft-budget"),
         (["--draft-budget=nan"], "--draft-budget"),
@@ -261,7 +261,7 @@ def test_a_wrong_policy_is_a_usage_error_that_tells_all_at_once(project, one_lin
 
 def test_an_inconclusive_check_passes_when_the_policy_allows_it(project, policy):
     project.write("ours.toml", policy(0.0, top="allow_inconclusive = true"))
-    result = project.judge("shallow.joblib", "--draft-policy=ours.toml", data=None)
+    result = project.judge("leaking.joblib", "--draft-policy=ours.toml", data="strangers.csv")
     assert result.ret == pytest.ExitCode.OK
     assert project.report()["verdict"] == "inconclusive"
 

@@ -25,7 +25,7 @@ def test_a_leaking_forest_fails_whatever_the_adversary_knows_besides(project, fo
     assert judged["reasons"] == []
     assert judged["metrics"]["perfect_rows"] == judged["metrics"]["n_rows"]
     assert judged["metrics"]["reconstruction_error"] == 0
-    result.stdout.fnmatch_lines([f"*{forest}.joblib: perfect-rows[[]{adversary}[]]*"])
+    result.stdout.fnmatch_lines([f"FAILED {forest}.joblib::perfect-rows[[]{adversary}[]]"])
 
 
 @pytest.mark.parametrize("forest", ["leaking", "bagged"])
@@ -100,7 +100,10 @@ def test_side_knowledge_that_does_not_fit_the_data_is_inconclusive(project, adve
 
 def test_side_knowledge_needs_training_data(project):
     project.write("domain.toml", 'others = "binary"\n')
-    project.judge("leaking.joblib", "--draft-domain=domain.toml", "--draft-adversary=artifact+columns:2", data=None)
+    rules = "[rules.certain-rows]\nmax_certain_rows = 40\n"  # needs no data where there is a domain
+    project.write("ours.toml", f'schema_version = 1\nname = "ours"\nadversaries = ["artifact+columns:2"]\n{rules}')
+    arguments = ("--draft-domain=domain.toml", "--draft-policy=ours.toml")
+    project.judge("leaking.joblib", *arguments, data=None)
     judged = project.result()
     assert judged["verdict"] == "inconclusive"
     assert "no training data are given to take the adversary's side knowledge from" in judged["reasons"][0]

@@ -1,4 +1,4 @@
-"""What pytest itself says of a check that neither passed nor stops anything: never that it passed."""
+"""What pytest itself says of a check that neither passed nor failed: never that it passed, nor that it failed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def refused(project) -> str:
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_a_warning_that_could_not_be_checked_is_counted_and_shown_as_inconclusive(project, refused, processes):
     run = project.judge(refused, "-v", processes, "--junitxml=junit.xml")
-    assert run.ret == pytest.ExitCode.TESTS_FAILED  # by the four errors
-    assert run.parseoutcomes() == {"failed": 4, "inconclusive": 2}
+    assert run.ret == pytest.ExitCode.TESTS_FAILED  # by the four that are no warnings
+    assert run.parseoutcomes() == {"inconclusive": 6}
     run.stdout.no_fnmatch_line("*PASSED*")
     lines = [line for line in run.outlines if "INCONCLUSIVE" in line and "-published[artifact]" in line]
     assert len(lines) == 2
@@ -40,7 +40,7 @@ def test_a_warning_that_could_not_be_checked_fails_no_run_and_its_line_names_it(
         [
             f"{refused} I *",
             f"{refused} * not stopped",
-            f"{refused}: warning: counts-published?artifact? inconclusive, for the reason that follows",
+            "  inconclusive: * (counts-published, a warning)",
         ]
     )
 
@@ -60,7 +60,7 @@ def test_a_warning_that_failed_is_counted_as_warned_and_no_pass(project, rule, t
 
 def test_an_inconclusive_check_that_the_policy_allows_is_no_pass_either(project, policy):
     project.write("ours.toml", policy(0.0, top="allow_inconclusive = true"))
-    run = project.judge("shallow.joblib", "--draft-policy=ours.toml", data=None)
+    run = project.judge("leaking.joblib", "--draft-policy=ours.toml", data="strangers.csv")
     assert run.ret == pytest.ExitCode.OK
     assert run.parseoutcomes() == {"inconclusive": 1}
 
@@ -68,3 +68,46 @@ def test_an_inconclusive_check_that_the_policy_allows_is_no_pass_either(project,
 def test_checks_that_passed_stay_passed(project, policy):
     project.write("ours.toml", policy(0.0))
     assert project.judge("shallow.joblib", "--draft-policy=ours.toml").parseoutcomes() == {"passed": 1}
+
+
+@pytest.mark.parametrize("processes", ["-n0", "-n2"])
+def test_an_inconclusive_check_that_stops_is_a_category_of_its_own_and_no_red_failure(project, processes):
+    report = "--junitxml=junit.xml"
+    run = project.judge("leaking.joblib", processes, "--color=yes", report, data="strangers.csv")
+    assert run.ret == pytest.ExitCode.TESTS_FAILED
+    text = run.stdout.str()
+    assert "FAILED" not in text
+    assert "FAILURES" not in text
+    assert text.count("\x1b[33mI\x1b[0m") == 2
+    assert "\x1b[31m" not in text  # nothing is red
+    assert "\x1b[33m\x1b[1m2 inconclusive\x1b[0m" in run.outlines[-1]
+    cases = list(ElementTree.parse(project.path / "junit.xml").iter("testcase"))
+    told = [case.find("failure").get("message") for case in cases if case.find("failure") is not None]
+    assert len(told) == 2
+    assert all(text.startswith("inconclusive") for text in told)
+
+
+@pytest.mark.parametrize("processes", ["-n0", "-n2"])
+def test_a_failure_and_what_could_not_be_decided_are_counted_apart(project, policy, processes):
+    project.write("ours.toml", policy(0.0) + "[rules.certain-rows]\nmax_certain_rows = 0\n")
+    forests = ("--draft-forest=shallow.joblib", "--draft-data=strangers.csv", "--draft-data=train.csv")
+    run = project.run("--draft-forest=leaking.joblib", *forests, "--draft-policy=ours.toml", processes)
+    outcomes = run.parseoutcomes()
+    assert outcomes["inconclusive"] >= 1
+    assert outcomes.get("failed", 0) + outcomes["inconclusive"] + outcomes.get("passed", 0) == 4
+
+
+@pytest.mark.parametrize("arguments", [("-v", "-rf"), ("-v", "-ra"), ("-v", "-n2")], ids=" ".join)
+def test_a_verbose_run_names_it_and_no_summary_calls_it_failed(project, arguments):
+    run = project.judge("leaking.joblib", *arguments, data="strangers.csv")
+    lines = [line for line in run.outlines if "INCONCLUSIVE" in line and "[artifact]" in line]
+    assert len(lines) == 2
+    assert not any("FAILED" in line for line in run.outlines)
+
+
+@pytest.mark.parametrize("stop", ["-x", "--maxfail=1"])
+def test_a_run_that_ends_at_the_first_failure_ends_at_what_could_not_be_decided(project, stop):
+    run = project.judge("leaking.joblib", stop, data="strangers.csv")
+    assert run.ret == pytest.ExitCode.TESTS_FAILED
+    assert run.parseoutcomes() == {"inconclusive": 1}
+    run.stdout.fnmatch_lines(["not run*leaking.joblib::perfect-rows?artifact?*"])

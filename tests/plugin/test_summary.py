@@ -23,4 +23,4 @@ def test_some_values_are_not_rounded_to_all_or_none(determined, free, told):
 
 
 def test_no_value_that_is_determined_has_no_error():
-    assert line(0, 8) == "m[artifact]: the forest determines no value: the error of 0.3750 is that of guesses"
+    assert line(0, 8) == "the forest determines no value: the error of 0.3750 is that of guesses"

@@ -49,7 +49,9 @@ def test_a_log_gets_a_line_of_its_own_for_each_stage_when_time_has_passed(projec
     monkeypatch.setattr(terminal_progress, "PLAIN_SECONDS", 0.0)
     result = project.judge("shallow.joblib")
     shown = [
-        line for line in result.outlines if re.fullmatch(r"shallow\.joblib: \w+(, residual \d+)?, \d+ of 60 s", line)
+        line
+        for line in result.outlines
+        if re.fullmatch(r"  [a-z' ]+( \(counts off by \d+\))?, \d+ of at most 60 s", line)
     ]
     assert shown
     assert len(shown) == len(set(shown))
@@ -60,14 +62,14 @@ def test_a_log_gets_nothing_when_all_is_done_in_less_than_ten_seconds(project, a
     assert terminal_progress.PLAIN_SECONDS == 10.0
     monkeypatch.setattr(terminal_progress, "PLAIN_SECONDS", 3600.0)  # a slow machine may need more than ten
     at_stage("reconstruct", SLOW)
-    project.judge("shallow.joblib").stdout.no_fnmatch_line("* of 60 s*")
+    project.judge("shallow.joblib").stdout.no_fnmatch_line("* of at most 60 s*")
 
 
 @pytest.mark.parametrize("arguments", [("-q",), ("-qq",), ("-p", "no:terminal")], ids=" ".join)
 def test_nothing_is_shown_when_the_run_is_quiet(project, at_stage, monkeypatch, arguments):
     at_stage("reconstruct", SLOW)
     monkeypatch.setattr(terminal_progress, "PLAIN_SECONDS", 0.0)
-    project.judge("shallow.joblib", *arguments).stdout.no_fnmatch_line("* of 60 s*")
+    project.judge("shallow.joblib", *arguments).stdout.no_fnmatch_line("* of at most 60 s*")
 
 
 @pytest.fixture
@@ -96,7 +98,7 @@ def on_a_terminal(project):
     return run
 
 
-LIVE = re.compile(r"\x1b\[(\d+)G\x1b\[K(?=shallow\.joblib: \w+[^\x1b]* of 60 s|\w+, )")
+LIVE = re.compile(r"\x1b\[(\d+)G\x1b\[K(?=[a-z][^\x1b]* of at most 60 s)")
 
 
 @pytest.mark.parametrize("arguments", [(), ("-v",), ("-s",)], ids=["captured", "verbose", "uncaptured"])
@@ -110,8 +112,47 @@ def test_a_terminal_gets_one_line_that_is_rewritten_and_wiped(on_a_terminal, at_
     wiped = f"\x1b[{columns[0]}G\x1b[K"
     assert wiped in text[last.end() :]
     result = text[text.rindex(wiped) + len(wiped) :]
-    assert " of 60 s" not in result
+    assert " of at most 60 s" not in result
     assert "\n" not in text[LIVE.search(text).start() : text.rindex(wiped)]
+
+
+def test_the_line_names_the_model_once_and_a_log_too(on_a_terminal, project, at_stage, monkeypatch):
+    seen = at_stage("reconstruct", UNTIL_SEEN).with_name("seen.txt")
+    text = on_a_terminal("--draft-forest=shallow.joblib", "--draft-data=train.csv", seen=seen)
+    assert not re.search(r"shallow\.joblib[^\r\n]*shallow\.joblib", text)
+
+
+def test_a_marked_tests_line_names_the_model_that_is_examined(project, at_stage, monkeypatch):
+    at_stage("reconstruct", SLOW)
+    monkeypatch.setattr(terminal_progress, "PLAIN_SECONDS", 0.0)
+    project.configure("shallow.joblib")
+    project.mark("max_error=0.0")
+    project.run().stdout.fnmatch_lines(["shallow.joblib: *, * of at most 60 s", "test_marked.py .*"])
+
+
+def test_every_stage_of_the_engine_is_told_in_plain_words():
+    source = Path(terminal_progress.__file__).parents[1]
+    named = {
+        stage
+        for path in source.rglob("*.py")
+        for stage in re.findall(r'clock\("([a-z ]+)"\)', path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 15
+    assert named <= set(terminal_progress.STAGES)
+
+
+@pytest.mark.parametrize(
+    ("room", "text"),
+    [
+        (80, "a.joblib: correcting the last rows (counts off by 12), 2 of at most 60 s"),
+        (60, "a.joblib: correcting the last rows, 2 of at most 60 s"),
+        (45, "correcting the last rows, 2 of at most 60 s"),
+        (30, "correcting , 2 of at most 60 s"),
+    ],
+)
+def test_what_has_no_room_is_left_out_the_time_last(room, text):
+    progress = Progress("repair", "residual", 12.0, 2.0, 60.0)
+    assert terminal_progress.in_words(progress, "a.joblib", room) == text
 
 
 def test_a_dumb_terminal_gets_no_escapes(on_a_terminal, at_stage):

@@ -165,11 +165,11 @@ def test_a_report_on_discrete_columns_says_nothing_of_numeric_ones():
 def test_the_table_is_followed_by_what_numeric_columns_and_proofs_come_to():
     told = result(findings=NUMERIC)
     assert summary._of_numbers(told) == [
-        "a.joblib[artifact]: error 0.1000 (median guess 0.2000, random 0.4000); 60% (median guess 20%, random 10%) of "
+        "error 0.1000 (median guess 0.2000, random 0.4000); 60% (median guess 20%, random 10%) of "
         "the numeric values to within 1% of the range without far-out ones, 50% exactly"
     ]
     assert summary._of_proofs(told) == [
-        "a.joblib[artifact]: 80 of 320 values are proved by the file alone, and 3 rows whole; 17 different values are "
+        "80 of 320 values are proved by the file alone, and 3 rows whole; 17 different values are "
         "proved to be in the data, though not where: they are 25% of all values"
     ]
 
@@ -183,9 +183,7 @@ def test_the_error_on_raw_columns_has_a_metric_and_a_line(error, informative_err
     told = json.loads(render(result(findings=replace(DISCRETE, raw=Raw(5, error)))))
     assert (told["metrics"]["raw_error"], told["metrics"]["raw_columns"]) == (informative_error, 5)
     assert told["baselines"]["raw_error_bounds"] == [error.lower, error.upper]
-    assert summary._of_raw_columns(told) == [
-        f"a.joblib[artifact]: error {shown} on the 5 raw columns, each counted once"
-    ]
+    assert summary._of_raw_columns(told) == [f"error {shown} on the 5 raw columns, each counted once"]
 
 
 def test_without_raw_columns_nothing_is_said_of_them():

@@ -9,7 +9,7 @@ from importlib import resources
 import pytest
 
 from pytest_draft.policy.rules import RULES
-from pytest_draft.report import html
+from pytest_draft.report import html, wording
 from pytest_draft.report.charts import WIDTH, charts
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -85,12 +85,90 @@ def test_each_plot_tells_in_words_what_it_shows(page):
     assert all(drawing["role"] == "img" and drawing["aria-labelledby"] for drawing in drawings)
 
 
-def test_the_verdict_comes_first_then_checks_then_plots_then_provenance(only):
+def test_the_page_begins_with_the_verdict_and_what_a_person_decides_by_and_ends_with_details(only):
     text = html.render(only("leaking"))
-    order = ("<h1", "At a glance", "<h3>Checks", "<h4><span", "<h3>Plots", "<svg", "Provenance", "All figures")
+    order = ("<h1", 'class="lead"', "<svg", "What to do", "At a glance", "Five words", "<h3>Checks", "<h4><span")
+    order += ("Which columns come back", "<h3>Plots", "Provenance", "All figures")
     places = [text.index(one) for one in order]
     assert places == sorted(places)
     assert "Do not release" in text[places[0] : places[1]]
+    begin = text[places[1] : places[3]]
+    assert "40 of 40 people&#39;s rows come back; strangers&#39; rows would meet " in begin
+    assert begin.count("<svg") == 2
+    assert begin.index("Perfect rows beside") < begin.index("Reconstruction error beside")
+    assert text.count("people&#39;s rows come back") == 1  # each sentence once
+    assert text.count("Perfect rows beside their baselines</h4>") == 1
+
+
+def test_of_several_models_the_gravest_is_told_first_and_each_has_its_sentence(report):
+    report["results"].reverse()
+    text = html.render(report)
+    begin = text[text.index('class="lead"') : text.index("<main>")]
+    assert "models/leaking.joblib, adversary artifact: 40 of 40 people&#39;s rows come back" in begin
+    assert text.count("people&#39;s rows come") == 4  # one of each model
+    assert text.count("Nobody knows how many people&#39;s rows come back: ") == 1
+
+
+def test_a_file_that_was_not_measured_says_so_first(only):
+    text = html.render(only("broken"))
+    begin = text[text.index("<h1") : text.index("<main>")]
+    assert "Nobody knows how many people&#39;s rows come back: " in begin
+    assert "<svg" not in begin
+
+
+def test_an_inconclusive_figure_is_never_told_as_the_last_word(only):
+    report = only("quiet")
+    (result,) = report["results"]
+    result["verdict"], result["reasons"] = "inconclusive", ["the time was out"]
+    assert "come back; strangers' rows would meet" in wording.decision(result)
+    assert wording.decision(result).endswith(". That is not the last word: the time was out.")
+    result["baselines"]["perfect_rows_bounds"] = [3, 7]
+    assert wording.decision(result).startswith("Between 3 and 7 of 40 people's rows come back")
+
+
+def test_the_words_of_the_glossary_are_five_that_the_page_uses(only):
+    text = Page(html.render(only("leaking"))).text.lower()
+    assert len(wording.GLOSSARY) == 5
+    for word, _ in wording.GLOSSARY:
+        assert text.count(word) > 1, word
+
+
+def test_columns_are_told_by_how_much_more_comes_back_than_strangers_have(only):
+    report = only("leaking")
+    figures = [("low", 0.5, 0.5), ("<b>&x", 0.996, 0.25), ("half", 0.75, None), ("certain", 1.0, 1.0)]
+    report["results"][0]["column_figures"] = [
+        {"name": name, "error": 0.125, "right": right, "split_half": others} for name, right, others in figures
+    ]
+    cells = wording.columns(report["results"][0])
+    assert [one[0] for one in cells] == ["<b>&x", "half", "low", "certain"]
+    assert cells[0] == ("<b>&x", "more than 99 %", "25 %", "0.1250")
+    assert cells[1][2] == "not known"
+    assert "&lt;b&gt;&amp;x" in html.render(report)
+    assert wording.best_columns(report["results"][0]) == (
+        "Most comes back of: <b>&x (more than 99 % right, 25 % in strangers' rows); "
+        "half (75 % right, not known in strangers' rows)."
+    )
+
+
+def test_many_columns_are_told_the_first_forty_of_them(only):
+    report = only("leaking")
+    one = {"error": 0.1, "right": 0.5, "split_half": 0.25}
+    report["results"][0]["column_figures"] = [{"name": f"column {i}", **one} for i in range(45)]
+    text = Page(html.render(report)).text
+    assert "column 39" in text
+    assert "column 40" not in text
+    assert "5 more columns, of which less comes back, are in the JSON report." in text
+
+
+def test_remedies_are_in_the_order_of_their_effect(only):
+    report = only("leaking")
+    (result,) = report["results"]
+    check = result["checks"][0]
+    said = [("warning", "a"), ("error", "b"), ("error", "c"), ("error", "c"), ("warning", "a"), ("warning", "a")]
+    result["checks"] = [
+        {**check, "result": "failed", "severity": severity, "remedy": remedy} for severity, remedy in said
+    ]
+    assert list(wording.remedies(report)) == ["c", "b", "a"]
 
 
 def test_passed_checks_are_shown_with_the_reason_of_their_rule_and_its_thresholds(only):

@@ -1,0 +1,27 @@
+"""What is looked at before any work: in goes a `Case`, out comes what is wrong with how its labels are given.
+
+A misspelt label column, or labels that the model does not know, are mistakes on the command line, not answers about a
+model. Whatever else is wrong is left to the judgement, which tells it beside what stands in the file all the same.
+"""
+
+from __future__ import annotations
+
+from pytest_draft.errors import LabelError
+from pytest_draft.examine.inputs import open_files
+from pytest_draft.examine.record import Record
+from pytest_draft.facts.case import Case
+
+
+def unusable_labels(case: Case) -> str | None:
+    """Return one line on labels that cannot be used as given; None where they can, or nothing can be said.
+
+    Parameters
+    ----------
+    case : Case
+        With training data in a file.
+    """
+    try:
+        opened = open_files(case, None, Record(case))
+    except Exception:  # the judgement tells it
+        return None
+    return str(opened.refused) if isinstance(opened.refused, LabelError) else None

@@ -1,0 +1,72 @@
+"""What a failed check shows among pytest's failures: in go its text and a width, out comes text that a terminal writes.
+
+Its whole text is what other plugins and the JUnit file get; a terminal gets what it has not yet shown of it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass, field
+from typing import Protocol
+
+REPEATED = ("cause: ", "remedy: ")
+"""How lines begin that are about a file, and so the same for all its failed checks."""
+
+
+class Writer(Protocol):
+    """As much of pytest's terminal writer as is needed."""
+
+    def line(self, s: str = "") -> None:
+        """Write a line."""
+
+
+@dataclass
+class Explained:
+    """The text of a failed check, which pytest shows as it shows a traceback.
+
+    It has no attribute ``reprcrash``, so that pytest's short summary does not repeat the text's beginning.
+
+    Attributes
+    ----------
+    text : str
+    path : str
+        What the check is about: causes and remedies are told once for it.
+    width : int or None
+        Columns of a terminal; None for a file, where lines are not broken.
+    told : set of (str, str)
+        Paths, and causes and remedies that were told of them; shared by all checks of a run.
+    """
+
+    text: str
+    path: str
+    width: int | None
+    told: set[tuple[str, str]] = field(default_factory=set)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def toterminal(self, writer: Writer) -> None:
+        """Write the text, without causes and remedies that were written before."""
+        above = []
+        for line in self.text.splitlines():
+            if not line.startswith(REPEATED):
+                pass
+            elif (self.path, line) in self.told:
+                above.append(line.partition(":")[0])
+                continue
+            else:
+                self.told.add((self.path, line))
+            for part in broken(line, self.width):
+                writer.line(part)
+        if above:
+            writer.line(f"{' and '.join(dict.fromkeys(above))}: as above")
+
+
+def broken(line: str, width: int | None, indent: str = "") -> list[str]:
+    """Return a line as lines that a terminal has room for, between words; as it is, where there is no terminal."""
+    if width is None:
+        return [indent + line]
+    inner = indent + "  "
+    return textwrap.wrap(
+        line, max(width - 1, 20), initial_indent=indent, subsequent_indent=inner, break_on_hyphens=False
+    ) or [""]

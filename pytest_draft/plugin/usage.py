@@ -1,0 +1,54 @@
+"""Mistakes of usage that options alone do not show: in goes a session, out comes one line before anything is judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_draft.errors import one_line
+from pytest_draft.facts.entropy import Entropy
+from pytest_draft.facts.findings import Findings
+from pytest_draft.isolation import children
+from pytest_draft.plugin.session import GateSession
+from pytest_draft.policy.rules import rule_of
+
+
+def require_usable_data(config: pytest.Config, session: GateSession) -> None:
+    """Refuse models without training data, where a rule needs them, and labels that cannot be used.
+
+    Where a hook gives the data, it is left to that hook.
+
+    Raises
+    ------
+    pytest.UsageError
+    """
+    settings = session.settings
+    if not settings.active or config.hook.pytest_draft_load_training_data.get_hookimpls():
+        return
+    needing = [rule for rule in session.policy_of_items.rules if _needs_data(rule, settings.domain is not None)]
+    for forest, data in zip(settings.forests, settings.data, strict=True):
+        if data is None and needing:
+            named = ", ".join(map(one_line, needing[:3])) + ", ..." * (len(needing) > 3)
+            raise pytest.UsageError(
+                f"--draft-data: no training data are given for {one_line(session.shown(forest))}, and the policy "
+                f"{one_line(session.policy.name)!r} compares with them ({named}): add --draft-data FILE"
+            )
+    for forest, data in zip(settings.forests, settings.data, strict=True):
+        wrong = None if data is None else _wrong(session, forest)
+        if wrong is not None:
+            raise pytest.UsageError(wrong)
+
+
+def _wrong(session: GateSession, forest: Path) -> str | None:
+    """Return one line on labels that cannot be used; None where nothing is wrong, or the judgement will tell it."""
+    try:
+        return children.wrong(session.case(forest, "artifact"))
+    except (Exception, pytest.fail.Exception):  # another plugin's time limit, a bug: its text could quote rows
+        return None
+
+
+def _needs_data(rule: str, has_domain: bool) -> bool:
+    """Return whether a rule has no answer without training data; a domain file is enough for some."""
+    known = rule_of(rule)
+    return known.needs is Findings or ((known.attack or known.needs is Entropy) and not has_domain)

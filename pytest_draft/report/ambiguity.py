@@ -1,0 +1,113 @@
+"""How close anybody could get: in goes one result of a report, out come sentences and a table of parts.
+
+They are about somebody who knows every dataset that explains the file as well as the true one does, and guesses as well
+as can be. What is said is on the safe side: nobody gets closer, or meets more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_draft.report.bars import error_bar
+from pytest_draft.report.result import Result
+
+TITLE = "How close could anybody get?"
+
+HEADINGS = ("Part", "Rows", "Least error", "Most perfect rows", "Most numbers exactly")
+"""What the cells of `parts` are."""
+
+
+def whole(result: Result) -> dict[str, Any] | None:
+    """Return what the best possible guess gets of the whole; None where that was not found out."""
+    return next((one for one in _ideals(result) if not one["on"] and one["scale"] == "range"), None)
+
+
+def sentences(result: Result) -> list[str]:
+    """Return what other datasets explain the file as well; empty where that was not found out."""
+    return [*short(result), *_details(result)]
+
+
+def short(result: Result) -> list[str]:
+    """Return the sentences of these that a summary has room for; empty where it was not found out."""
+    return list(_of_anybody(result))
+
+
+def between(result: Result) -> str | None:
+    """Return between what the error of the best attack lies, and where the check fails, as a phrase."""
+    ideal, error = whole(result), result["metrics"]["reconstruction_error"]
+    if ideal is None or error is None:
+        return None
+    bar = error_bar(result)
+    fails = "" if bar is None else f"; the check fails at {bar:.4f} or less"
+    if error < ideal["least_error"]:
+        return (
+            f"this attack's error of {error:.4f} is below {ideal['least_error']:.4f}, which nobody was to go below: "
+            f"what was taken for likely is too weak, and nothing rests on it{fails}"
+        )
+    return (
+        f"the least error that anybody can get lies between {ideal['least_error']:.4f} (nobody gets closer) and "
+        f"{error:.4f} (this attack){fails}"
+    )
+
+
+def _of_anybody(result: Result) -> Iterator[str]:
+    found = result.get("ambiguity")
+    if not found:
+        return
+    if (phrase := between(result)) is not None:
+        yield f"{phrase[0].upper()}{phrase[1:]}."
+    if (ideal := whole(result)) is not None:
+        exact = (
+            "" if ideal["most_exact"] is None else f", or has more than {ideal['most_exact']:.0%} of numbers exactly"
+        )
+        yield f"Nobody meets more than {ideal['most_perfect_rows']:,.1f} of {ideal['rows']:,} rows perfectly{exact}."
+    if found["bits"] > 0:
+        yield f"At least {_many(found['bits'])} datasets explain the file equally well, the true one among them."
+    elif found["unchanged_rows"] == 1:
+        yield "No other dataset that explains the file was found: it may well hold these rows and no others."
+
+
+def _details(result: Result) -> Iterator[str]:
+    found = result.get("ambiguity")
+    if not found:
+        return
+    for one in found["determined"]:
+        like = "rows that are like each other" if one["neighbours"] else "any rows"
+        block = "Rows by themselves" if one["block_size"] == 1 else f"Blocks of {one['block_size']:,} {like}"
+        yield (
+            f"{block}: {one['determined']:,} of {one['rows']:,} rows are determined, which is proved: beside all "
+            f"others' rows the file leaves them no other values. {one['moving']:,} are not. (95 % interval of the "
+            f"share: {one['lower']:.0%} to {one['upper']:.0%}.)"
+        )
+    taken = {"uniform": "all of them alike", "population": "those that are like this population"}
+    likely = " and ".join(taken[prior] for prior in found["priors"])
+    yield (
+        f"This was found from {found['samples']:,} such datasets or more, taking for likely {likely}; they lie "
+        f"{found['distance']:.4f} from the true one, and {found['unchanged_rows']:.0%} of the rows are the same in all."
+    )
+    if not found["mixed"]:
+        yield "These datasets were still moving away when the time was out, so in truth even less is given away."
+
+
+def parts(result: Result) -> list[tuple[str, ...]]:
+    """Return what the best possible guess gets of each part, as cells of `HEADINGS`; empty where there is none."""
+    cells: list[tuple[str, ...]] = []
+    for one in _ideals(result):
+        name = one["on"].strip() or "everything"
+        scale = "" if one["scale"] == "range" else f", numbers by {one['scale']}"
+        exact = "-" if one["most_exact"] is None else f"{one['most_exact']:.0%}"
+        perfect = f"{one['most_perfect_rows']:,.1f}"
+        cells.append((f"{name}{scale}", f"{one['rows']:,}", f"{one['least_error']:.4f}", perfect, exact))
+    return cells
+
+
+def _ideals(result: Result) -> list[dict[str, Any]]:
+    found = result.get("ambiguity")
+    return [] if not found else list(found["ideal"])
+
+
+def _many(bits: float) -> str:
+    """Return how many datasets there are at least; few are a whole number, which rounds up."""
+    return f"{math.ceil(2**bits - 1e-9):,}" if bits < 20 else f"2^{int(bits):,}"

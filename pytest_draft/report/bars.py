@@ -1,0 +1,25 @@
+"""Where checks fail on the whole data: in goes one result of a report, out come its strictest thresholds."""
+
+from __future__ import annotations
+
+from pytest_draft.report.result import Result
+
+
+def error_bar(result: Result) -> float | None:
+    """Return the error at which the check fails on the whole data, the strictest threshold; None for no threshold."""
+    rule, metrics = result["policy"]["rules"].get("reconstruction-error", {}), result["metrics"]
+    bars = [rule["max_error"]] if "max_error" in rule else []
+    for key, baseline in (("max_error_of_split_half", "split_half_error"), ("max_error_of_random", "random_error")):
+        if key in rule and metrics[baseline] is not None:
+            bars.append(rule[key] * metrics[baseline])
+    return max(bars, default=None)
+
+
+def perfect_bar(result: Result) -> float | None:
+    """Return the number of rows above which the check fails on the whole data; None for no threshold."""
+    rule, metrics = result["policy"]["rules"].get("perfect-rows", {}), result["metrics"]
+    bars = [rule["max_perfect_rows"]] if "max_perfect_rows" in rule else []
+    baseline = metrics["split_half_perfect_rows"]
+    if "max_share_beyond_split_half" in rule and baseline is not None:
+        bars.append(baseline + rule["max_share_beyond_split_half"] * (metrics["n_rows"] - baseline))
+    return min(bars, default=None)

@@ -1,0 +1,82 @@
+"""Mistakes of usage that end a run before anything is judged, in one line and with exit status 4."""
+
+from __future__ import annotations
+
+import pytest
+
+ALL_WAYS = [(), ("--collect-only",), ("-n2",)]
+
+
+@pytest.mark.parametrize("arguments", ALL_WAYS, ids=" ".join)
+def test_a_forest_without_data_is_not_judged(project, one_line_error, arguments):
+    error = one_line_error(project.judge("leaking.joblib", *arguments, data=None))
+    assert error == (
+        "ERROR: --draft-data: no training data are given for leaking.joblib, and the policy 'default' compares with "
+        "them (reconstruction-error, perfect-rows): add --draft-data FILE"
+    )
+    assert not (project.path / "report.json").exists()
+
+
+@pytest.mark.parametrize("arguments", ALL_WAYS, ids=" ".join)
+def test_a_misspelt_target_is_told_with_the_column_that_was_meant(project, one_line_error, arguments):
+    error = one_line_error(project.judge("leaking.joblib", "--draft-target=lable", *arguments))
+    assert error.endswith("no column 'lable'; give the labels' with --draft-target; did you mean 'label'?")
+    assert not (project.path / "report.json").exists()
+
+
+def test_a_target_that_is_like_no_column_is_told_without_a_guess(project, one_line_error):
+    error = one_line_error(project.judge("leaking.joblib", "--draft-target=zzz"))
+    assert error.endswith("no column 'zzz'; give the labels' with --draft-target")
+
+
+def test_a_target_that_is_needed_and_missing_is_told(project, one_line_error, rows):
+    rows.assign(other=1, more=2).to_csv(project.path / "wide.csv", index=False)
+    error = one_line_error(project.judge("leaking.joblib", data="wide.csv"))
+    assert "cannot tell the label column, 3 columns are no features; give its name with --draft-target" in error
+
+
+def test_a_target_that_is_a_feature_is_told(project, one_line_error):
+    error = one_line_error(project.judge("leaking.joblib", "--draft-target=c3"))
+    assert "column 'c3' is one of the forest's features" in error
+
+
+@pytest.mark.parametrize("arguments", ALL_WAYS, ids=" ".join)
+def test_an_unknown_label_is_told_without_its_value(project, one_line_error, rows, arguments):
+    rows["label"] = rows["label"].where(rows.index != 5, "quokka")
+    rows.to_csv(project.path / "other.csv", index=False)
+    error = one_line_error(project.judge("leaking.joblib", *arguments, data="other.csv"))
+    assert "1 of 40 rows have a label that the forest does not know; its classes are 'no', 'yes'" in error
+    assert "quokka" not in error
+
+
+def test_the_second_forests_data_are_looked_at_too(project, one_line_error, rows):
+    rows.assign(label="quokka").to_csv(project.path / "other.csv", index=False)
+    arguments = ("--draft-forest=leaking.joblib", "--draft-forest=shallow.joblib", "--draft-data=train.csv")
+    assert "40 of 40 rows have a label" in one_line_error(project.run(*arguments, "--draft-data=other.csv"))
+
+
+def test_a_policy_that_compares_with_no_data_needs_none(project):
+    project.write("ours.toml", 'schema_version = 1\nname = "ours"\n[rules.smallest-leaf]\nmin_rows = 1\n')
+    assert project.judge("shallow.joblib", "--draft-policy=ours.toml", data=None).parseoutcomes() == {"passed": 1}
+
+
+def test_data_that_a_hook_gives_are_left_to_it(project):
+    project.write(
+        "conftest.py",
+        "import pandas as pd\n"
+        "def pytest_draft_load_training_data(config, forest):\n    return pd.read_csv('train.csv')\n",
+    )
+    assert project.judge("shallow.joblib", data=None).parseoutcomes() == {"passed": 5, "warned": 1}
+
+
+def test_configured_forests_that_nothing_asks_to_judge_need_no_data(project):
+    project.write("pytest.ini", "[pytest]\ndraft_forest = leaking.joblib\n")
+    project.write("test_own.py", "def test_own(): ...")
+    project.run().assert_outcomes(passed=1)
+
+
+def test_whatever_else_is_wrong_is_told_by_the_judgement(project):
+    (project.path / "empty.joblib").write_bytes(b"")
+    run = project.judge("empty.joblib")
+    assert run.ret == pytest.ExitCode.TESTS_FAILED
+    assert run.parseoutcomes() == {"inconclusive": 6}
