@@ -41,11 +41,11 @@ _FORESTS = class_keys(
     ("sklearn.ensemble._forest", "sklearn.ensemble.forest"),
     ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"),
 )
-_TREES = class_keys(
+TREES = class_keys(
     ("sklearn.tree._classes", "sklearn.tree.tree"),
     ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
 )
-_BAGGING = class_keys(
+BAGGING = class_keys(
     ("sklearn.ensemble._bagging", "sklearn.ensemble.bagging"), ("BaggingClassifier", "BaggingRegressor")
 )
 _LABEL_FORESTS = {("diffprivlib.models.forest", "RandomForestClassifier")}
@@ -54,7 +54,7 @@ _NOISY_FORESTS: dict[tuple[str, str], Mechanism] = {
     ("pytest_draft.dp", "LaplaceForestClassifier"): "laplace",
     ("pytest_draft.dp", "GaussianForestClassifier"): "gaussian",
 }
-ESTIMATORS = frozenset(_FORESTS | _TREES | _BAGGING | _LABEL_FORESTS | _LABEL_TREES | _NOISY_FORESTS.keys())
+ESTIMATORS = frozenset(_FORESTS | TREES | BAGGING | _LABEL_FORESTS | _LABEL_TREES | _NOISY_FORESTS.keys())
 """The classes of whose instances `ForestReader` reads a forest."""
 
 
@@ -105,7 +105,7 @@ class ForestReader:
         key = self._estimator.record.cls.key
         if key in _FORESTS:
             return self._random_forest()
-        if key in _BAGGING:
+        if key in BAGGING:
             return self._bagging()
         if key in _NOISY_FORESTS:
             return self._noisy_forest(_NOISY_FORESTS[key])
@@ -115,7 +115,7 @@ class ForestReader:
 
     def _random_forest(self) -> Forest:
         """Read a RandomForest or ExtraTrees."""
-        trees = self._inner_estimators(_TREES)
+        trees = self._inner_estimators(TREES)
         self._read_columns_and_classes()
         decoded = tuple(self._tree(tree, i, None, self._seed(tree)) for i, tree in enumerate(trees))
         draw = self._forest_draw(decoded)
@@ -132,7 +132,7 @@ class ForestReader:
     def _bagging(self) -> Forest:
         """Read a Bagging ensemble of trees."""
         estimator = self._estimator
-        trees = self._inner_estimators(_TREES)
+        trees = self._inner_estimators(TREES)
         self._read_columns_and_classes()
         subsets = estimator.get("estimators_features_")
         if not isinstance(subsets, list) or len(subsets) != len(trees):
@@ -282,7 +282,7 @@ class ForestReader:
     def _parameters(self) -> dict[str, object]:
         """Return the estimator's parameters, and a Bagging's trees' as scikit-learn names nested ones."""
         parameters = self._estimator.parameters()
-        if self._estimator.record.cls.key in _BAGGING:
+        if self._estimator.record.cls.key in BAGGING:
             inner = self.parts[0].parameters()
             parameters.update((f"estimator__{name}", inner[name]) for name in inner if name != "random_state")
         return parameters

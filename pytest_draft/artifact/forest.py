@@ -13,6 +13,7 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.contents import NOTHING, Contents
 from pytest_draft.artifact.encoder import Encoder
+from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.artifact.unjudged import ALONE, Unjudged
 from pytest_draft.artifact.weights import (
@@ -354,12 +355,16 @@ class Artifact:
     encoder : Encoder or None
         What the file's transformers make of raw columns; None where none stands before the forest.
     not_covered : str or None
-        Why it is not known what the file's transformers make of raw columns: no rows can be judged by such a file, only
-        what stands in it. None where that is known.
+        Why it is not known what the file's transformers make of raw columns, or which rows the model was trained on: no
+        rows can be judged by such a file, only what stands in it. None where that is known.
     contents : Contents
         All else that stands in the file.
     unjudged : Unjudged
-        Its fitted trees that are not the model's.
+        Its fitted trees that are no model's that is judged.
+    origin : Origin
+        How the rows and labels that the model was trained on follow from those of the whole file.
+    places : tuple of str
+        Where all models of the file stand; empty where there is but one.
     """
 
     path: str
@@ -372,6 +377,8 @@ class Artifact:
     not_covered: str | None = None
     contents: Contents = field(default=NOTHING, repr=False)
     unjudged: Unjudged = ALONE
+    origin: Origin = ORIGINAL
+    places: tuple[str, ...] = ()
 
     @property
     def forest(self) -> Forest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 
 from pytest_draft.artifact.container import Budget
 from pytest_draft.artifact.encoder import Block, Column, Encoder, Together
@@ -72,6 +73,43 @@ class EncoderReader:
             self._block = self._after(step, path, self._block, 0)
         except UnsupportedArtifactError as error:
             self._block, self.not_covered = None, str(error)
+
+    def fork(self) -> EncoderReader:
+        """Return a reader of what follows for one of several models behind the same transformers."""
+        other = copy(self)
+        other._kinds, other.parts = dict(self._kinds), list(self.parts)
+        return other
+
+    def stop(self, why: str) -> None:
+        """Give up: nothing is known of the columns that follow."""
+        self._block, self.not_covered = None, self.not_covered or why
+
+    def choose(self, found: Object, columns: object, where: str) -> None:
+        """Take some of the columns, as an ensemble hands them to one of its models.
+
+        Parameters
+        ----------
+        found : Object
+            The ensemble.
+        columns : object
+            Positions, as the interpreter made them.
+        where : str
+            Their place in the ensemble.
+
+        Raises
+        ------
+        CorruptArtifactError
+            If they are no positions of its columns.
+        """
+        if self.not_covered is not None:
+            return
+        count = found.integer("n_features_in_", minimum=1)
+        indices = column_positions(columns, count, f"{found.path}{where}")
+        if indices != list(range(count)):
+            self._budget.spend_copy(_COLUMN_BYTES * len(indices))
+            block = self._checked(found, self._block)
+            self._kinds[found.kind] = None
+            self._block = Block(tuple(block.columns[index] for index in indices), block.sparse)
 
     def encoder(self, n_features: int) -> Encoder | None:
         """Return the encoder of a forest with so many columns, None where nothing that is covered stands before it.

@@ -250,6 +250,13 @@ def _variance(found: Object, block: Block) -> Block:
     return Block(tuple(block.columns[i].then(together) for i in kept), block.sparse)
 
 
+SELECTORS: dict[tuple[str, str], bool] = {
+    ("sklearn.feature_selection._from_model", "SelectFromModel"): False,
+    ("sklearn.feature_selection._rfe", "RFE"): True,
+    ("sklearn.feature_selection._rfe", "RFECV"): True,
+}
+"""Feature selections that keep a fitted model, and whether it was fitted on the selected columns alone."""
+
 _PREPROCESSING = "sklearn.preprocessing._data"
 _ENCODERS = "sklearn.preprocessing._encoders"
 READERS = {
