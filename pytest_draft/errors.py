@@ -103,6 +103,8 @@ class UnsupportedArtifactError(ArtifactError):
 class SeveralModelsError(UnsupportedArtifactError):
     """The file holds several models, and which one is meant was not said; `places` tells where they stand."""
 
+    kind = "several models"
+
 
 def listed(names: Sequence[str], most: int = 5) -> str:
     """Return names in one line, the first ones and how many more there are."""

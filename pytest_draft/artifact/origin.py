@@ -182,7 +182,9 @@ class Origin:
             rows, codes = rows[chosen], codes[chosen]
         if not len(rows):
             raise DataError("of the given rows none is left that this model was trained on; give all of its file's")
-        if classes is None or meaning is None:
+        if classes is None:
+            return rows, np.zeros(len(rows), dtype=np.int64)
+        if meaning is None:
             return rows, codes
         return rows, _numbered(codes, meaning, classes)
 

@@ -371,9 +371,9 @@ def _listed(found: Object, name: str) -> list[object]:
     """Return an attribute that fitting fills with models."""
     found.is_fitted(name)
     models = found.get(name)
-    if not isinstance(models, list) or not models:
+    if not isinstance(models, (list, tuple)) or not models:
         raise CorruptArtifactError(f"{found.path}{name} is not a list of models")
-    return models
+    return list(models)
 
 
 def _among(found: Object, origin: Origin) -> Origin:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +15,7 @@ from pytest_draft.arrays import AnyArray, IntArray
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.missing import require_missing_covered
+from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.data.decoding import encoded_names
 from pytest_draft.data.encoding import encode
@@ -105,7 +106,11 @@ class TrainingData:
 
 
 def training_data(
-    table: object, model: Model, target: str | None = None, encoder: Encoder | None = None
+    table: object,
+    model: Model,
+    target: str | None = None,
+    encoder: Encoder | None = None,
+    origin: Origin = ORIGINAL,
 ) -> TrainingData:
     """Return a table's rows and labels as a model sees them.
 
@@ -130,6 +135,8 @@ def training_data(
         Name of the label column, or of an ``.npz`` file's label array. Not used for a tuple.
     encoder : Encoder or None
         The file's, from `Artifact.encoder`.
+    origin : Origin
+        How the model's rows and labels follow from the table's, from `Artifact.origin`.
 
     Returns
     -------
@@ -146,8 +153,9 @@ def training_data(
         Where missing values are not counted as they are split: see `require_missing_covered`.
     """
     if isinstance(table, TrainingData):
-        _require_fit(table, model)
-        return table
+        found = table if origin == ORIGINAL else _originating(table, origin, model)
+        _require_fit(found, model)
+        return found
     if isinstance(table, tuple) and len(table) == 2:
         target = None
     table = _as_table(table)
@@ -173,11 +181,21 @@ def training_data(
     if model.classes is not None:
         labels: pd.Series[Any] | AnyArray
         labels = _label_array(table, target) if label_position is None else table.frame.iloc[:, label_position]
-        indices = _class_indices(labels, model, len(rows), where)
+        classes = model.classes if origin.classes is None else origin.classes
+        indices = _class_indices(labels, classes, _word(model), len(rows), where)
     rows.flags.writeable = indices.flags.writeable = False
     used = {label_position, *positions}
     unused = tuple(str(column) for position, column in enumerate(table.frame.columns) if position not in used)
-    return TrainingData(rows, indices, names, table.sha256, table.source, unused, raw is not None)
+    found = TrainingData(rows, indices, names, table.sha256, table.source, unused, raw is not None)
+    return found if origin == ORIGINAL else _originating(found, origin, model)
+
+
+def _originating(data: TrainingData, origin: Origin, model: Model) -> TrainingData:
+    """Return the rows and labels that a model inside another was trained on."""
+    chosen, labels = origin.of(data.labels, model.classes)
+    rows = data.rows if len(chosen) == data.n_rows else data.rows[chosen]
+    rows.flags.writeable = labels.flags.writeable = False
+    return replace(data, rows=rows, labels=labels)
 
 
 def _as_table(table: object) -> Table:
@@ -422,8 +440,10 @@ def encoded_column(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
     return result
 
 
-def _class_indices(labels: pd.Series[Any] | AnyArray, model: Model, n_rows: int, where: str) -> IntArray:
-    """Return each row's index into the model's classes, shape (n_rows,)."""
+def _class_indices(
+    labels: pd.Series[Any] | AnyArray, classes: tuple[object, ...], word: str, n_rows: int, where: str
+) -> IntArray:
+    """Return each row's index into the classes, shape (n_rows,)."""
     shape = labels.shape
     if shape not in ((n_rows,), (n_rows, 1)):
         raise DataError(f"{where}: the labels have shape {shape}; there must be one for each of the {n_rows} rows")
@@ -434,7 +454,6 @@ def _class_indices(labels: pd.Series[Any] | AnyArray, model: Model, n_rows: int,
         where,
         lambda _: "the labels are neither numbers nor text",
     )
-    classes = model.classes or ()
     class_of = finder(classes)
     # The last entry is where factorize's code for a missing value, -1, points to.
     found = np.array([*(class_of(value) for value in distinct), -1], dtype=np.int64)
@@ -443,14 +462,14 @@ def _class_indices(labels: pd.Series[Any] | AnyArray, model: Model, n_rows: int,
     if missing:
         raise DataError(
             f"{where}: {missing} of {n_rows} rows have no label (in a CSV also NA, None, null and NaN are "
-            f"none); give the rows that the {_word(model)} was trained on"
+            f"none); give the rows that the {word} was trained on"
         )
     unknown = int((indices == -1).sum())
     if unknown:
         known = ", ".join(one_line(repr(value), 40) for value in classes[:_MAX_CLASSES_SHOWN])
         more = len(classes) - _MAX_CLASSES_SHOWN
         raise DataError(
-            f"{where}: {unknown} of {n_rows} rows have a label that the {_word(model)} does not know; "
+            f"{where}: {unknown} of {n_rows} rows have a label that the {word} does not know; "
             f"its classes are {known}" + (f" and {more} more" if more > 0 else "")
         )
     return indices

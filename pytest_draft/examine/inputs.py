@@ -177,11 +177,12 @@ def open_files(case: Case, given: object, record: Record) -> Opened:
         Where the model file cannot be read. Whatever is wrong with the data is in `Opened.refused`.
     """
     try:
-        artifact = read(case.artifact)
+        artifact = read(case.artifact, place=case.place)
     except ArtifactError as error:
-        record.facts = replace(record.facts, artifact=ArtifactFacts(case.artifact, error.sha256))
+        facts = ArtifactFacts(case.artifact, error.sha256, place=case.place, places=error.places)
+        record.facts = replace(record.facts, artifact=facts)
         raise
-    facts = _artifact_facts(case.artifact, artifact)
+    facts = _artifact_facts(case, artifact)
     record.facts = replace(record.facts, artifact=facts)
     record.note(*(f"declares {facts.claim}, but {phrase}" for phrase in facts.contradictions))
     if facts.unjudged is not None:
@@ -193,7 +194,8 @@ def open_files(case: Case, given: object, record: Record) -> Opened:
         if artifact.not_covered is not None:
             raise NotCoveredError(artifact.not_covered)
         if given is not None:
-            data = training_data(given, artifact.model, case.target, artifact.encoder)
+            data = training_data(given, artifact.model, case.target, artifact.encoder, artifact.origin)
+            record.note(*artifact.origin.told)
             facts_of_data = DataFacts(data.source, data.sha256, data.n_rows, data.n_columns, data.unused)
             record.facts = replace(record.facts, data=facts_of_data)
     except Exception as error:  # what stands in the file stands there, whatever becomes of the data
@@ -304,11 +306,11 @@ def _doubt_outside(domain: Domain, data: TrainingData, record: Record) -> None:
         )
 
 
-def _artifact_facts(path: str, artifact: Artifact) -> ArtifactFacts:
+def _artifact_facts(case: Case, artifact: Artifact) -> ArtifactFacts:
     """Return what a report says of a model file, without an audit."""
     model = artifact.model
     facts = ArtifactFacts(
-        path,
+        case.artifact,
         artifact.sha256,
         artifact.size,
         artifact.holds,
@@ -316,6 +318,8 @@ def _artifact_facts(path: str, artifact: Artifact) -> ArtifactFacts:
         kind=model.kind,
         published=published(artifact),
         unjudged=artifact.unjudged.why,
+        place=case.place,
+        places=artifact.places,
     )
     if isinstance(model, RuleList):
         return facts
