@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from copy import copy
 
 from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.curves import CURVES
 from pytest_draft.artifact.encoder import Block, Column, Encoder, Together
 from pytest_draft.artifact.objects import Object, described
 from pytest_draft.artifact.records import Mapping, Record
+from pytest_draft.artifact.selection import SELECTIONS
 from pytest_draft.artifact.transformers import READERS, column_positions
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
@@ -143,7 +145,7 @@ class EncoderReader:
             return block
         if key == _FUNCTION and found.get("func") is None:
             return block
-        read = READERS.get(key)
+        read = READERS.get(key) or CURVES.get(key) or (_selected if key in SELECTIONS else None)
         if read is None and key != _COLUMNS:
             raise _not_covered(step)
         self._kinds[found.kind] = None
@@ -156,8 +158,12 @@ class EncoderReader:
 
     def _checked(self, found: Object, block: Block | None) -> Block:
         """Return a transformer's input, which the first one defines."""
-        found.is_fitted("n_features_in_")
-        count = found.integer("n_features_in_", minimum=1)
+        inner = found.get("estimator_")  # a SelectFromModel leaves the number of columns to its model
+        told = found
+        if "n_features_in_" not in found and isinstance(inner, Record):
+            told = Object(inner, f"{found.path}estimator_.")
+        told.is_fitted("n_features_in_")
+        count = told.integer("n_features_in_", minimum=1)
         if block is None:
             self._names = found.texts("feature_names_in_", count)
             if self._names is not None and len(set(self._names)) != count:
@@ -195,6 +201,13 @@ class EncoderReader:
         return Block(tuple(made), found.boolean("sparse_output_"))
 
 
+def _selected(found: Object, block: Block) -> Block:
+    """Return the columns that a feature selection keeps; they become those of one array."""
+    kept = SELECTIONS[found.record.cls.key](found, len(block.columns))
+    together = Together(block.columns)
+    return Block(tuple(block.columns[index].then(together) for index in kept.nonzero()[0].tolist()), block.sparse)
+
+
 def steps_of(pipeline: Object) -> list[tuple[str, object]]:
     """Return a pipeline's steps, by name.
 
@@ -214,10 +227,22 @@ def steps_of(pipeline: Object) -> list[tuple[str, object]]:
 
 
 def _not_covered(step: object) -> UnsupportedArtifactError:
-    return UnsupportedArtifactError(
-        f"it holds a Pipeline with {described(step)} before its last step, which is not covered: save the forest "
-        "alone and give it the data as that step encodes them"
-    )
+    what = f"it holds a Pipeline with {described(step)} before its last step, which is not covered"
+    why = _REASONS.get(step.cls.key) if isinstance(step, Record) else None
+    return UnsupportedArtifactError(f"{what}{'' if why is None else f' ({why})'}: {RECIPE}")
+
+
+RECIPE = (
+    "save the forest alone and give it the data as that step encodes them "
+    "(three lines: docs/how-to/pipelines.md, any other step)"
+)
+_REASONS = {
+    ("sklearn.preprocessing._target_encoder", "TargetEncoder"): (
+        "its encodings are counts and sums of the labels by category, and in training it made them fold by fold, "
+        "so that what the forest saw is not in the file"
+    ),
+    ("sklearn.decomposition._pca", "PCA"): "each of its columns is made of all",
+}
 
 
 # What they are read with

@@ -16,7 +16,7 @@ from pytest_draft.artifact.objects import Object, described, plain_classes, with
 from pytest_draft.artifact.origin import Fold, OneAgainstOne, OneAgainstRest, Origin
 from pytest_draft.artifact.pipeline import EncoderReader, steps_of
 from pytest_draft.artifact.records import Array, Mapping, Record
-from pytest_draft.artifact.transformers import SELECTORS
+from pytest_draft.artifact.selection import FITTED_ON_SELECTED
 from pytest_draft.errors import ArtifactError, CorruptArtifactError, UnsupportedArtifactError
 
 _MAX_WRAPPERS = 8
@@ -227,7 +227,7 @@ def _pipeline(found: Object, way: _Way) -> Inside:
     way = replace(way, transformers=way.transformers.fork())
     for index, (_, step) in enumerate(before):
         inside = f"steps[{index}][1]"
-        if isinstance(step, Record) and step.cls.key in SELECTORS:
+        if isinstance(step, Record) and step.cls.key in FITTED_ON_SELECTED:
             yield from _selection(Object(step, f"{way.path}{inside}."), way.to(inside))
         way.transformers.add(step, f"{way.path}{inside}.")
     yield last, way.to(f"steps[{len(before)}]")
@@ -237,7 +237,7 @@ def _selection(found: Object, way: _Way) -> Inside:
     """Return the model by which columns were selected: of all of them, or (RFE) fitted again on the selected ones."""
     inner = found.get("estimator_")
     if isinstance(inner, Record):
-        if SELECTORS[found.record.cls.key]:
+        if FITTED_ON_SELECTED[found.record.cls.key]:
             way = way.to("estimator_")
             way.transformers.add(found.record, found.path)
             yield inner, way
@@ -395,6 +395,6 @@ _INSIDE: dict[tuple[str, str], Callable[[Object, _Way], Inside]] = {
     **dict.fromkeys(_THRESHOLDS, _threshold),
     **dict.fromkeys(_TARGETS, _attribute("regressor_")),
     **dict.fromkeys(_FROZEN, _attribute("estimator")),
-    **dict.fromkeys(SELECTORS, _selector),
+    **dict.fromkeys(FITTED_ON_SELECTED, _selector),
 }
 """How each kind of model that holds others is looked into, by its class."""
