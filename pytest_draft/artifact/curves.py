@@ -34,9 +34,8 @@ from pytest_draft.artifact.transformers import FLOAT_TYPES, learned, standard
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
 FUNCTIONS = frozenset(
-    ("log", "log1p", "log2", "log10", "sqrt", "cbrt", "exp", "exp2", "expm1", "square", "absolute", "fabs", "sign")
-    + ("negative", "reciprocal", "floor", "ceil", "rint", "trunc", "sin", "cos", "tan", "arctan", "sinh", "cosh")
-    + ("tanh", "arcsinh", "deg2rad", "rad2deg")
+    "log log1p log2 log10 sqrt cbrt exp exp2 expm1 square absolute fabs sign negative reciprocal floor ceil rint trunc "
+    "sin cos tan arctan sinh cosh tanh arcsinh deg2rad rad2deg".split()
 )
 """NumPy's functions of one number that a FunctionTransformer may hold."""
 
@@ -114,7 +113,7 @@ def _bins(found: Object, block: Block) -> Block:
     sizes = numbers_of(numbers, "iu", f"{found.path}n_bins_").tolist()
     if edges is None or not len(edges) == len(sizes) == len(block.columns):
         raise CorruptArtifactError(f"{found.path}bin_edges_ does not have the edges of each column")
-    types = FLOAT_TYPES[:2]
+    types: tuple[str, ...] = FLOAT_TYPES[:2]
     given = found.get("dtype")
     if isinstance(given, Global) and given.name in types:
         types = (given.name,)

@@ -1,7 +1,7 @@
 """Columns on their way to a forest: in go raw columns and the steps that transformers do, out comes an `Encoder`.
 
-Every transformer that is covered makes each of its columns from a single one, but for products of several. So an encoder
-is a list of the forest's columns, each with the raw column it comes from and the steps on the way. What they mean is
+Every transformer that is covered makes each of its columns from a single one, but for products of several. So an
+encoder is a list of the forest's columns, each with the raw column it comes from and the steps on the way. What they mean is
 `pytest_draft.data.encoding`.
 """
 
@@ -111,7 +111,7 @@ class OneHot:
 
 @dataclass(frozen=True, eq=False)
 class Ordinal:
-    """A number for each category, shape (n_codes,), and one for values without a category; of a type, or `SAME_TYPE`."""
+    """A number for each category, shape (n_codes,), and one for values without; of a type, or `SAME_TYPE`."""
 
     categories: Categories
     numbers: FloatArray

@@ -25,6 +25,7 @@ from pytest_draft.artifact.unjudged import ALONE, Unjudged, unjudged_trees
 from pytest_draft.errors import SeveralModelsError, UnsupportedArtifactError, listed, one_line
 from pytest_draft.facts.privacy import Privacy
 
+
 @dataclass(frozen=True)
 class View:
     """What was read of a file, and what was not; as in `Artifact`."""

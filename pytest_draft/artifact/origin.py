@@ -1,7 +1,8 @@
 """Which rows and labels a model inside another was trained on: in go those of the whole, out come its own.
 
 A model that holds others trains them on labels of its own making, or on folds. Both follow from the labels by
-scikit-learn's published rules, which are written here again (``sklearn.multiclass``, ``sklearn.model_selection._split``).
+scikit-learn's published rules, which are written here again (``sklearn.multiclass``,
+``sklearn.model_selection._split``).
 """
 
 from __future__ import annotations

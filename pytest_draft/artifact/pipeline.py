@@ -74,7 +74,8 @@ class EncoderReader:
         try:
             self._block = self._after(step, path, self._block, 0)
         except UnsupportedArtifactError as error:
-            self._block, self.not_covered = None, str(error)
+            said = str(error)
+            self._block, self.not_covered = None, said if RECIPE in said else f"{said}: {RECIPE}"
 
     def fork(self) -> EncoderReader:
         """Return a reader of what follows for one of several models behind the same transformers."""

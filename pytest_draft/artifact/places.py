@@ -50,6 +50,7 @@ _SPLITTERS = {
     ("sklearn.model_selection._split", "KFold"): False,
     ("sklearn.model_selection._split", "StratifiedKFold"): True,
 }
+_DICTS = {("collections", "OrderedDict"), ("sklearn.utils", "Bunch"), ("sklearn.utils._bunch", "Bunch")}
 _DEFAULT_FOLDS = 5
 
 _PREDICTIONS = (
@@ -162,6 +163,8 @@ class _Walk:
 
     def visit(self, value: object, way: _Way) -> None:
         """Look at something, and into it where it can hold models."""
+        if isinstance(value, Record) and value.cls.key in _DICTS:
+            value = value.set_items
         if isinstance(value, (Mapping, list, tuple, Array)):
             self._into_container(value, way)
             return
@@ -335,7 +338,7 @@ def _calibrated(found: Object, way: _Way) -> Inside:
     whole = len(pairs) == 1  # one for all rows, or one that was fitted before
     for index, pair in enumerate(pairs):
         if not isinstance(pair, Record):
-            raise CorruptArtifactError(f"{found.path}calibrated_classifiers_ does not have a model with each calibrator")
+            raise CorruptArtifactError(f"{found.path}calibrated_classifiers_ is not a list of models and calibrators")
         inner = Object(pair, f"{found.path}calibrated_classifiers_[{index}].")
         name = "estimator" if "estimator" in inner else "base_estimator"
         to = way.to(f"calibrated_classifiers_[{index}].{name}", origin=origin)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pytest_draft.arrays import BoolArray, FloatArray
+from pytest_draft.arrays import AnyArray, BoolArray, FloatArray
 from pytest_draft.artifact.objects import Object, data_of, described, numbers_of, version_of
 from pytest_draft.artifact.records import Array, Record
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
@@ -130,7 +130,7 @@ def by_model(found: Object, count: int) -> BoolArray:
 def _importances(found: Object, model: Object, count: int) -> FloatArray:
     """Return how important a model finds each column, shape (count,)."""
     if "coef_" not in model:
-        scores = np.abs(_of_trees(model, count, 0))
+        scores: AnyArray = np.abs(_of_trees(model, count, 0))
     else:
         weights = data_of(model.get("coef_"), f"{model.path}coef_")
         order = found.get("norm_order")
@@ -139,7 +139,7 @@ def _importances(found: Object, model: Object, count: int) -> FloatArray:
         order = 1 if order is None else order
         if type(order) not in (int, float):
             raise CorruptArtifactError(f"{found.path}norm_order is not a number")
-        scores = np.abs(weights) if weights.ndim == 1 else np.linalg.norm(weights, axis=0, ord=order)
+        scores = np.abs(weights) if weights.ndim == 1 else np.asarray(np.linalg.norm(weights, axis=0, ord=order))
     if not np.isfinite(scores).all():
         raise UnsupportedArtifactError(f"{model.path}: its columns' importances are not finite, which is not covered")
     return np.asarray(scores, dtype=np.float64)
@@ -161,11 +161,10 @@ def _of_trees(model: Object, count: int, depth: int) -> FloatArray:
     if not grown:
         return np.zeros(count)
     mean = np.mean([_of_trees(tree, count, depth + 1) for tree in grown], axis=0, dtype=np.float64)
-    total: FloatArray = mean / np.sum(mean)
-    return total
+    return np.asarray(mean / np.sum(mean))
 
 
-def _nodes(tree: Object) -> np.ndarray:  # type: ignore[type-arg]
+def _nodes(tree: Object) -> AnyArray:
     record = tree.get("tree_")
     if not isinstance(record, Record):
         raise CorruptArtifactError(f"{tree.path}tree_ is missing")
@@ -201,10 +200,9 @@ def _threshold(found: Object, model: Object, scores: FloatArray) -> float:
     if type(given) in (int, float):
         return float(given)
     scale, _, reference = given.rpartition("*") if type(given) is str else ("", "", "")
-    means = {"mean": np.mean, "median": np.median}
+    means = {"mean": float(np.mean(scores)), "median": float(np.median(scores))}
     try:
-        factor = float(scale) if scale else 1.0
-        return float(factor * means[reference.strip()](scores))
+        return (float(scale) if scale else 1.0) * means[reference.strip()]
     except (KeyError, ValueError):
         raise CorruptArtifactError(f"{found.path}threshold is neither a number nor one of scikit-learn's") from None
 

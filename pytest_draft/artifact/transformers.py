@@ -56,6 +56,7 @@ _UNKNOWN = ("error", "ignore", "infrequent_if_exist", "warn", "use_encoded_value
 
 
 def standard(found: Object, block: Block) -> Block:
+    """Return the columns behind a StandardScaler."""
     cast = version_of(found.get("_sklearn_version")) >= _CAST_FROM
     operations: list[tuple[Literal["subtract", "divide"], str]] = []
     if found.boolean("with_mean"):

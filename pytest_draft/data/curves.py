@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special, stats
 
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray
-from pytest_draft.artifact.encoder import Apply, Bin, Curve, Power, Quantiles
+from pytest_draft.artifact.encoder import Apply, Bin, Curve, Power, Quantiles, Step
 
 _NEARLY = 1e-7
 """As near to the least and the largest quantile values are taken for these (``BOUNDS_THRESHOLD``)."""
@@ -90,6 +90,11 @@ def _ends(values: AnyArray, step: Quantiles) -> tuple[BoolArray, BoolArray]:
     if step.normal:
         return np.asarray(values - _NEARLY < least), np.asarray(values + _NEARLY > largest)
     return np.asarray(values == least), np.asarray(values == largest)
+
+
+def loses(step: Step) -> bool:
+    """Return whether a step makes one number of several, so that `straightened` leaves it as it is."""
+    return isinstance(step, Bin) or (isinstance(step, Apply) and step.function not in _BACK)
 
 
 def straightened(values: FloatArray, step: Curve) -> FloatArray:

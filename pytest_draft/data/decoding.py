@@ -34,7 +34,7 @@ from pytest_draft.artifact.encoder import (
     Step,
     Together,
 )
-from pytest_draft.data.curves import straightened
+from pytest_draft.data.curves import loses, straightened
 from pytest_draft.data.indicators import Indicators
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.errors import one_line
@@ -166,8 +166,8 @@ class RawColumns:
     domain : Domain
         Of the rows that `rows` makes: each raw column is one attribute, a one-hot group where it has categories. So the
         error on original attributes (`matching.original_weights`) is the error on raw columns. Scaled numbers stay so:
-        that changes no error by range, and float32 holds all their digits. What went through a function stays so, too: its
-        error is that behind the function.
+        that changes no error by range, and float32 holds all their digits. What went through a function stays so,
+        too: its error is that behind the function.
     """
 
     encoder: Encoder
@@ -262,7 +262,8 @@ def raw_columns(encoder: Encoder, domain: Domain, indicators: Indicators | None 
     """Return the raw columns behind a forest's columns.
 
     Of a raw column that was encoded several times the one is taken that loses the least: numbers before categories,
-    many categories before few. A one-hot group that the raw table had already is one attribute of several columns.
+    many categories before few, and last what a function has made of numbers that cannot be undone. A one-hot group
+    that the raw table had already is one attribute of several columns.
 
     Parameters
     ----------
@@ -360,6 +361,7 @@ def _ordinals(encoder: Encoder, columns: tuple[str, ...], rows: Rows) -> list[At
 def _best(encoder: Encoder, source: int) -> _RawColumn | None:
     """Return where a raw column is rebuilt from, None where nothing but gaps in it reach the forest."""
     by_categories: dict[Categories, list[int]] = {}
+    numbers: list[int] = []
     for index, column in enumerate(encoder.columns):
         if column.source != source or column.is_product:
             continue
@@ -367,7 +369,10 @@ def _best(encoder: Encoder, source: int) -> _RawColumn | None:
         if coder is not None:
             by_categories.setdefault(coder.categories, []).append(index)
         elif not any(isinstance(step, IsMissing) for step in column.steps):
-            return _RawColumn(source, (index,))
+            numbers.append(index)
+    whole = [index for index in numbers if not any(loses(step) for step in encoder.columns[index].steps)]
+    if numbers and (whole or not by_categories):
+        return _RawColumn(source, ((whole or numbers)[0],))
     if not by_categories:
         return None
     best = max(by_categories, key=lambda categories: categories.n_codes)

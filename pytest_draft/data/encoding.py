@@ -199,7 +199,7 @@ class _Run:
                 return self._made(step, before)
             if isinstance(step, Apply):
                 of = self._type(before)
-                return curved(np.ones(1, dtype=np.float64 if of == object else of), step).dtype
+                return curved(np.ones(1, dtype=np.float64 if of.kind == "O" else of), step).dtype
         return self._raw[column.source].dtype
 
     def _coded(self, categories: Categories, column: Column) -> IntArray:

@@ -187,6 +187,8 @@ def open_files(case: Case, given: object, record: Record) -> Opened:
     record.note(*(f"declares {facts.claim}, but {phrase}" for phrase in facts.contradictions))
     if facts.unjudged is not None:
         record.doubt(facts.unjudged)
+    if artifact.encoder is not None and artifact.encoder.unused is not None:
+        record.doubt(artifact.encoder.unused)
     data = None
     try:
         if given is None and case.data is not None:
@@ -196,8 +198,6 @@ def open_files(case: Case, given: object, record: Record) -> Opened:
         if given is not None:
             data = training_data(given, artifact.model, case.target, artifact.encoder, artifact.origin)
             record.note(*artifact.origin.told)
-        if artifact.encoder is not None and artifact.encoder.unused is not None:
-            record.doubt(artifact.encoder.unused)
             facts_of_data = DataFacts(data.source, data.sha256, data.n_rows, data.n_columns, data.unused)
             record.facts = replace(record.facts, data=facts_of_data)
     except Exception as error:  # what stands in the file stands there, whatever becomes of the data

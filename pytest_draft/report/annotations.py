@@ -44,7 +44,11 @@ def annotations(report: dict[str, Any]) -> list[str]:
     errors = [_of_failed("error", result, check) for result in results for check in _checks(result, "failed")]
     errors += [command for result in results for command in _of_inconclusive(result)]
     errors += [command("error", f"not run, so nothing is known: {check}") for check in report["not_run"]]
-    notes = [(result["artifact"]["path"], file_of(result["artifact"]), note) for result in results for note in result["notes"]]
+    notes = [
+        (result["artifact"]["path"], file_of(result["artifact"]), note)
+        for result in results
+        for note in result["notes"]
+    ]
     warnings = [_of_failed("warning", result, check) for result in results for check in _stopping_nothing(result)]
     warnings += [
         command("warning", note, file=file, title=_title(name, "note")) for name, file, note in dict.fromkeys(notes)
