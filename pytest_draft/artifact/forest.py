@@ -90,8 +90,9 @@ class Forest:
         ``feature_names_in_`` where the file has it.
     classes : tuple of object or None
         ``classes_`` as plain Python values (int, float, bool, str); None for regressors.
-    values : {"fractions", "totals", "means"}
-        What `Tree.value` holds, detected from the data.
+    values : {"fractions", "totals", "means", "rows"}
+        What `Tree.value` holds, detected from the data; for ``rows`` nothing, where only the number of rows in each
+        node is taken from a file.
     bootstrap : bool
         Whether each tree saw a bootstrap sample (or, for bagging, a subsample) of the rows.
     replacement : bool
@@ -116,6 +117,8 @@ class Forest:
         What the file declares of its differential privacy; None where it declares none. Unless that is
         ``exact``, `Tree.value` holds what was `released` at the leaves and 0 elsewhere, and `Tree.weight` and
         `Tree.n_distinct` hold 0.
+    also_tells : str or None
+        What else its file tells of the rows, and is not taken from it.
     """
 
     kind: str
@@ -123,7 +126,7 @@ class Forest:
     n_features: int
     feature_names: tuple[str, ...] | None
     classes: tuple[object, ...] | None
-    values: Literal["fractions", "totals", "means"]
+    values: Literal["fractions", "totals", "means", "rows"]
     bootstrap: bool
     replacement: bool
     n_samples: int | None
@@ -135,6 +138,7 @@ class Forest:
     sklearn_version: str | None
     parameters: dict[str, object] = field(default_factory=dict)
     privacy: Privacy | None = None
+    also_tells: str | None = None
 
     @property
     def n_trees(self) -> int:
@@ -152,6 +156,11 @@ class Forest:
         return self.privacy is not None and not self.privacy.exact
 
     @property
+    def has_targets(self) -> bool:
+        """Whether its leaves hold the mean targets of a regressor."""
+        return self.values == "means"
+
+    @property
     def sklearn_minor(self) -> tuple[int, int] | None:
         """Major and minor number of the version that wrote the file; None where it does not tell."""
         match = re.match(r"(\d{1,4})\.(\d{1,4})(?!\d)", self.sklearn_version or "", re.ASCII)
@@ -163,6 +172,8 @@ class Forest:
 
         Who uses it rebuilds more: a verdict without it can fail a forest, and never pass it.
         """
+        if self.also_tells is not None:
+            return self.also_tells
         if self.classes is None:
             return f"the mean targets in the nodes of a {self.kind} are not used yet: whoever uses them gets closer"
         return None

@@ -48,7 +48,10 @@ def require_missing_covered(forest: Forest, found: str) -> None:
             f"{found}, and the model file does not tell which scikit-learn counted them: save it from its estimator"
         )
     release = f"scikit-learn {version[0]}.{version[1]}"
-    if version < _SINCE[forest.kind.removesuffix("Classifier").removesuffix("Regressor")]:
+    since = _SINCE.get(forest.kind.removesuffix("Classifier").removesuffix("Regressor"))
+    if since is None:
+        raise NotCoveredError(f"{found}, which are not covered with {forest.kind}")
+    if version < since:
         raise DataError(
             f"{found}, which {forest.kind} of {release} does not take; give the data encoded as it was trained"
         )
