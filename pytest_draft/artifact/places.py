@@ -52,6 +52,20 @@ _SPLITTERS = {
 }
 _DICTS = {("collections", "OrderedDict"), ("sklearn.utils", "Bunch"), ("sklearn.utils._bunch", "Bunch")}
 _DEFAULT_FOLDS = 5
+_REFUSED = {
+    ("sklearn.ensemble._weight_boosting", "AdaBoostRegressor"): (
+        "each of its trees drew its rows by chances that follow from the errors of the trees before, and are not in "
+        "the file: release another kind of model, or a tree of it alone with the rows that were drawn for it"
+    ),
+    **dict.fromkeys(
+        class_keys(
+            ("sklearn.multioutput",),
+            ("MultiOutputClassifier", "MultiOutputRegressor", "ClassifierChain", "RegressorChain"),
+        ),
+        "save each of its estimators_ alone, and judge it with its own column of labels",
+    ),
+}
+"""Models of trees that are not judged, and why or what to do."""
 
 _PREDICTIONS = (
     "it was trained on what the other models predict for rows that they had not seen, which is not in the file: save "
@@ -124,7 +138,9 @@ def models_in(root: object, budget: Budget) -> list[Found]:
         return walk.found
     if walk.refusals:
         raise walk.refusals[0]
-    raise UnsupportedArtifactError(f"it holds {described(walk.other or root)}; {SUPPORTED}")
+    other = walk.other or root
+    why = _REFUSED.get(other.cls.key) if isinstance(other, Record) else None
+    raise UnsupportedArtifactError(f"it holds {described(other)}; {SUPPORTED if why is None else why}")
 
 
 @dataclass(frozen=True, eq=False)
