@@ -50,6 +50,8 @@ _SPLITTERS = {
     ("sklearn.model_selection._split", "KFold"): False,
     ("sklearn.model_selection._split", "StratifiedKFold"): True,
 }
+_GIVEN = ("estimator", "base_estimator", "estimators", "final_estimator", "regressor")
+_FITTED = ("estimators_", "tree_", "counts_")
 _DICTS = {("collections", "OrderedDict"), ("sklearn.utils", "Bunch"), ("sklearn.utils._bunch", "Bunch")}
 _DEFAULT_FOLDS = 5
 _REFUSED = {
@@ -145,13 +147,21 @@ def models_in(root: object, budget: Budget) -> list[Found]:
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """The way to a model: its path, what is around and before it, and where its rows come from; as in `Found`."""
+    """The way to a model: its path, what is around and before it, and where its rows come from; as in `Found`.
+
+    Attributes
+    ----------
+    given : bool
+        Whether it leads to what a model was given to make others of: mostly not fitted, and else most likely on the
+        same rows, which the comparison of counts tells.
+    """
 
     path: str
     wrappers: tuple[Object, ...]
     transformers: EncoderReader
     origin: Origin
     not_covered: str | None = None
+    given: bool = False
 
     def to(self, inside: str, **changes: object) -> _Way:
         """Return the way to something in an attribute or at a place."""
@@ -189,6 +199,8 @@ class _Walk:
         self._seen[id(value)] = value
         found = Object(value, way.path)
         key = value.cls.key
+        if way.given and key in ESTIMATORS and not any(name in found for name in _FITTED):
+            return
         if key in ESTIMATORS and not (key in BAGGING and _bags_models(found)):
             if len(self.found) == _MAX_MODELS:
                 raise UnsupportedArtifactError(
@@ -206,6 +218,9 @@ class _Walk:
         try:
             for part, to in look(found, inner):
                 self.visit(part, to)
+            for name in _GIVEN if key not in _PIPELINES else ():
+                if name in found:
+                    self.visit(found.get(name), replace(inner.to(name), given=True))
         except UnsupportedArtifactError as refusal:
             if not way.wrappers and not way.path:
                 raise

@@ -321,6 +321,16 @@ def test_what_was_fitted_before_is_taken_as_it_is(dump, columns, labels, check):
     check(tuned, dump(tuned), None, inner, y)
 
 
+def test_what_a_model_was_given_is_judged_too_where_it_is_fitted(dump, columns, classes, check):
+    fitted = trees(2).fit(columns, classes)
+    voting = VotingClassifier([("a", fitted), ("b", trees())]).fit(columns, classes)
+    path = dump(voting)
+    with pytest.raises(SeveralModelsError) as caught:
+        read(path)
+    assert caught.value.places == ("estimators_[0]", "estimators_[1]", "estimators[0][1]")
+    check(voting, path, "estimators[0][1]", fitted, classes)
+
+
 REFUSED = {
     "voting without a forest": (VotingClassifier([("a", LogisticRegression())]), "three", "a LogisticRegression"),
     "AdaBoost of regressors": (AdaBoostRegressor(n_estimators=2), "numbers", "drew its rows by chances"),
