@@ -21,11 +21,9 @@ from pytest_draft.facts.privacy import Mechanism, Privacy
 
 SUPPORTED = (
     "supported are RandomForest, ExtraTrees, DecisionTree, ExtraTree, IsolationForest, AdaBoostClassifier and Bagging "
-    "of trees, alone or behind a Pipeline's transformers, in a fitted search, a Voting, Stacking, Bagging, Calibrated, "
-    "OneVsRest, OneVsOne, Threshold or TransformedTarget model, a dict or a list, "
-    "the private forests of pytest_draft.dp and diffprivlib, "
-    "and, alone, imodels' GreedyRuleListClassifier and CORELS' rule lists; of anything else, save each forest alone, "
-    "with the table that it was fitted on (three lines: docs/how-to/pipelines.md, any other step)"
+    "of trees, alone or in a Pipeline, a fitted search, Voting, Stacking and the like, a dict or a list, "
+    "private forests of pytest_draft.dp and diffprivlib, and, alone, rule lists of imodels and CORELS; of anything "
+    "else save each forest alone, with the table it was fitted on (docs/how-to/pipelines.md, any other step)"
 )
 """What a file can hold to be judged, for messages."""
 

@@ -372,9 +372,6 @@ def test_unfitted_estimators_are_unsupported(dump):
 
 
 def test_forests_of_other_kinds_are_unsupported(columns, classes, dump):
-    two = np.column_stack((classes == "yes", classes == "no"))
-    several = RandomForestClassifier(2).fit(columns, two)
-    refused(dump(several), UnsupportedArtifactError, "several outputs")
     monotonic = RandomForestClassifier(2, monotonic_cst=[1, 0, 0, 0, 0, 0]).fit(columns, classes == "yes")
     refused(dump(monotonic), UnsupportedArtifactError, "monotonic")
     nested = BaggingClassifier(LogisticRegression(), 2).fit(columns, classes)

@@ -107,7 +107,7 @@ def test_an_earlier_report_is_compared_place_by_place(project, voting):
     result = project.judge(voting, "--draft-compare=earlier.json")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     for one in project.report()["results"]:
-        (check,) = [check for check in one["checks"] if check["rule"] == "no-worse-than"]
+        (check,) = [check for check in one["checks"] if check["rule"] == "compared-with-earlier"]
         assert check["result"] == "passed"
 
 
