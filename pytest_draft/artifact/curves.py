@@ -34,8 +34,9 @@ from pytest_draft.artifact.transformers import FLOAT_TYPES, learned, standard
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
 FUNCTIONS = frozenset(
-    "log log1p log2 log10 sqrt cbrt exp exp2 expm1 square absolute fabs sign negative reciprocal floor ceil rint trunc "
-    "sin cos tan arctan sinh cosh tanh arcsinh deg2rad rad2deg".split()
+    {"log", "log1p", "log2", "log10", "sqrt", "cbrt", "exp", "exp2", "expm1", "square", "absolute", "fabs", "sign"}
+    | {"negative", "reciprocal", "floor", "ceil", "rint", "trunc", "sin", "cos", "tan", "arctan", "sinh", "cosh"}
+    | {"tanh", "arcsinh", "deg2rad", "rad2deg"}
 )
 """NumPy's functions of one number that a FunctionTransformer may hold."""
 

@@ -1,8 +1,8 @@
 """Columns on their way to a forest: in go raw columns and the steps that transformers do, out comes an `Encoder`.
 
 Every transformer that is covered makes each of its columns from a single one, but for products of several. So an
-encoder is a list of the forest's columns, each with the raw column it comes from and the steps on the way. What they mean is
-`pytest_draft.data.encoding`.
+encoder is a list of the forest's columns, each with the raw column it comes from and the steps on the way. What they
+mean is `pytest_draft.data.encoding`.
 """
 
 from __future__ import annotations

@@ -199,24 +199,27 @@ class _Walk:
         self._seen[id(value)] = value
         found = Object(value, way.path)
         key = value.cls.key
-        if way.given and key in ESTIMATORS and not any(name in found for name in _FITTED):
-            return
         if key in ESTIMATORS and not (key in BAGGING and _bags_models(found)):
+            if way.given and not any(name in found for name in _FITTED):
+                return
             if len(self.found) == _MAX_MODELS:
                 raise UnsupportedArtifactError(
                     f"it holds more than {_MAX_MODELS} models: save them in several files, and judge each"
                 )
             self.found.append(Found(found, way.wrappers, way.transformers, way.origin, way.not_covered))
             return
-        look = _INSIDE.get(key)
-        if look is None:
+        if key in _INSIDE:
+            self._into_model(found, way)
+        else:
             self.other = self.other or value
-            return
+
+    def _into_model(self, found: Object, way: _Way) -> None:
+        """Look at all that a model has fitted, and at what it was given to do so."""
         if len(way.wrappers) == _MAX_WRAPPERS:
             raise UnsupportedArtifactError(f"it has more than {_MAX_WRAPPERS} models and searches around each other")
-        inner = replace(way, wrappers=(*way.wrappers, found))
+        inner, key = replace(way, wrappers=(*way.wrappers, found)), found.record.cls.key
         try:
-            for part, to in look(found, inner):
+            for part, to in _INSIDE[key](found, inner):
                 self.visit(part, to)
             for name in _GIVEN if key not in _PIPELINES else ():
                 if name in found:

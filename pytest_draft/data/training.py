@@ -173,8 +173,8 @@ def training_data(
         rows = np.empty((len(table.frame), len(positions)), dtype=np.float32)
         for index, (position, name) in enumerate(zip(positions, names, strict=True)):
             rows[:, index] = encoded_column(table.frame.iloc[:, position], f"{where}: column {one_line(name)!r}")
-    _require_missing_covered(rows, names, model, where)
     if isinstance(model, RuleList):
+        _require_missing_covered(rows, np.zeros(len(rows), dtype=np.int64), names, model, where)
         tests = model.resolved(names)
         _require_seen_alike(tests, rows, [table.frame.iloc[:, positions[column]] for column in tests.tested], where)
     indices = np.zeros(len(rows), dtype=np.int64)
@@ -187,7 +187,10 @@ def training_data(
     used = {label_position, *positions}
     unused = tuple(str(column) for position, column in enumerate(table.frame.columns) if position not in used)
     found = TrainingData(rows, indices, names, table.sha256, table.source, unused, raw is not None)
-    return found if origin == ORIGINAL else _originating(found, origin, model)
+    if origin != ORIGINAL:
+        found = _originating(found, origin, model)
+    _require_missing_covered(found.rows, found.labels, names, model, where)
+    return found
 
 
 def _originating(data: TrainingData, origin: Origin, model: Model) -> TrainingData:
@@ -234,12 +237,14 @@ def _require_fit(data: TrainingData, model: Model) -> None:
         raise DataError(f"{where}: {data.n_columns} columns, but the {_word(model)} takes {model.n_features}")
     if int(data.labels.max()) >= model.n_classes:
         raise DataError(f"{where}: a label is not an index into the {_word(model)}'s {model.n_classes} classes")
-    _require_missing_covered(data.rows, data.columns, model, where)
+    _require_missing_covered(data.rows, data.labels, data.columns, model, where)
     if isinstance(model, RuleList):
         _require_tested(model, data.columns, where)
 
 
-def _require_missing_covered(rows: NDArray[np.float32], names: tuple[str, ...], model: Model, where: str) -> None:
+def _require_missing_covered(
+    rows: NDArray[np.float32], labels: IntArray, names: tuple[str, ...], model: Model, where: str
+) -> None:
     """Refuse missing values that the model cannot have seen, or whose counts say nothing, by the first column."""
     missing = np.isnan(rows).sum(axis=0)
     if missing.any():
@@ -247,7 +252,7 @@ def _require_missing_covered(rows: NDArray[np.float32], names: tuple[str, ...], 
         found = f"{where}: column {one_line(names[first])!r} has {int(missing[first])} missing values"
         if isinstance(model, RuleList):
             raise DataError(f"{found}, which rule lists do not take; give the data as it was trained on")
-        require_missing_covered(model, found)
+        require_missing_covered(model, found, rows, labels)
 
 
 def _require_tested(rules: RuleList, names: Sequence[str], where: str) -> None:

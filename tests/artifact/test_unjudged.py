@@ -112,7 +112,7 @@ def test_a_trees_state_as_lists_is_found_by_its_nodes(forest, other, places):
 
 def test_a_search_that_was_given_a_fitted_forest_keeps_it(forest, columns, classes, places):
     search = GridSearchCV(forest, {"max_depth": [2]}, cv=2).fit(columns, classes)
-    with pytest.raises(SeveralModelsError, match="2 models.*: best_estimator_, estimator$"):
+    with pytest.raises(SeveralModelsError, match=r"2 models.*: best_estimator_, estimator$"):
         places(search)  # which is judged, too
     search.estimator = clone(forest)
     assert places(search) == {"scorer_": 3}  # which asks the estimator for its score
