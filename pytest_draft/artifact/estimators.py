@@ -15,7 +15,7 @@ from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.objects import Object, data_of, described, kind_of, numbers_of, plain_classes, with_article
 from pytest_draft.artifact.private_arrays import trees_of_arrays
 from pytest_draft.artifact.records import Record
-from pytest_draft.artifact.validate import RawTree, Values, checked_tree
+from pytest_draft.artifact.validate import RawTree, Values, check_arguments, checked_tree
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 from pytest_draft.facts.privacy import Mechanism, Privacy
 
@@ -456,7 +456,7 @@ class ForestReader:
         tree = Object(record, f"{estimator.path}tree_.")
         self.parts.append(tree)
         n_values = 1 if self._classes is None else len(self._classes)
-        _check_arguments(record.args, index, n_features, n_values, self._n_outputs)
+        check_arguments(record.args, index, n_features, n_values, self._n_outputs)
         values = data_of(tree.get("values"), f"the values of tree {index}")
         if self._n_outputs > 1:
             if values.ndim != 3 or values.shape[1] != self._n_outputs or values.shape[2] < n_values:
@@ -473,15 +473,6 @@ class ForestReader:
             n_values=n_values,
             seed=seed,
         )
-
-
-def _check_arguments(arguments: tuple[object, ...], index: int, n_features: int, n_values: int, n_outputs: int) -> None:
-    """Check ``Tree(n_features, n_classes, n_outputs)`` against the forest."""
-    if len(arguments) != 3 or arguments[2] != n_outputs or arguments[0] != n_features:
-        raise CorruptArtifactError(f"tree {index} does not have the forest's columns and outputs")
-    classes = numbers_of(arguments[1], "iu", f"the classes of tree {index}")
-    if classes[:1].tolist() != [n_values] or len(classes) != n_outputs:
-        raise CorruptArtifactError(f"tree {index} does not have the forest's {n_values} classes")
 
 
 def _check_roots(trees: tuple[Tree, ...], draw: _Draw) -> None:

@@ -20,16 +20,13 @@ from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.data.decoding import encoded_names
 from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import IN_MEMORY, parsed, place_of
-from pytest_draft.data.known import finder
-from pytest_draft.data.tables import Table, as_text, require_distinct
+from pytest_draft.data.labels import class_indices
+from pytest_draft.data.tables import Table, require_distinct
 from pytest_draft.errors import DataError, one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 
 _NUMBERS = (bool, int, float, Decimal, np.bool_, np.integer, np.floating)
-_MAX_CLASSES_SHOWN = 10
-"""Classes of the model that a message names; of the others only the number is."""
-
 Model = Forest | RuleList
 
 
@@ -152,10 +149,35 @@ def training_data(
     NotCoveredError
         Where missing values are not counted as they are split: see `require_missing_covered`.
     """
+    return of_model(whole_data(table, model, target, encoder, origin), origin, model)
+
+
+def whole_data(
+    table: object,
+    model: Model,
+    target: str | None = None,
+    encoder: Encoder | None = None,
+    origin: Origin = ORIGINAL,
+) -> TrainingData:
+    """Return all rows of a table as a model of a file sees them, with labels among the classes of the whole file.
+
+    Parameters
+    ----------
+    table, model, target, encoder, origin
+        As in `training_data`; the model need not have seen all rows.
+
+    Returns
+    -------
+    TrainingData
+
+    Raises
+    ------
+    DataError, NotCoveredError
+        As in `training_data`.
+    """
     if isinstance(table, TrainingData):
-        found = table if origin == ORIGINAL else _originating(table, origin, model)
-        _require_fit(found, model)
-        return found
+        _require_fit(table, model)
+        return table
     if isinstance(table, tuple) and len(table) == 2:
         target = None
     table = _as_table(table)
@@ -182,23 +204,37 @@ def training_data(
         labels: pd.Series[Any] | AnyArray
         labels = _label_array(table, target) if label_position is None else table.frame.iloc[:, label_position]
         classes = model.classes if origin.classes is None else origin.classes
-        indices = _class_indices(labels, classes, _word(model), len(rows), where)
+        indices = class_indices(labels, classes, _word(model), len(rows), where)
     rows.flags.writeable = indices.flags.writeable = False
     used = {label_position, *positions}
     unused = tuple(str(column) for position, column in enumerate(table.frame.columns) if position not in used)
-    found = TrainingData(rows, indices, names, table.sha256, table.source, unused, raw is not None)
+    return TrainingData(rows, indices, names, table.sha256, table.source, unused, raw is not None)
+
+
+def of_model(data: TrainingData, origin: Origin, model: Model) -> TrainingData:
+    """Return the rows and labels that a model was trained on, of those of the whole file (`whole_data`).
+
+    Parameters
+    ----------
+    data : TrainingData
+    origin : Origin
+    model : Forest or RuleList
+
+    Raises
+    ------
+    DataError, NotCoveredError
+        As in `training_data`.
+    """
+    where = place_of(data.source)
     if origin != ORIGINAL:
-        found = _originating(found, origin, model)
-    _require_missing_covered(found.rows, found.labels, names, model, where)
-    return found
-
-
-def _originating(data: TrainingData, origin: Origin, model: Model) -> TrainingData:
-    """Return the rows and labels that a model inside another was trained on."""
-    chosen, labels = origin.of(data.labels, model.classes)
-    rows = data.rows if len(chosen) == data.n_rows else data.rows[chosen]
-    rows.flags.writeable = labels.flags.writeable = False
-    return replace(data, rows=rows, labels=labels)
+        chosen, labels = origin.of(data.labels, model.classes)
+        rows = data.rows if len(chosen) == data.n_rows else data.rows[chosen]
+        rows.flags.writeable = labels.flags.writeable = False
+        data = replace(data, rows=rows, labels=labels)
+    if int(data.labels.max()) >= model.n_classes:
+        raise DataError(f"{where}: a label is not an index into the {_word(model)}'s {model.n_classes} classes")
+    _require_missing_covered(data.rows, data.labels, data.columns, model, where)
+    return data
 
 
 def _as_table(table: object) -> Table:
@@ -235,10 +271,8 @@ def _require_fit(data: TrainingData, model: Model) -> None:
     where = place_of(data.source)
     if model.n_features not in (None, data.n_columns):
         raise DataError(f"{where}: {data.n_columns} columns, but the {_word(model)} takes {model.n_features}")
-    if int(data.labels.max()) >= model.n_classes:
-        raise DataError(f"{where}: a label is not an index into the {_word(model)}'s {model.n_classes} classes")
-    _require_missing_covered(data.rows, data.labels, data.columns, model, where)
     if isinstance(model, RuleList):
+        _require_missing_covered(data.rows, data.labels, data.columns, model, where)
         _require_tested(model, data.columns, where)
 
 
@@ -443,38 +477,3 @@ def encoded_column(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
             "in which rows are held; give finite values"
         )
     return result
-
-
-def _class_indices(
-    labels: pd.Series[Any] | AnyArray, classes: tuple[object, ...], word: str, n_rows: int, where: str
-) -> IntArray:
-    """Return each row's index into the classes, shape (n_rows,)."""
-    shape = labels.shape
-    if shape not in ((n_rows,), (n_rows, 1)):
-        raise DataError(f"{where}: the labels have shape {shape}; there must be one for each of the {n_rows} rows")
-    if isinstance(labels, np.ndarray):
-        labels = as_text(labels.ravel())
-    codes, distinct = parsed(
-        lambda: pd.factorize(pd.Series(labels)),
-        where,
-        lambda _: "the labels are neither numbers nor text",
-    )
-    class_of = finder(classes)
-    # The last entry is where factorize's code for a missing value, -1, points to.
-    found = np.array([*(class_of(value) for value in distinct), -1], dtype=np.int64)
-    indices: IntArray = found[codes]
-    missing = int((codes == -1).sum())
-    if missing:
-        raise DataError(
-            f"{where}: {missing} of {n_rows} rows have no label (in a CSV also NA, None, null and NaN are "
-            f"none); give the rows that the {word} was trained on"
-        )
-    unknown = int((indices == -1).sum())
-    if unknown:
-        known = ", ".join(one_line(repr(value), 40) for value in classes[:_MAX_CLASSES_SHOWN])
-        more = len(classes) - _MAX_CLASSES_SHOWN
-        raise DataError(
-            f"{where}: {unknown} of {n_rows} rows have a label that the {word} does not know; "
-            f"its classes are {known}" + (f" and {more} more" if more > 0 else "")
-        )
-    return indices

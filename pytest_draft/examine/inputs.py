@@ -22,9 +22,10 @@ from pytest_draft.data import (
     RawColumns,
     TrainingData,
     holdout_of,
+    of_model,
     raw_columns,
     read_table,
-    training_data,
+    whole_data,
 )
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain
@@ -50,14 +51,17 @@ class Opened:
     artifact : Artifact
     given : object
         The training data as they were given; None where there are none.
-    data : TrainingData or None
+    whole : TrainingData or None
         The same in the model's columns.
+    data : TrainingData or None
+        The rows of them that the model was trained on, with its own labels.
     refused : Exception or None
         Why there is no more than that.
     """
 
     artifact: Artifact
     given: object
+    whole: TrainingData | None
     data: TrainingData | None
     refused: Exception | None = None
 
@@ -189,20 +193,21 @@ def open_files(case: Case, given: object, record: Record) -> Opened:
         record.doubt(facts.unjudged)
     if artifact.encoder is not None and artifact.encoder.unused is not None:
         record.doubt(artifact.encoder.unused)
-    data = None
+    whole = data = None
     try:
         if given is None and case.data is not None:
             given = read_table(case.data)
         if artifact.not_covered is not None:
             raise NotCoveredError(artifact.not_covered)
         if given is not None:
-            data = training_data(given, artifact.model, case.target, artifact.encoder, artifact.origin)
+            whole = whole_data(given, artifact.model, case.target, artifact.encoder, artifact.origin)
+            data = of_model(whole, artifact.origin, artifact.model)
             record.note(*artifact.origin.told)
             facts_of_data = DataFacts(data.source, data.sha256, data.n_rows, data.n_columns, data.unused)
             record.facts = replace(record.facts, data=facts_of_data)
     except Exception as error:  # what stands in the file stands there, whatever becomes of the data
-        return Opened(artifact, given, None, error)
-    return Opened(artifact, given, data)
+        return Opened(artifact, given, whole, None, error)
+    return Opened(artifact, given, whole, data)
 
 
 def complete(opened: Opened, case: Case, record: Record) -> Inputs:

@@ -180,3 +180,23 @@ def test_products_never_pass(tmp_path, rows):
     assert "products" in read(tmp_path / "products.joblib").encoder.unused
     found, _ = examine(Case(str(tmp_path / "products.joblib"), effort=0.02, seconds=120), (features, labels))
     assert any("products of which others" in reason for reason in found.reasons)
+
+
+def test_arrays_of_all_rows_are_found_beside_a_model_of_some_of_them(tmp_path, rows):
+    features, labels = rows.iloc[:, :-1], rows["label"]
+    model = CalibratedClassifierCV(shallow(), cv=2).fit(features, labels)
+    place, artifact = "calibrated_classifiers_[0].estimator", str(tmp_path / "calibrated.joblib")
+
+    def stored():
+        joblib.dump(model, artifact)
+        case = Case(artifact, effort=0.02, seconds=120, place=place, attack=False)
+        found, _ = examine(case, (features, labels))
+        return found.artifact.contents
+
+    assert stored().doubts == ()
+    assert stored().n_rows == (20, 40)
+    assert (stored().by_row, stored().copies) == ((), ())
+    model.scores_ = np.random.default_rng(0).normal(size=40)
+    assert [vector.path for vector in stored().by_row] == ["scores_"]
+    model.kept_ = features.to_numpy(copy=True)
+    assert "kept_" in [copy.path for copy in stored().copies]
