@@ -22,9 +22,9 @@ from pytest_draft.data import (
     RawColumns,
     TrainingData,
     holdout_of,
-    of_model,
     raw_columns,
     read_table,
+    training_data,
     whole_data,
 )
 from pytest_draft.data.individuals import inliers
@@ -200,8 +200,10 @@ def open_files(case: Case, given: object, record: Record) -> Opened:
         if artifact.not_covered is not None:
             raise NotCoveredError(artifact.not_covered)
         if given is not None:
-            whole = whole_data(given, artifact.model, case.target, artifact.encoder, artifact.origin)
-            data = of_model(whole, artifact.origin, artifact.model)
+            wanted = (artifact.model, case.target, artifact.encoder, artifact.origin)
+            whole = data = training_data(given, *wanted)
+            if artifact.origin.parts:
+                whole = whole_data(given, *wanted)
             record.note(*artifact.origin.told)
             facts_of_data = DataFacts(data.source, data.sha256, data.n_rows, data.n_columns, data.unused)
             record.facts = replace(record.facts, data=facts_of_data)
