@@ -191,6 +191,11 @@ def open_files(case: Case, given: object, record: Record) -> Opened:
     record.note(*(f"declares {facts.claim}, but {phrase}" for phrase in facts.contradictions))
     if facts.unjudged is not None:
         record.doubt(facts.unjudged)
+    if artifact.places:
+        record.note(
+            f"one of {len(artifact.places)} models in the file, each judged by itself: whoever puts together what they "
+            "tell of the same rows gets closer than by any of them"
+        )
     if artifact.encoder is not None and artifact.encoder.unused is not None:
         record.doubt(artifact.encoder.unused)
     whole = data = None
