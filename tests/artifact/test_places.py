@@ -44,9 +44,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import occurrences, read
-from pytest_draft.artifact.origin import Fold
+from pytest_draft.artifact.origin import Fold, OneAgainstOne, OneAgainstRest, Origin
 from pytest_draft.data import training_data
-from pytest_draft.errors import CorruptArtifactError, SeveralModelsError, UnsupportedArtifactError
+from pytest_draft.errors import CorruptArtifactError, DataError, SeveralModelsError, UnsupportedArtifactError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -448,3 +448,12 @@ def test_a_file_that_joblib_packs_is_no_other(tmp_path, columns, classes):
     model = {"model": trees().fit(columns, classes)}
     joblib.dump(model, tmp_path / "packed.joblib", compress=3)
     assert read(tmp_path / "packed.joblib").forest.n_trees == 3
+
+
+def test_rows_that_leave_a_model_none_or_an_unknown_label_are_refused():
+    with pytest.raises(DataError, match="none is left"):
+        Origin(("a", "b", "c"), (OneAgainstOne(0, 1),)).of(np.full(5, 2), (0, 1))
+    with pytest.raises(DataError, match="does not know"):
+        Origin(("a", "b")).of(np.array([0, 1]), ("x", "y"))
+    rows, labels = Origin(("a", "b", "c"), (OneAgainstRest(1),)).of(np.array([0, 1, 2, 1]), (0, 1))
+    assert (rows.tolist(), labels.tolist()) == ([0, 1, 2, 3], [0, 1, 0, 1])
