@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def one_line(text: object, limit: int = 300) -> str:
@@ -97,13 +97,16 @@ class ArtifactError(DraftError):
         ``corrupt``, ``too big``, ``not allowed`` or ``unsupported``.
     sha256 : str or None
         Hash of the bytes that were read, where the whole file was read.
+    places : tuple of str
+        Where the models stand in a file of several.
     """
 
     kind = "refused"
 
-    def __init__(self, message: str, *, sha256: str | None = None) -> None:
+    def __init__(self, message: str, *, sha256: str | None = None, places: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.sha256 = sha256
+        self.places = places
 
 
 class CorruptArtifactError(ArtifactError):
@@ -128,3 +131,15 @@ class UnsupportedArtifactError(ArtifactError):
     """The file is readable but holds something that is not supported."""
 
     kind = "unsupported"
+
+
+class SeveralModelsError(UnsupportedArtifactError):
+    """The file holds several models, and which one is meant was not said; `places` tells where they stand."""
+
+    kind = "several models"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Return names in one line, the first ones and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(one_line(name, 120) for name in names[:most]) + more

@@ -60,7 +60,7 @@ _MOST_IN_GENERATOR = 64
 _SIZES = frozenset(("n_features_in_", "n_features_", "_n_features_out", "n_outputs_", "n_classes_", "n_components_"))
 """Attributes that say why an array is as long as it is."""
 
-BY_ROW = frozenset(("_sample_weight", "categories_"))
+BY_ROW = frozenset(("_sample_weight", "bin_edges_", "categories_", "quantiles_"))
 """Attributes that are understood and still tell of single rows or values of the training data."""
 
 

@@ -1,8 +1,8 @@
 """Columns on their way to a forest: in go raw columns and the steps that transformers do, out comes an `Encoder`.
 
-Every transformer that is covered makes each of its columns from a single one. So an encoder is a list of the forest's
-columns, each with the raw column it comes from and the steps on the way. What they mean is
-`pytest_draft.data.encoding`.
+Every transformer that is covered makes each of its columns from a single one, but for products of several. So an
+encoder is a list of the forest's columns, each with the raw column it comes from and the steps on the way. What they
+mean is `pytest_draft.data.encoding`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_draft.arrays import AnyArray, FloatArray, IntArray
+
+SAME_TYPE = ""
+"""Stands for the type of the numbers that an encoder is given."""
 
 NO_CODE = -1
 """Stands for a value without a category, whose one-hot columns are all 0."""
@@ -108,7 +111,7 @@ class OneHot:
 
 @dataclass(frozen=True, eq=False)
 class Ordinal:
-    """A number for each category, shape (n_codes,), and one for values without a category."""
+    """A number for each category, shape (n_codes,), and one for values without; of a type, or `SAME_TYPE`."""
 
     categories: Categories
     numbers: FloatArray
@@ -116,7 +119,65 @@ class Ordinal:
     dtype: str
 
 
-Step = Together | Scale | Fill | IsMissing | OneHot | Ordinal
+@dataclass(frozen=True, eq=False)
+class Apply:
+    """Numbers, put through NumPy's function of this name."""
+
+    function: str
+
+
+@dataclass(frozen=True, eq=False)
+class Power:
+    """Numbers, raised by ``yeo-johnson`` or ``box-cox`` with an exponent."""
+
+    method: str
+    exponent: float
+
+
+@dataclass(frozen=True, eq=False)
+class Quantiles:
+    """Numbers, as which share of the training data's is below them.
+
+    Attributes
+    ----------
+    quantiles : ndarray of float, shape (n_quantiles,)
+        Of the training data.
+    references : ndarray of float64, shape (n_quantiles,)
+        Which shares these are.
+    normal : bool
+        Whether shares become those of a normal distribution.
+    """
+
+    quantiles: FloatArray = field(repr=False)
+    references: FloatArray
+    normal: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Bin:
+    """Numbers, as how many of the ascending `edges` are at most as large."""
+
+    edges: FloatArray = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """The product of columns of one array, which all come before it; 1 for none.
+
+    Attributes
+    ----------
+    factors : tuple of Column
+        Multiplied from the last one to the first.
+    together : Together
+        Of the array.
+    """
+
+    factors: tuple[Column, ...]
+    together: Together
+
+
+Step = Together | Scale | Fill | IsMissing | OneHot | Ordinal | Apply | Power | Quantiles | Bin | Product
+Curve = Apply | Power | Quantiles | Bin
 
 
 @dataclass(frozen=True)
@@ -125,6 +186,18 @@ class Column:
 
     source: int
     steps: tuple[Step, ...] = ()
+
+    @property
+    def sources(self) -> frozenset[int]:
+        """All raw columns that it comes from: of a product, those of each factor."""
+        if not self.steps or not isinstance(self.steps[0], Product):
+            return frozenset((self.source,))
+        return frozenset((self.source,)).union(*(factor.sources for factor in self.steps[0].factors))
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it is a product of columns, and so tells of none of them by itself."""
+        return bool(self.steps) and isinstance(self.steps[0], Product)
 
     def then(self, *steps: Step) -> Column:
         """Return the column after further steps."""
@@ -158,7 +231,14 @@ class Encoder:
     @property
     def sources(self) -> tuple[int, ...]:
         """The raw columns that the forest's columns come from, ascending."""
-        return tuple(sorted({column.source for column in self.columns}))
+        return tuple(sorted(frozenset().union(*(column.sources for column in self.columns))))
+
+    @property
+    def unused(self) -> str | None:
+        """What the transformers tell of the forest's columns and no attack uses; None for nothing."""
+        if any(column.is_product for column in self.columns):
+            return "which columns are products of which others is not used yet: whoever uses it gets closer"
+        return None
 
     def name(self, source: int) -> str:
         """Return the name of a raw column, ``x0`` and so on where the file has none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,15 @@ from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.objects import Object, data_of, described, kind_of, numbers_of, plain_classes, with_article
 from pytest_draft.artifact.private_arrays import trees_of_arrays
 from pytest_draft.artifact.records import Record
-from pytest_draft.artifact.validate import RawTree, Values, checked_tree
+from pytest_draft.artifact.validate import RawTree, Values, check_arguments, checked_tree
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 from pytest_draft.facts.privacy import Mechanism, Privacy
 
 SUPPORTED = (
-    "supported are RandomForest, ExtraTrees, DecisionTree, ExtraTree and Bagging of trees, "
-    "alone or as the last step of a Pipeline or in a fitted search, "
-    "the private forests of pytest_draft.dp and diffprivlib, "
-    "and, alone, imodels' GreedyRuleListClassifier and CORELS' rule lists"
+    "supported are RandomForest, ExtraTrees, DecisionTree, ExtraTree, IsolationForest, AdaBoostClassifier and Bagging "
+    "of trees, alone or in a Pipeline, a fitted search, Voting, Stacking and the like, a dict or a list, "
+    "private forests of pytest_draft.dp and diffprivlib, and, alone, rule lists of imodels and CORELS; of anything "
+    "else save each forest alone, with the table it was fitted on (docs/how-to/pipelines.md, any other step)"
 )
 """What a file can hold to be judged, for messages."""
 
@@ -41,20 +41,26 @@ _FORESTS = class_keys(
     ("sklearn.ensemble._forest", "sklearn.ensemble.forest"),
     ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"),
 )
-_TREES = class_keys(
+TREES = class_keys(
     ("sklearn.tree._classes", "sklearn.tree.tree"),
     ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
 )
-_BAGGING = class_keys(
+BAGGING = class_keys(
     ("sklearn.ensemble._bagging", "sklearn.ensemble.bagging"), ("BaggingClassifier", "BaggingRegressor")
 )
+_BOOSTED = class_keys(
+    ("sklearn.ensemble._weight_boosting", "sklearn.ensemble.weight_boosting"), ("AdaBoostClassifier",)
+)
+_ISOLATION = class_keys(("sklearn.ensemble._iforest", "sklearn.ensemble.iforest"), ("IsolationForest",))
 _LABEL_FORESTS = {("diffprivlib.models.forest", "RandomForestClassifier")}
 _LABEL_TREES = {("diffprivlib.models.forest", "DecisionTreeClassifier")}
 _NOISY_FORESTS: dict[tuple[str, str], Mechanism] = {
     ("pytest_draft.dp", "LaplaceForestClassifier"): "laplace",
     ("pytest_draft.dp", "GaussianForestClassifier"): "gaussian",
 }
-ESTIMATORS = frozenset(_FORESTS | _TREES | _BAGGING | _LABEL_FORESTS | _LABEL_TREES | _NOISY_FORESTS.keys())
+ESTIMATORS = frozenset(
+    _FORESTS | TREES | BAGGING | _BOOSTED | _ISOLATION | _LABEL_FORESTS | _LABEL_TREES | _NOISY_FORESTS.keys()
+)
 """The classes of whose instances `ForestReader` reads a forest."""
 
 
@@ -90,6 +96,8 @@ class ForestReader:
         self._meanings: frozenset[Values] | None = None
         self._classes: tuple[object, ...] | None = None
         self._n_features = 0
+        self._n_outputs = 1
+        self._also_tells: str | None = None
         self.parts: list[Object] = []
 
     def forest(self) -> Forest:
@@ -105,8 +113,10 @@ class ForestReader:
         key = self._estimator.record.cls.key
         if key in _FORESTS:
             return self._random_forest()
-        if key in _BAGGING:
+        if key in BAGGING | _ISOLATION:
             return self._bagging()
+        if key in _BOOSTED:
+            return self._boosted()
         if key in _NOISY_FORESTS:
             return self._noisy_forest(_NOISY_FORESTS[key])
         if key in _LABEL_FORESTS | _LABEL_TREES:
@@ -115,7 +125,7 @@ class ForestReader:
 
     def _random_forest(self) -> Forest:
         """Read a RandomForest or ExtraTrees."""
-        trees = self._inner_estimators(_TREES)
+        trees = self._inner_estimators(TREES)
         self._read_columns_and_classes()
         decoded = tuple(self._tree(tree, i, None, self._seed(tree)) for i, tree in enumerate(trees))
         draw = self._forest_draw(decoded)
@@ -130,9 +140,11 @@ class ForestReader:
         return self._forest((tree,), draw, seeds_from=None, sample_weight=None)
 
     def _bagging(self) -> Forest:
-        """Read a Bagging ensemble of trees."""
+        """Read a Bagging ensemble of trees, or an IsolationForest, which is one of trees grown on random targets."""
         estimator = self._estimator
-        trees = self._inner_estimators(_TREES)
+        if estimator.record.cls.key in _ISOLATION:
+            self._also_tells = "the random targets of an IsolationForest, which follow from its seed, are not used yet"
+        trees = self._inner_estimators(TREES)
         self._read_columns_and_classes()
         subsets = estimator.get("estimators_features_")
         if not isinstance(subsets, list) or len(subsets) != len(trees):
@@ -154,6 +166,17 @@ class ForestReader:
             max_features=estimator.integer("_max_features", minimum=1),
             bootstrap_features=estimator.boolean("bootstrap_features"),
         )
+
+    def _boosted(self) -> Forest:
+        """Read AdaBoost of trees: how many rows each node holds, since what each of them counts is not in the file."""
+        trees = self._inner_estimators(TREES)
+        self._read_columns_and_classes()
+        self._also_tells = "what the weights of an AdaBoost's rows tell of their classes and trees is not used yet"
+        read = [self._tree(tree, i, None, None) for i, tree in enumerate(trees)]
+        weights = [tree.n_distinct.astype(np.float64) for tree in read]
+        decoded = tuple(replace(tree, weight=weight) for tree, weight in zip(read, weights, strict=True))
+        draw = _Draw(False, False, int(decoded[0].n_distinct[0]), None)
+        return self._forest(decoded, draw, seeds_from=None, sample_weight=None)
 
     def _noisy_forest(self, mechanism: Mechanism) -> Forest:
         """Read a forest of `pytest_draft.dp`: noisy counts in plain arrays."""
@@ -230,8 +253,8 @@ class ForestReader:
             trees=trees,
             n_features=self._n_features,
             feature_names=self._feature_names(),
-            classes=self._classes,
-            values=self._values(),
+            classes=None if self._rows_only else self._classes,
+            values="rows" if self._rows_only else self._values(),
             bootstrap=draw.bootstrap,
             replacement=draw.replacement,
             n_samples=draw.n_samples,
@@ -243,6 +266,7 @@ class ForestReader:
             sklearn_version=self._version(),
             parameters=self._parameters(),
             privacy=privacy,
+            also_tells=self._also_tells,
         )
 
     # The ensemble's own attributes
@@ -270,21 +294,40 @@ class ForestReader:
         # Before 0.24 it was called n_features_.
         name = "n_features_in_" if "n_features_in_" in estimator else "n_features_"
         self._n_features = estimator.integer(name, minimum=1)
-        if "n_outputs_" in estimator and estimator.integer("n_outputs_", minimum=1) != 1:
+        if "n_outputs_" in estimator:
+            self._n_outputs = estimator.integer("n_outputs_", minimum=1)
+        several = self._n_outputs > 1
+        if several and estimator.record.cls.key in _LABEL_FORESTS | _LABEL_TREES:
             raise UnsupportedArtifactError(
-                f"it holds {with_article(estimator.kind)} with several outputs, which is not covered yet"
+                "it holds a forest of diffprivlib with several outputs, which is not covered"
             )
+        if several:
+            used = (
+                "of its several outputs only the first one is used"
+                if not self._classifier
+                else ("of its several outputs no class is used, only how many rows each node holds")
+            )
+            self._also_tells = f"{used}: whoever uses the others gets closer"
         if self._classifier:
-            self._classes = plain_classes(estimator.get("classes_"))
-            if estimator.integer("n_classes_", minimum=1) != len(self._classes):
+            stored = estimator.get("classes_")
+            if several and not (isinstance(stored, list) and len(stored) == self._n_outputs):
+                raise CorruptArtifactError("classes_ does not have the classes of each output")
+            self._classes = plain_classes(stored[0] if several else stored)
+            if not several and estimator.integer("n_classes_", minimum=1) != len(self._classes):
                 raise CorruptArtifactError("n_classes_ is not the number of classes_")
+
+    @property
+    def _rows_only(self) -> bool:
+        """Whether no more is taken of the trees than how many rows each node holds."""
+        return self._estimator.record.cls.key in _BOOSTED or (self._classifier and self._n_outputs > 1)
 
     def _parameters(self) -> dict[str, object]:
         """Return the estimator's parameters, and a Bagging's trees' as scikit-learn names nested ones."""
         parameters = self._estimator.parameters()
-        if self._estimator.record.cls.key in _BAGGING:
+        if self._estimator.record.cls.key in BAGGING | _ISOLATION | _BOOSTED:
             inner = self.parts[0].parameters()
-            parameters.update((f"estimator__{name}", inner[name]) for name in inner if name != "random_state")
+            left_out = ("random_state", *(["class_weight"] if self._rows_only else []))
+            parameters.update((f"estimator__{name}", inner[name]) for name in inner if name not in left_out)
         return parameters
 
     def _feature_names(self) -> tuple[str, ...] | None:
@@ -384,13 +427,17 @@ class ForestReader:
         raw = self._raw_tree(estimator, index, features, n_features, seed)
         self._budget.spend_copy(raw.nodes.nbytes + raw.values.nbytes)
         tree, meanings = checked_tree(raw, classifier=self._classifier, private=private)
+        if self._rows_only:
+            nothing = np.zeros((tree.n_nodes, 1))
+            nothing.setflags(write=False)
+            return replace(tree, value=nothing)
         self._meanings = meanings if self._meanings is None else self._meanings & meanings
         return tree
 
     def _check_classes(self, estimator: Object, index: int) -> None:
         """Check that a tree inside an ensemble knows the ensemble's classes, by their numbers."""
         stored = estimator.get("classes_")
-        if estimator is self._estimator or self._classes is None or stored is None:
+        if estimator is self._estimator or self._classes is None or stored is None or self._rows_only:
             return
         known = numbers_of(stored, "biuf", f"classes_ of tree {index}")
         if len(known) != len(self._classes):
@@ -409,11 +456,16 @@ class ForestReader:
         tree = Object(record, f"{estimator.path}tree_.")
         self.parts.append(tree)
         n_values = 1 if self._classes is None else len(self._classes)
-        _check_arguments(record.args, index, n_features, n_values)
+        check_arguments(record.args, index, n_features, n_values, self._n_outputs)
+        values = data_of(tree.get("values"), f"the values of tree {index}")
+        if self._n_outputs > 1:
+            if values.ndim != 3 or values.shape[1] != self._n_outputs or values.shape[2] < n_values:
+                raise CorruptArtifactError(f"tree {index} does not have the forest's outputs")
+            values = values[:, :1, :n_values]
         return RawTree(
             index=index,
             nodes=data_of(tree.get("nodes"), f"the nodes of tree {index}"),
-            values=data_of(tree.get("values"), f"the values of tree {index}"),
+            values=values,
             node_count=tree.integer("node_count"),
             max_depth=tree.integer("max_depth"),
             features=features,
@@ -421,15 +473,6 @@ class ForestReader:
             n_values=n_values,
             seed=seed,
         )
-
-
-def _check_arguments(arguments: tuple[object, ...], index: int, n_features: int, n_values: int) -> None:
-    """Check ``Tree(n_features, n_classes, n_outputs)`` against the forest."""
-    if len(arguments) != 3 or arguments[2] != 1 or arguments[0] != n_features:
-        raise CorruptArtifactError(f"tree {index} does not have the forest's columns and one output")
-    classes = numbers_of(arguments[1], "iu", f"the classes of tree {index}")
-    if classes.tolist() != [n_values]:
-        raise CorruptArtifactError(f"tree {index} does not have the forest's {n_values} classes")
 
 
 def _check_roots(trees: tuple[Tree, ...], draw: _Draw) -> None:

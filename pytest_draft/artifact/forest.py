@@ -13,6 +13,7 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.contents import NOTHING, Contents
 from pytest_draft.artifact.encoder import Encoder
+from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.artifact.unjudged import ALONE, Unjudged
 from pytest_draft.artifact.weights import (
@@ -89,8 +90,9 @@ class Forest:
         ``feature_names_in_`` where the file has it.
     classes : tuple of object or None
         ``classes_`` as plain Python values (int, float, bool, str); None for regressors.
-    values : {"fractions", "totals", "means"}
-        What `Tree.value` holds, detected from the data.
+    values : {"fractions", "totals", "means", "rows"}
+        What `Tree.value` holds, detected from the data; for ``rows`` nothing, where only the number of rows in each
+        node is taken from a file.
     bootstrap : bool
         Whether each tree saw a bootstrap sample (or, for bagging, a subsample) of the rows.
     replacement : bool
@@ -115,6 +117,8 @@ class Forest:
         What the file declares of its differential privacy; None where it declares none. Unless that is
         ``exact``, `Tree.value` holds what was `released` at the leaves and 0 elsewhere, and `Tree.weight` and
         `Tree.n_distinct` hold 0.
+    also_tells : str or None
+        What else its file tells of the rows, and is not taken from it.
     """
 
     kind: str
@@ -122,7 +126,7 @@ class Forest:
     n_features: int
     feature_names: tuple[str, ...] | None
     classes: tuple[object, ...] | None
-    values: Literal["fractions", "totals", "means"]
+    values: Literal["fractions", "totals", "means", "rows"]
     bootstrap: bool
     replacement: bool
     n_samples: int | None
@@ -134,6 +138,7 @@ class Forest:
     sklearn_version: str | None
     parameters: dict[str, object] = field(default_factory=dict)
     privacy: Privacy | None = None
+    also_tells: str | None = None
 
     @property
     def n_trees(self) -> int:
@@ -151,6 +156,11 @@ class Forest:
         return self.privacy is not None and not self.privacy.exact
 
     @property
+    def has_targets(self) -> bool:
+        """Whether its leaves hold the mean targets of a regressor."""
+        return self.values == "means"
+
+    @property
     def sklearn_minor(self) -> tuple[int, int] | None:
         """Major and minor number of the version that wrote the file; None where it does not tell."""
         match = re.match(r"(\d{1,4})\.(\d{1,4})(?!\d)", self.sklearn_version or "", re.ASCII)
@@ -162,6 +172,8 @@ class Forest:
 
         Who uses it rebuilds more: a verdict without it can fail a forest, and never pass it.
         """
+        if self.also_tells is not None:
+            return self.also_tells
         if self.classes is None:
             return f"the mean targets in the nodes of a {self.kind} are not used yet: whoever uses them gets closer"
         return None
@@ -354,12 +366,16 @@ class Artifact:
     encoder : Encoder or None
         What the file's transformers make of raw columns; None where none stands before the forest.
     not_covered : str or None
-        Why it is not known what the file's transformers make of raw columns: no rows can be judged by such a file, only
-        what stands in it. None where that is known.
+        Why it is not known what the file's transformers make of raw columns, or which rows the model was trained on: no
+        rows can be judged by such a file, only what stands in it. None where that is known.
     contents : Contents
         All else that stands in the file.
     unjudged : Unjudged
-        Its fitted trees that are not the model's.
+        Its fitted trees that are no model's that is judged.
+    origin : Origin
+        How the rows and labels that the model was trained on follow from those of the whole file.
+    places : tuple of str
+        Where all models of the file stand; empty where there is but one.
     """
 
     path: str
@@ -372,6 +388,8 @@ class Artifact:
     not_covered: str | None = None
     contents: Contents = field(default=NOTHING, repr=False)
     unjudged: Unjudged = ALONE
+    origin: Origin = ORIGINAL
+    places: tuple[str, ...] = ()
 
     @property
     def forest(self) -> Forest:

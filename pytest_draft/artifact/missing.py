@@ -1,14 +1,20 @@
-"""Whether a forest's counts can be held against rows with missing values: in goes a `Forest`, out comes a refusal.
+"""Whether a forest's counts can be held against rows with missing values: in go a `Forest`, rows, out comes a refusal.
 
 Since 1.3 scikit-learn's trees take missing values (NaN), and each node stores where it sends them. Before 1.9, though,
 the rows that a node counted in training need not be those that the nodes above send to it: up to 1.7 in most trees of
 some data sets, in 1.8 in some 2 of 1,000 trees, and the file does not tell which. Whatever is concluded from such
-counts can be wrong. In 1.9 there was none among 16,000 trees.
+counts can be wrong. In 1.9 there was none among 16,000 trees. So older files are judged where the given rows, drawn as
+the file tells, are as many of each class in each leaf as it counts there: then nothing that follows from the counts is
+wrong of these rows.
 """
 
 from __future__ import annotations
 
-from pytest_draft.artifact.forest import Forest
+import numpy as np
+
+from pytest_draft.arrays import IntArray, Rows
+from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.errors import DataError, NotCoveredError
 
 _SINCE = {
@@ -20,11 +26,11 @@ _SINCE = {
 }
 """The first version of each kind's own that takes missing values."""
 
-_COUNTED_SINCE = (1, 9)
+COUNTED_SINCE = (1, 9)
 """From this version on rows with missing values are counted where they are sent."""
 
 
-def require_missing_covered(forest: Forest, found: str) -> None:
+def require_missing_covered(forest: Forest, found: str, rows: Rows, labels: IntArray) -> None:
     """Refuse training rows with missing values that a forest cannot have seen, or does not count as it splits them.
 
     Parameters
@@ -32,13 +38,16 @@ def require_missing_covered(forest: Forest, found: str) -> None:
     forest : Forest
     found : str
         Where there are how many missing values; for the message.
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    labels : ndarray of int64, shape (n_rows,)
+        Indices into the forest's classes.
 
     Raises
     ------
     DataError
         Where the forest is private, or of a version that takes no missing values.
     NotCoveredError
-        Where the version counts them wrongly, or the file does not tell it.
+        Where the version counts some of them wrongly, or the file does not tell it.
     """
     if forest.privacy is not None:
         raise DataError(f"{found}, which private forests do not take; give the data as it was trained on")
@@ -48,11 +57,43 @@ def require_missing_covered(forest: Forest, found: str) -> None:
             f"{found}, and the model file does not tell which scikit-learn counted them: save it from its estimator"
         )
     release = f"scikit-learn {version[0]}.{version[1]}"
-    if version < _SINCE[forest.kind.removesuffix("Classifier").removesuffix("Regressor")]:
+    since = _SINCE.get(forest.kind.removesuffix("Classifier").removesuffix("Regressor"))
+    if since is None:
+        raise NotCoveredError(f"{found}, which are not covered with {forest.kind}")
+    if version < since:
         raise DataError(
             f"{found}, which {forest.kind} of {release} does not take; give the data encoded as it was trained"
         )
-    if version < _COUNTED_SINCE:
+    if version < COUNTED_SINCE and not _counted_where_sent(forest, rows, labels):
         raise NotCoveredError(
-            f"{found}, and {release} need not count them where it sends them: train with 1.9 or later"
+            f"{found}, and {release} need not count them where it sends them, nor does this file (or the rows are "
+            "others than it was trained on): train with 1.9 or later"
         )
+
+
+def _counted_where_sent(forest: Forest, rows: Rows, labels: IntArray) -> bool:
+    """Return whether rows, drawn as the file tells, are as many of each class in each leaf as it counts."""
+    try:
+        drawn = occurrences(forest)
+        if drawn.shape[1] != len(rows):
+            return False
+        for index, tree in enumerate(forest.trees):
+            found = np.zeros((tree.n_nodes, forest.n_classes), dtype=np.int64)
+            np.add.at(found, (_reached(tree, rows), labels), drawn[index])
+            if not np.array_equal(found[tree.leaves], forest.counts(index)[tree.leaves]):
+                return False
+    except NotCoveredError:
+        return False
+    return True
+
+
+def _reached(tree: Tree, rows: Rows) -> IntArray:
+    """Return the leaf that each row is sent to, shape (n_rows,)."""
+    node = np.zeros(len(rows), dtype=np.int64)
+    moving = np.arange(len(rows))
+    while len(moving := moving[tree.left[node[moving]] >= 0]):
+        at = node[moving]
+        values = rows[moving, tree.feature[at]]
+        left = np.where(np.isnan(values), tree.missing_left[at], values <= tree.threshold[at])
+        node[moving] = np.where(left, tree.left[at], tree.right[at])
+    return node

@@ -13,25 +13,17 @@ from pytest_draft.artifact.container import Budget
 from pytest_draft.artifact.contents import NOTHING, Contents, contents_of
 from pytest_draft.artifact.corels import is_corels, stored_corels
 from pytest_draft.artifact.encoder import Encoder
-from pytest_draft.artifact.estimators import ESTIMATORS, SUPPORTED, ForestReader, class_keys
+from pytest_draft.artifact.estimators import ForestReader
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.greedy import GREEDY, greedy_rule_list
-from pytest_draft.artifact.objects import Object, described, with_article
-from pytest_draft.artifact.pipeline import EncoderReader, steps_of
+from pytest_draft.artifact.objects import Object, with_article
+from pytest_draft.artifact.origin import ORIGINAL, Origin
+from pytest_draft.artifact.places import Found, models_in
 from pytest_draft.artifact.records import Record
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.artifact.unjudged import ALONE, Unjudged, unjudged_trees
-from pytest_draft.errors import UnsupportedArtifactError, one_line
+from pytest_draft.errors import SeveralModelsError, UnsupportedArtifactError, listed, one_line
 from pytest_draft.facts.privacy import Privacy
-
-_MAX_WRAPPERS = 8
-"""Most pipelines and searches around each other that are looked into: a made-up file can nest any number."""
-
-_PIPELINES = {("sklearn.pipeline", "Pipeline")}
-_SEARCHES = class_keys(
-    ("sklearn.model_selection._search", "sklearn.model_selection._search_successive_halving"),
-    ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV"),
-)
 
 
 @dataclass(frozen=True)
@@ -45,9 +37,11 @@ class View:
     not_covered: str | None = None
     contents: Contents = NOTHING
     unjudged: Unjudged = ALONE
+    origin: Origin = ORIGINAL
+    places: tuple[str, ...] = ()
 
 
-def view(root: object, budget: Budget) -> View:
+def view(root: object, budget: Budget, place: str | None = None) -> View:
     """Find the forest or the rule list in a file and check it.
 
     Parameters
@@ -55,6 +49,8 @@ def view(root: object, budget: Budget) -> View:
     root : object
         What the interpreter made of the file.
     budget : Budget
+    place : str or None
+        Which of several models, as in `View.places`.
 
     Returns
     -------
@@ -62,8 +58,10 @@ def view(root: object, budget: Budget) -> View:
 
     Raises
     ------
+    SeveralModelsError
+        If the file holds several, and no place is given.
     UnsupportedArtifactError
-        If the file holds something else, or a forest of a kind that is not covered.
+        If it holds something else, nothing at this place, or a forest of a kind that is not covered.
     CorruptArtifactError
         If the model contradicts itself.
     """
@@ -73,8 +71,11 @@ def view(root: object, budget: Budget) -> View:
     if is_corels(root):
         lists = [root, *(root.attributes().values() if isinstance(root, Record) else ())]
         return _with_contents(view_of_rules(*stored_corels(root)), root, [root], filter(is_corels, lists))
-    transformers = EncoderReader(budget)
-    estimator, wrappers = _unwrapped(root, transformers)
+    models = models_in(root, budget)
+    places = tuple(found.place for found in models)
+    model = models[0] if len(models) == 1 else _at(models, place)
+    elsewhere = [found.estimator.record for found in models if found is not model]
+    estimator, wrappers, transformers = model.estimator, model.wrappers, model.transformers
     reader = ForestReader(estimator, budget)
     forest = reader.forest()
     encoder = transformers.encoder(forest.n_features)
@@ -84,11 +85,33 @@ def view(root: object, budget: Budget) -> View:
     if transformers.not_covered is not None:
         before = ", behind transformers that are not covered"
     inside = "".join(f", in {with_article(wrapper.kind)}" for wrapper in reversed(wrappers))
-    not_read = tuple(sorted(one_line(path) for path in paths))
-    found = View(_holds(forest) + before + inside, forest, not_read, encoder, transformers.not_covered)
+    found = View(
+        _holds(forest) + before + inside,
+        forest,
+        tuple(sorted(one_line(path) for path in paths)),
+        encoder,
+        transformers.not_covered or model.not_covered,
+        origin=model.origin,
+        places=places if len(places) > 1 else (),
+    )
     records = [part.record for part in parts]
-    model = [estimator.record, *(part.record for part in reader.parts)]
-    return _with_contents(found, root, records, model, frozenset().union(*(part.asked for part in parts)))
+    judged = [estimator.record, *(part.record for part in reader.parts)]
+    return _with_contents(
+        found, root, records, judged, frozenset().union(*(part.asked for part in parts)), elsewhere=elsewhere
+    )
+
+
+def _at(models: Sequence[Found], place: str | None) -> Found:
+    """Return the model at a place."""
+    places = tuple(found.place for found in models)
+    if place is None:
+        raise SeveralModelsError(
+            f"it holds {len(places)} models, each to be judged by itself: {listed(places)}", places=places
+        )
+    for found in models:
+        if found.place == place:
+            return found
+    raise UnsupportedArtifactError(f"it holds no model at {one_line(place)}, but at {listed(places)}")
 
 
 def _with_contents(
@@ -97,10 +120,12 @@ def _with_contents(
     parts: Iterable[object],
     model: Iterable[object],
     understood: frozenset[tuple[int, str]] = frozenset(),
+    elsewhere: Sequence[Record] = (),
 ) -> View:
-    """Return a view with all else that the file holds: its arrays, and the fitted trees that are not the model's."""
+    """Return a view with all else that the file holds: its arrays, and the fitted trees of no model that is judged."""
     contents = contents_of(root, understood)
-    return replace(found, contents=contents, unjudged=unjudged_trees(root, parts, model, contents))
+    unjudged = unjudged_trees(root, parts, model, contents, elsewhere=elsewhere)
+    return replace(found, contents=contents, unjudged=unjudged)
 
 
 def view_of_rules(rules: RuleList, not_read: Sequence[str]) -> View:
@@ -140,35 +165,3 @@ def _declared(privacy: Privacy) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' if number != 1 else ''}"
-
-
-def _unwrapped(root: object, transformers: EncoderReader) -> tuple[Object, list[Object]]:
-    """Return the tree ensemble in a file, and the pipelines and searches around it, outermost first.
-
-    The pipelines' other steps are added to the transformers.
-    """
-    wrappers: list[Object] = []
-    record, path = root, ""
-    while len(wrappers) <= _MAX_WRAPPERS:
-        if not isinstance(record, Record):
-            raise _unsupported(record)
-        found = Object(record, path)
-        key = record.cls.key
-        if key in ESTIMATORS:
-            return found, wrappers
-        wrappers.append(found)
-        if key in _PIPELINES:
-            *before, (_, record) = steps_of(found)
-            for index, (_, step) in enumerate(before):
-                transformers.add(step, f"{path}steps[{index}][1].")
-            path = f"{path}steps[{len(before)}]."
-        elif key in _SEARCHES:
-            found.is_fitted("best_estimator_")
-            record, path = found.get("best_estimator_"), f"{path}best_estimator_."
-        else:
-            raise _unsupported(record)
-    raise UnsupportedArtifactError(f"it has more than {_MAX_WRAPPERS} pipelines and searches around each other")
-
-
-def _unsupported(found: object) -> UnsupportedArtifactError:
-    return UnsupportedArtifactError(f"it holds {described(found)}; {SUPPORTED}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from pytest_draft.arrays import AnyArray
@@ -207,3 +208,9 @@ def attributes_of(mapping: Mapping, path: str) -> Object:
     record = Record(Global("builtins", "dict"), ())
     record.state = mapping
     return Object(record, path)
+
+
+def version_of(stored: object) -> tuple[int, ...]:
+    """Return the first two numbers of a version, nothing where it is not one."""
+    found = re.match(r"(\d{1,4})\.(\d{1,4})", stored, re.ASCII) if type(stored) is str else None
+    return tuple(map(int, found.groups())) if found else ()

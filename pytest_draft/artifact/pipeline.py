@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 
 from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.curves import CURVES
 from pytest_draft.artifact.encoder import Block, Column, Encoder, Together
 from pytest_draft.artifact.objects import Object, described
 from pytest_draft.artifact.records import Mapping, Record
+from pytest_draft.artifact.selection import SELECTIONS
 from pytest_draft.artifact.transformers import READERS, column_positions
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
@@ -71,7 +74,45 @@ class EncoderReader:
         try:
             self._block = self._after(step, path, self._block, 0)
         except UnsupportedArtifactError as error:
-            self._block, self.not_covered = None, str(error)
+            said = str(error)
+            self._block, self.not_covered = None, said if RECIPE in said else f"{said}: {RECIPE}"
+
+    def fork(self) -> EncoderReader:
+        """Return a reader of what follows for one of several models behind the same transformers."""
+        other = copy(self)
+        other._kinds, other.parts = dict(self._kinds), list(self.parts)
+        return other
+
+    def stop(self, why: str) -> None:
+        """Give up: nothing is known of the columns that follow."""
+        self._block, self.not_covered = None, self.not_covered or why
+
+    def choose(self, found: Object, columns: object, where: str) -> None:
+        """Take some of the columns, as an ensemble hands them to one of its models.
+
+        Parameters
+        ----------
+        found : Object
+            The ensemble.
+        columns : object
+            Positions, as the interpreter made them.
+        where : str
+            Their place in the ensemble.
+
+        Raises
+        ------
+        CorruptArtifactError
+            If they are no positions of its columns.
+        """
+        if self.not_covered is not None:
+            return
+        count = found.integer("n_features_in_", minimum=1)
+        indices = column_positions(columns, count, f"{found.path}{where}")
+        if indices != list(range(count)):
+            self._budget.spend_copy(_COLUMN_BYTES * len(indices))
+            block = self._checked(found, self._block)
+            self._kinds[found.kind] = None
+            self._block = Block(tuple(block.columns[index] for index in indices), block.sparse)
 
     def encoder(self, n_features: int) -> Encoder | None:
         """Return the encoder of a forest with so many columns, None where nothing that is covered stands before it.
@@ -105,7 +146,7 @@ class EncoderReader:
             return block
         if key == _FUNCTION and found.get("func") is None:
             return block
-        read = READERS.get(key)
+        read = READERS.get(key) or CURVES.get(key) or (_selected if key in SELECTIONS else None)
         if read is None and key != _COLUMNS:
             raise _not_covered(step)
         self._kinds[found.kind] = None
@@ -118,8 +159,12 @@ class EncoderReader:
 
     def _checked(self, found: Object, block: Block | None) -> Block:
         """Return a transformer's input, which the first one defines."""
-        found.is_fitted("n_features_in_")
-        count = found.integer("n_features_in_", minimum=1)
+        inner = found.get("estimator_")  # a SelectFromModel leaves the number of columns to its model
+        told = found
+        if "n_features_in_" not in found and isinstance(inner, Record):
+            told = Object(inner, f"{found.path}estimator_.")
+        told.is_fitted("n_features_in_")
+        count = told.integer("n_features_in_", minimum=1)
         if block is None:
             self._names = found.texts("feature_names_in_", count)
             if self._names is not None and len(set(self._names)) != count:
@@ -157,6 +202,13 @@ class EncoderReader:
         return Block(tuple(made), found.boolean("sparse_output_"))
 
 
+def _selected(found: Object, block: Block) -> Block:
+    """Return the columns that a feature selection keeps; they become those of one array."""
+    kept = SELECTIONS[found.record.cls.key](found, len(block.columns))
+    together = Together(block.columns)
+    return Block(tuple(block.columns[index].then(together) for index in kept.nonzero()[0].tolist()), block.sparse)
+
+
 def steps_of(pipeline: Object) -> list[tuple[str, object]]:
     """Return a pipeline's steps, by name.
 
@@ -176,10 +228,22 @@ def steps_of(pipeline: Object) -> list[tuple[str, object]]:
 
 
 def _not_covered(step: object) -> UnsupportedArtifactError:
-    return UnsupportedArtifactError(
-        f"it holds a Pipeline with {described(step)} before its last step, which is not covered: save the forest "
-        "alone and give it the data as that step encodes them"
-    )
+    what = f"it holds a Pipeline with {described(step)} before its last step, which is not covered"
+    why = _REASONS.get(step.cls.key) if isinstance(step, Record) else None
+    return UnsupportedArtifactError(f"{what}{'' if why is None else f' ({why})'}: {RECIPE}")
+
+
+RECIPE = (
+    "save the forest alone and give it the data as that step encodes them "
+    "(three lines: docs/how-to/pipelines.md, any other step)"
+)
+_REASONS = {
+    ("sklearn.preprocessing._target_encoder", "TargetEncoder"): (
+        "its encodings are counts and sums of the labels by category, and in training it made them fold by fold, "
+        "so that what the forest saw is not in the file"
+    ),
+    ("sklearn.decomposition._pca", "PCA"): "each of its columns is made of all",
+}
 
 
 # What they are read with

@@ -33,7 +33,7 @@ def published(artifact: Artifact) -> Published:
     seeded = model.n_trees if stored else sum(tree.seed is not None for tree in model.trees)
     if model.is_private:
         return Published(seeded, draws, None)
-    return Published(seeded, draws, "rows of each class" if model.classes is not None else "rows and mean targets")
+    return Published(seeded, draws, "rows and mean targets" if model.has_targets else "rows of each class")
 
 
 def _draws_thresholds(forest: Forest) -> bool:

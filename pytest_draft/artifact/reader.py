@@ -20,7 +20,7 @@ from pytest_draft.artifact.rule_list_texts import rule_list_in, text_of
 from pytest_draft.errors import ArtifactError, ArtifactTooBigError, CorruptArtifactError, one_line
 
 
-def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Artifact:
+def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Artifact:
     """Read a tree ensemble or a rule list: what joblib or pickle saved without unpickling it, rule lists as text too.
 
     Parameters
@@ -29,6 +29,8 @@ def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Ar
         A ``.joblib`` or ``.pkl`` file, plain or packed with zlib, gzip, bz2, xz or lzma; or a rule list as text: TOML,
         JSON (``rules/rule-list.schema.json``), or what CORELS prints or writes. The format is recognised by the
         content.
+    place : str or None
+        Which of several models in the file, as `SeveralModelsError.places` lists them, such as ``estimators_[2]``.
     limits : Limits
         What reading may cost.
 
@@ -40,6 +42,8 @@ def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Ar
 
     Raises
     ------
+    SeveralModelsError
+        If it holds several models, and no place is given.
     UnsupportedArtifactError
         If there is no such file, or it holds something that is not supported.
     CorruptArtifactError
@@ -63,7 +67,7 @@ def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Ar
             stream = unpack(packed, limits)
             del packed
             budget = Budget(limits, stream.size)
-            found = view(interpret(stream, budget), budget)
+            found = view(interpret(stream, budget), budget, place)
         not_covered = None if found.not_covered is None else f"{_shown(given)}: {found.not_covered}"
         return Artifact(
             given,
@@ -76,6 +80,8 @@ def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Ar
             not_covered,
             found.contents,
             found.unjudged,
+            found.origin,
+            found.places,
         )
 
 
@@ -102,7 +108,8 @@ def _refusals(path: str) -> Iterator[_Source]:
         refusal = CorruptArtifactError(f"its content makes no sense ({type(error).__name__})")
     else:
         return
-    raise type(refusal)(f"{_shown(path)}: {refusal.kind}: {refusal}", sha256=source.sha256) from None
+    said = f"{_shown(path)}: {refusal.kind}: {refusal}"
+    raise type(refusal)(said, sha256=source.sha256, places=refusal.places) from None
 
 
 def _shown(path: str) -> str:

@@ -6,7 +6,6 @@ Only learned numbers and texts are taken from the file.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -25,14 +24,14 @@ from pytest_draft.artifact.encoder import (
     Scale,
     Together,
 )
-from pytest_draft.artifact.objects import Object, described, numbers_of
+from pytest_draft.artifact.objects import Object, described, numbers_of, version_of
 from pytest_draft.artifact.records import Array, Global, Record
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
 _SCALER_TYPES = ("float64", "float32")
 """Types that StandardScaler and MinMaxScaler compute in."""
 
-_FLOAT_TYPES = ("float64", "float32", "float16")
+FLOAT_TYPES = ("float64", "float32", "float16")
 """Types that RobustScaler and SimpleImputer compute in."""
 
 _CAST_FROM = (1, 8)
@@ -56,9 +55,9 @@ _UNKNOWN = ("error", "ignore", "infrequent_if_exist", "warn", "use_encoded_value
 """What ``handle_unknown`` can be."""
 
 
-def _standard(found: Object, block: Block) -> Block:
-    version = found.get("_sklearn_version")
-    cast = type(version) is str and _version(version) >= _CAST_FROM
+def standard(found: Object, block: Block) -> Block:
+    """Return the columns behind a StandardScaler."""
+    cast = version_of(found.get("_sklearn_version")) >= _CAST_FROM
     operations: list[tuple[Literal["subtract", "divide"], str]] = []
     if found.boolean("with_mean"):
         operations.append(("subtract", "mean_"))
@@ -73,7 +72,7 @@ def _robust(found: Object, block: Block) -> Block:
         operations.append(("subtract", "center_"))
     if found.boolean("with_scaling"):
         operations.append(("divide", "scale_"))
-    return _scaled(found, block, operations, types=_FLOAT_TYPES)
+    return _scaled(found, block, operations, types=FLOAT_TYPES)
 
 
 def _min_max(found: Object, block: Block) -> Block:
@@ -95,13 +94,13 @@ def _scaled(
     cast: bool = False,
     clip: tuple[float, float] | None = None,
 ) -> Block:
-    learned = [_learned(found, name, len(block.columns)) for _, name in operations]
+    numbers = [learned(found, name, len(block.columns)) for _, name in operations]
     made = []
     together = Together(block.columns, types)
     for index, column in enumerate(block.columns):
         done: list[tuple[Literal["subtract", "divide", "multiply", "add"], AnyArray]] = []
-        for (operation, name), numbers in zip(operations, learned, strict=True):
-            operand = numbers[index : index + 1]
+        for (operation, name), of_columns in zip(operations, numbers, strict=True):
+            operand = of_columns[index : index + 1]
             if operation in ("divide", "multiply") and not operand[0]:
                 raise CorruptArtifactError(f"{found.path}{name} has a 0")
             # A sparse matrix is multiplied, which rounds differently.
@@ -110,7 +109,7 @@ def _scaled(
     return Block(tuple(made), block.sparse)
 
 
-def _learned(found: Object, name: str, count: int) -> AnyArray:
+def learned(found: Object, name: str, count: int) -> AnyArray:
     """Return a finite number for each column."""
     numbers = numbers_of(found.get(name), "f", f"{found.path}{name}")
     if len(numbers) != count:
@@ -122,7 +121,7 @@ def _learned(found: Object, name: str, count: int) -> AnyArray:
 
 def _imputed(found: Object, block: Block) -> Block:
     strategy = found.get("strategy")
-    types = () if strategy in ("most_frequent", "constant") else _FLOAT_TYPES
+    types = () if strategy in ("most_frequent", "constant") else FLOAT_TYPES
     missing = _missing_value(found)
     values = _items(found.get("statistics_"), f"{found.path}statistics_")
     if len(values) != len(block.columns):
@@ -241,27 +240,17 @@ def _category_values(array: object, where: str) -> tuple[object, ...]:
     return values
 
 
-def _variance(found: Object, block: Block) -> Block:
-    variances = numbers_of(found.get("variances_"), "f", f"{found.path}variances_")
-    if len(variances) != len(block.columns):
-        raise CorruptArtifactError(f"{found.path}variances_ does not have a number for each column")
-    kept = np.flatnonzero(variances > found.number("threshold"))
-    together = Together(block.columns)
-    return Block(tuple(block.columns[i].then(together) for i in kept), block.sparse)
-
-
 _PREPROCESSING = "sklearn.preprocessing._data"
 _ENCODERS = "sklearn.preprocessing._encoders"
 READERS = {
-    (_PREPROCESSING, "StandardScaler"): _standard,
+    (_PREPROCESSING, "StandardScaler"): standard,
     (_PREPROCESSING, "MinMaxScaler"): _min_max,
     (_PREPROCESSING, "RobustScaler"): _robust,
     (_ENCODERS, "OneHotEncoder"): _one_hot,
     (_ENCODERS, "OrdinalEncoder"): _ordinal,
     ("sklearn.impute._base", "SimpleImputer"): _imputed,
-    ("sklearn.feature_selection._variance_threshold", "VarianceThreshold"): _variance,
 }
-"""How each covered transformer is read, by its class; a ColumnTransformer and a Pipeline hold others (`pipeline`)."""
+"""How each covered transformer is read, by its class; further ones are in `curves` and `selection`."""
 
 
 def column_positions(stored: object, count: int, where: str) -> list[int]:
@@ -310,9 +299,3 @@ def _dtype(found: Object) -> str:
     if name is None:
         raise UnsupportedArtifactError(f"{found.path}dtype is {one_line(described(given))}, which is not covered")
     return name
-
-
-def _version(text: str) -> tuple[int, ...]:
-    """Return the first two numbers of a version, nothing where it is not one."""
-    found = re.match(r"(\d{1,4})\.(\d{1,4})", text, re.ASCII)
-    return tuple(map(int, found.groups())) if found else ()

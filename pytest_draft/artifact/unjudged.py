@@ -104,6 +104,7 @@ def unjudged_trees(
     judged: Iterable[object],
     contents: Contents,
     *,
+    elsewhere: Iterable[object] = (),
     most_steps: int = MOST_STEPS,
     seconds: float = MOST_SECONDS,
     clock: Callable[[], float] = time.monotonic,
@@ -120,6 +121,8 @@ def unjudged_trees(
         Those of them that are the model: its estimators and trees.
     contents : Contents
         All arrays of the file.
+    elsewhere : iterable
+        Records of models that are judged by themselves: what they hold is told there.
     most_steps : int
         References that are followed.
     seconds : float
@@ -128,7 +131,7 @@ def unjudged_trees(
         Monotonic, in seconds.
     """
     ends = clock() + seconds
-    search = _Search({id(root), *map(id, parts)}, judged, most_steps)
+    search = _Search({id(root), *map(id, parts)}, judged, most_steps, frozenset(map(id, elsewhere)))
     complete = search.run(root, lambda: clock() < ends)
     found, values = search.found, 0
     for stored in contents.arrays if complete else ():
@@ -151,16 +154,21 @@ class _Search:
     judged : iterable
         The records that are the model.
     most_steps : int
+    elsewhere : frozenset of int
+        The `id` of the records that are not looked into.
 
     Attributes
     ----------
     found : Counter
         Trees, by the attribute that holds them: one of an object that a reader has looked at.
     paths : set of str
-        Where each stands.
+        Where each stands, and each record that was not looked into.
     """
 
-    def __init__(self, parts: set[int], judged: Iterable[object], most_steps: int) -> None:
+    def __init__(
+        self, parts: set[int], judged: Iterable[object], most_steps: int, elsewhere: frozenset[int] = frozenset()
+    ) -> None:
+        self._elsewhere = elsewhere
         self._judged = {id(record): record for record in judged}
         for record in list(self._judged.values()):
             if isinstance(record, Record) and record.cls.key == TREE:
@@ -192,6 +200,9 @@ class _Search:
                 if id(child) not in seen:
                     seen[id(child)] = child  # and kept, so that its id stays its own
                     below = shortened(path + name if path else name.removeprefix("."))
+                    if id(child) in self._elsewhere:
+                        self.paths.add(below)
+                        continue
                     following.append((below, below if is_part else holder, child))
             ahead += reversed(following)
         return True

@@ -13,6 +13,7 @@ import numpy as np
 
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Tree
+from pytest_draft.artifact.objects import numbers_of
 from pytest_draft.errors import CorruptArtifactError
 
 Values = Literal["fractions", "totals", "means"]
@@ -109,6 +110,20 @@ def checked_tree(raw: RawTree, *, classifier: bool, private: bool = False) -> tu
     for array in (left, right, feature, threshold, missing_left, value, weight, n_distinct):
         array.setflags(write=False)
     return tree, meanings
+
+
+def check_arguments(arguments: tuple[object, ...], index: int, n_features: int, n_values: int, n_outputs: int) -> None:
+    """Check a tree's arguments, ``Tree(n_features, n_classes, n_outputs)``, against its forest.
+
+    Raises
+    ------
+    CorruptArtifactError
+    """
+    if len(arguments) != 3 or arguments[2] != n_outputs or arguments[0] != n_features:
+        raise CorruptArtifactError(f"tree {index} does not have the forest's columns and outputs")
+    classes = numbers_of(arguments[1], "iu", f"the classes of tree {index}")
+    if classes[:1].tolist() != [n_values] or len(classes) != n_outputs:
+        raise CorruptArtifactError(f"tree {index} does not have the forest's {n_values} classes")
 
 
 def _corrupt(raw: RawTree, what: str) -> CorruptArtifactError:

@@ -30,7 +30,13 @@ _MOST_LISTED = 100
 """So many arrays, values and doubts of each kind are listed; a damaged file can hold any number."""
 
 
-def inspect_contents(artifact: Artifact, given: object, data: TrainingData | None, timebox: TimeBox) -> StoredFacts:
+def inspect_contents(
+    artifact: Artifact,
+    given: object,
+    data: TrainingData | None,
+    timebox: TimeBox,
+    whole: TrainingData | None = None,
+) -> StoredFacts:
     """Say which of a file's arrays belong to training rows.
 
     Parameters
@@ -41,6 +47,8 @@ def inspect_contents(artifact: Artifact, given: object, data: TrainingData | Non
     data : TrainingData or None
         The same as the model sees them, where that is known.
     timebox : TimeBox
+    whole : TrainingData or None
+        All rows of the file, where the model was trained on some of them.
 
     Returns
     -------
@@ -57,10 +65,13 @@ def inspect_contents(artifact: Artifact, given: object, data: TrainingData | Non
     n_rows = (
         len(data.rows) if data is not None else max((len(column) for column in columns.values()), default=0) or None
     )
-    known_numbers = {n for n in (n_rows, _rows_of(model)) if n is not None}
+    differ = _rows_of(model) not in (None, n_rows) and n_rows is not None
+    data = data if whole is None else whole
+    n_all = n_rows if data is None else len(data.rows)
+    known_numbers = {n for n in (n_all, n_rows, _rows_of(model)) if n is not None}
     by_row, perhaps = _vectors(contents, known_numbers, model)
     doubts = [f"{one_line(path)} is a long text or bytes, which are not looked into" for path in contents.opaque]
-    if len(known_numbers) > 1:
+    if differ:
         doubts.append(
             f"{n_rows:,} training rows are given, and the model was trained on {_rows_of(model):,}: give those"
         )

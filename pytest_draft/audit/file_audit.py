@@ -46,7 +46,13 @@ class FileAudit:
     structure: StructureFacts | None
 
 
-def audit_file(artifact: Artifact, given: object, data: TrainingData | None, timebox: TimeBox) -> FileAudit:
+def audit_file(
+    artifact: Artifact,
+    given: object,
+    data: TrainingData | None,
+    timebox: TimeBox,
+    whole: TrainingData | None = None,
+) -> FileAudit:
     """Say what is simply there; whatever is wrong with the data is not said here, but by who reads them.
 
     Parameters
@@ -58,6 +64,8 @@ def audit_file(artifact: Artifact, given: object, data: TrainingData | None, tim
     data : TrainingData or None
         The same as the model sees them, where that is known.
     timebox : TimeBox
+    whole : TrainingData or None
+        All rows of the file, where the model was trained on some of them.
 
     Returns
     -------
@@ -65,7 +73,7 @@ def audit_file(artifact: Artifact, given: object, data: TrainingData | None, tim
     """
     structure = structure_of(artifact.model, data, timebox)
     try:
-        contents = inspect_contents(artifact, given, data, timebox)
+        contents = inspect_contents(artifact, given, data, timebox, whole)
     except DataError:
         contents = inspect_contents(artifact, None, None, timebox)
     return FileAudit(contents, structure)

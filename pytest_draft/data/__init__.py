@@ -6,7 +6,7 @@ from pytest_draft.data.holdout import Holdout, holdout_of
 from pytest_draft.data.indicators import Indicators
 from pytest_draft.data.narrowing import narrowed
 from pytest_draft.data.tables import Table, read_table
-from pytest_draft.data.training import TrainingData, training_data
+from pytest_draft.data.training import TrainingData, training_data, whole_data
 
 __all__ = [
     "Holdout",
@@ -23,4 +23,5 @@ __all__ = [
     "read_domain",
     "read_table",
     "training_data",
+    "whole_data",
 ]

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from pytest_draft.arrays import AnyArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.encoder import (
     NO_CODE,
+    Apply,
+    Bin,
     Categories,
     Column,
     Encoder,
@@ -25,9 +27,14 @@ from pytest_draft.artifact.encoder import (
     IsMissing,
     OneHot,
     Ordinal,
+    Power,
+    Product,
+    Quantiles,
     Scale,
     Step,
+    Together,
 )
+from pytest_draft.data.curves import loses, straightened
 from pytest_draft.data.indicators import Indicators
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.errors import one_line
@@ -48,14 +55,19 @@ def encoded_names(encoder: Encoder) -> tuple[str, ...]:
 
     A category is a value of the training data, so none is in a name.
     """
-    total = Counter(column.source for column in encoder.columns)
-    seen: Counter[int] = Counter()
-    names = []
-    for column in encoder.columns:
-        name = encoder.name(column.source)
-        names.append(f"{name}[{seen[column.source]}]" if total[column.source] > 1 else name)
-        seen[column.source] += 1
+    own = [_name(encoder, column) for column in encoder.columns]
+    total, seen, names = Counter(own), Counter[str](), []
+    for name in own:
+        names.append(f"{name}[{seen[name]}]" if total[name] > 1 else name)
+        seen[name] += 1
     return tuple(names) if len(set(names)) == len(names) else tuple(f"x{index}" for index in range(len(names)))
+
+
+def _name(encoder: Encoder, column: Column) -> str:
+    """Return the name of the raw column that a column comes from, of a product those of its factors."""
+    if not column.steps or not isinstance(column.steps[0], Product):
+        return encoder.name(column.source)
+    return "*".join(_name(encoder, factor) for factor in column.steps[0].factors) or "1"
 
 
 def domain_from(encoder: Encoder, columns: tuple[str, ...], rows: Rows) -> Domain:
@@ -93,7 +105,7 @@ def granted_by(encoder: Encoder) -> tuple[str, ...]:
         step.categories: encoder.name(column.source)
         for column in encoder.columns
         for step in column.steps
-        if isinstance(step, (OneHot, Ordinal))
+        if isinstance(step, (OneHot, Ordinal)) and not any(isinstance(before, Bin) for before in column.steps)
     }
     lines += [
         f"the file tells the {len(categories.values)} categories of {one_line(name)}, values of its training data"
@@ -102,12 +114,26 @@ def granted_by(encoder: Encoder) -> tuple[str, ...]:
     scaled = {column.source for column in encoder.columns if any(isinstance(step, Scale) for step in column.steps)}
     if scaled:
         lines.append(f"scales of raw columns in the file: {len(scaled)}; bounds of the scaled columns: see the domain")
+    for kind, what in ((Quantiles, "quantiles"), (Bin, "edges of bins")):
+        of_data = {
+            encoder.name(column.source): max(len(_numbers_in(step)) for step in column.steps if isinstance(step, kind))
+            for column in encoder.columns
+            if any(isinstance(step, kind) for step in column.steps)
+        }
+        lines += [f"the file tells {number} {what} of {one_line(name)}" for name, number in of_data.items()]
+    if any(column.is_product for column in encoder.columns):
+        lines.append("columns that are products of others are taken for columns of their own")
     filled = {column.source for column in encoder.columns if any(isinstance(step, Fill) for step in column.steps)}
     if filled:
         lines.append(f"raw columns whose missing values stay filled in, as the forest saw them: {len(filled)}")
     if unused := encoder.n_inputs - len(encoder.sources):
         lines.append(f"of {encoder.n_inputs} raw columns the forest does not see {unused}: these are not rebuilt")
     return tuple(lines)
+
+
+def _numbers_in(step: Step) -> FloatArray:
+    """Return the numbers of the training data that a step holds."""
+    return step.quantiles if isinstance(step, Quantiles) else step.edges if isinstance(step, Bin) else np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -140,7 +166,8 @@ class RawColumns:
     domain : Domain
         Of the rows that `rows` makes: each raw column is one attribute, a one-hot group where it has categories. So the
         error on original attributes (`matching.original_weights`) is the error on raw columns. Scaled numbers stay so:
-        that changes no error by range, and float32 holds all their digits.
+        that changes no error by range, and float32 holds all their digits. What went through a function stays so,
+        too: its error is that behind the function.
     """
 
     encoder: Encoder
@@ -235,7 +262,8 @@ def raw_columns(encoder: Encoder, domain: Domain, indicators: Indicators | None 
     """Return the raw columns behind a forest's columns.
 
     Of a raw column that was encoded several times the one is taken that loses the least: numbers before categories,
-    many categories before few. A one-hot group that the raw table had already is one attribute of several columns.
+    many categories before few, and last what a function has made of numbers that cannot be undone. A one-hot group
+    that the raw table had already is one attribute of several columns.
 
     Parameters
     ----------
@@ -291,7 +319,7 @@ def _tail(column: Column) -> tuple[Step, ...]:
 
 def _is_plain(column: Column) -> bool:
     """Return whether the categories' numbers reach the forest as they are."""
-    return not any(isinstance(step, (Scale, Fill)) for step in _tail(column))
+    return all(isinstance(step, (Together, IsMissing)) for step in _tail(column))
 
 
 def _one_hot_columns(encoder: Encoder) -> dict[Categories, list[int]]:
@@ -333,14 +361,18 @@ def _ordinals(encoder: Encoder, columns: tuple[str, ...], rows: Rows) -> list[At
 def _best(encoder: Encoder, source: int) -> _RawColumn | None:
     """Return where a raw column is rebuilt from, None where nothing but gaps in it reach the forest."""
     by_categories: dict[Categories, list[int]] = {}
+    numbers: list[int] = []
     for index, column in enumerate(encoder.columns):
-        if column.source != source:
+        if column.source != source or column.is_product:
             continue
         coder = _coder(column)
         if coder is not None:
             by_categories.setdefault(coder.categories, []).append(index)
         elif not any(isinstance(step, IsMissing) for step in column.steps):
-            return _RawColumn(source, (index,))
+            numbers.append(index)
+    whole = [index for index in numbers if not any(loses(step) for step in encoder.columns[index].steps)]
+    if numbers and (whole or not by_categories):
+        return _RawColumn(source, ((whole or numbers)[0],))
     if not by_categories:
         return None
     best = max(by_categories, key=lambda categories: categories.n_codes)
@@ -351,11 +383,13 @@ def _best(encoder: Encoder, source: int) -> _RawColumn | None:
 
 
 def _undone(steps: tuple[Step, ...], values: FloatArray) -> FloatArray:
-    """Return values as they were before they were scaled."""
+    """Return values as they were before they were scaled and put through functions."""
     for step in reversed(steps):
         if isinstance(step, Scale):
             for operation, operand in reversed(step.operations):
                 values = _UNDONE[operation](values, operand.astype(np.float64))
+        elif isinstance(step, (Apply, Power, Quantiles, Bin)):
+            values = straightened(values, step)
     return values
 
 

@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from pytest_draft.arrays import AnyArray, BoolArray, IntArray
 from pytest_draft.artifact.encoder import (
     NO_CODE,
+    SAME_TYPE,
+    Apply,
+    Bin,
     Categories,
     Column,
     Encoder,
@@ -25,9 +28,13 @@ from pytest_draft.artifact.encoder import (
     IsMissing,
     OneHot,
     Ordinal,
+    Power,
+    Product,
+    Quantiles,
     Scale,
     Together,
 )
+from pytest_draft.data.curves import curved
 from pytest_draft.data.files import parsed
 from pytest_draft.data.known import finder
 from pytest_draft.errors import DataError, one_line
@@ -105,13 +112,15 @@ class _Run:
         """Return a column after its last step."""
         if not column.steps:
             return self._raw[column.source]
+        if isinstance(column.steps[0], Product) and len(column.steps) == 1:
+            return self._product(column.steps[0], column.source)
         before, step = Column(column.source, column.steps[:-1]), column.steps[-1]
         if isinstance(step, OneHot):
-            is_one: AnyArray = (self._coded(step.categories, before) == step.code).astype(step.dtype)
+            is_one: AnyArray = (self._coded(step.categories, before) == step.code).astype(self._made(step, before))
             return is_one
         if isinstance(step, Ordinal):
             codes = self._coded(step.categories, before)
-            numbers: AnyArray = np.append(step.numbers, step.unknown)[codes].astype(step.dtype)
+            numbers: AnyArray = np.append(step.numbers, step.unknown)[codes].astype(self._made(step, before))
             return numbers
         values = self._values(before)
         if isinstance(step, Together):
@@ -120,7 +129,28 @@ class _Run:
             return _scaled(values, step)
         if isinstance(step, IsMissing):
             return _is_missing(values, step.missing)
+        if isinstance(step, (Apply, Power, Quantiles, Bin)):
+            if values.dtype == object:
+                values = self._cast(values, np.dtype(np.float64), column.source)
+            return curved(values, step)
+        if isinstance(step, Product):
+            raise TypeError("a product comes before all other steps")
         return self._filled(values, step, column.source)
+
+    def _made(self, step: OneHot | Ordinal, before: Column) -> np.dtype[Any]:
+        """Return the type that an encoder makes."""
+        return self._type(before) if step.dtype == SAME_TYPE else np.dtype(step.dtype)
+
+    def _product(self, product: Product, source: int) -> AnyArray:
+        """Return the product of columns, multiplied from the last one to the first as scikit-learn does."""
+        common = self._common(product.together)
+        if not product.factors:
+            return np.ones(len(self._raw[source]), dtype=common)
+        *others, last = product.factors
+        result: AnyArray = self._values(last).copy()
+        for factor in reversed(others):
+            np.multiply(result, self._values(factor), out=result)
+        return result
 
     def _cast(self, values: AnyArray, dtype: np.dtype[Any], source: int) -> AnyArray:
         where = self._at(source)
@@ -157,13 +187,19 @@ class _Run:
 
     def _type(self, column: Column) -> np.dtype[Any]:
         """Return a column's type without computing it."""
-        for step in reversed(column.steps):
+        for index in reversed(range(len(column.steps))):
+            step, before = column.steps[index], Column(column.source, column.steps[:index])
             if isinstance(step, Together):
                 return self._common(step)
+            if isinstance(step, Product):
+                return self._common(step.together)
             if isinstance(step, IsMissing):
                 return np.dtype(np.bool_)
             if isinstance(step, (OneHot, Ordinal)):
-                return np.dtype(step.dtype)
+                return self._made(step, before)
+            if isinstance(step, Apply):
+                of = self._type(before)
+                return curved(np.ones(1, dtype=np.float64 if of.kind == "O" else of), step).dtype
         return self._raw[column.source].dtype
 
     def _coded(self, categories: Categories, column: Column) -> IntArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -15,20 +15,18 @@ from pytest_draft.arrays import AnyArray, IntArray
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.missing import require_missing_covered
+from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.data.decoding import encoded_names
 from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import IN_MEMORY, parsed, place_of
-from pytest_draft.data.known import finder
-from pytest_draft.data.tables import Table, as_text, require_distinct
+from pytest_draft.data.labels import class_indices
+from pytest_draft.data.tables import Table, require_distinct
 from pytest_draft.errors import DataError, LabelError, nearest_of, one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 
 _NUMBERS = (bool, int, float, Decimal, np.bool_, np.integer, np.floating)
-_MAX_CLASSES_SHOWN = 10
-"""Classes of the model that a message names; of the others only the number is."""
-
 Model = Forest | RuleList
 
 
@@ -105,7 +103,11 @@ class TrainingData:
 
 
 def training_data(
-    table: object, model: Model, target: str | None = None, encoder: Encoder | None = None
+    table: object,
+    model: Model,
+    target: str | None = None,
+    encoder: Encoder | None = None,
+    origin: Origin = ORIGINAL,
 ) -> TrainingData:
     """Return a table's rows and labels as a model sees them.
 
@@ -130,6 +132,8 @@ def training_data(
         Name of the label column, or of an ``.npz`` file's label array. Not used for a tuple.
     encoder : Encoder or None
         The file's, from `Artifact.encoder`.
+    origin : Origin
+        How the model's rows and labels follow from the table's, from `Artifact.origin`.
 
     Returns
     -------
@@ -144,6 +148,32 @@ def training_data(
         The message never shows a value of a row.
     NotCoveredError
         Where missing values are not counted as they are split: see `require_missing_covered`.
+    """
+    return _of_model(whole_data(table, model, target, encoder, origin), origin, model)
+
+
+def whole_data(
+    table: object,
+    model: Model,
+    target: str | None = None,
+    encoder: Encoder | None = None,
+    origin: Origin = ORIGINAL,
+) -> TrainingData:
+    """Return all rows of a table as a model of a file sees them, with labels among the classes of the whole file.
+
+    Parameters
+    ----------
+    table, model, target, encoder, origin
+        As in `training_data`; the model need not have seen all rows.
+
+    Returns
+    -------
+    TrainingData
+
+    Raises
+    ------
+    DataError, NotCoveredError
+        As in `training_data`.
     """
     if isinstance(table, TrainingData):
         _require_fit(table, model)
@@ -165,19 +195,46 @@ def training_data(
         rows = np.empty((len(table.frame), len(positions)), dtype=np.float32)
         for index, (position, name) in enumerate(zip(positions, names, strict=True)):
             rows[:, index] = encoded_column(table.frame.iloc[:, position], f"{where}: column {one_line(name)!r}")
-    _require_missing_covered(rows, names, model, where)
     if isinstance(model, RuleList):
+        _require_missing_covered(rows, np.zeros(len(rows), dtype=np.int64), names, model, where)
         tests = model.resolved(names)
         _require_seen_alike(tests, rows, [table.frame.iloc[:, positions[column]] for column in tests.tested], where)
     indices = np.zeros(len(rows), dtype=np.int64)
     if model.classes is not None:
         labels: pd.Series[Any] | AnyArray
         labels = _label_array(table, target) if label_position is None else table.frame.iloc[:, label_position]
-        indices = _class_indices(labels, model, len(rows), where)
+        classes = model.classes if origin.classes is None else origin.classes
+        indices = class_indices(labels, classes, _word(model), len(rows), where)
     rows.flags.writeable = indices.flags.writeable = False
     used = {label_position, *positions}
     unused = tuple(str(column) for position, column in enumerate(table.frame.columns) if position not in used)
     return TrainingData(rows, indices, names, table.sha256, table.source, unused, raw is not None)
+
+
+def _of_model(data: TrainingData, origin: Origin, model: Model) -> TrainingData:
+    """Return the rows and labels that a model was trained on, of those of the whole file (`whole_data`).
+
+    Parameters
+    ----------
+    data : TrainingData
+    origin : Origin
+    model : Forest or RuleList
+
+    Raises
+    ------
+    DataError, NotCoveredError
+        As in `training_data`.
+    """
+    where = place_of(data.source)
+    if origin != ORIGINAL:
+        chosen, labels = origin.of(data.labels, model.classes)
+        rows = data.rows if len(chosen) == data.n_rows else data.rows[chosen]
+        rows.flags.writeable = labels.flags.writeable = False
+        data = replace(data, rows=rows, labels=labels)
+    if int(data.labels.max()) >= model.n_classes:
+        raise DataError(f"{where}: a label is not an index into the {_word(model)}'s {model.n_classes} classes")
+    _require_missing_covered(data.rows, data.labels, data.columns, model, where)
+    return data
 
 
 def _as_table(table: object) -> Table:
@@ -214,14 +271,14 @@ def _require_fit(data: TrainingData, model: Model) -> None:
     where = place_of(data.source)
     if model.n_features not in (None, data.n_columns):
         raise DataError(f"{where}: {data.n_columns} columns, but the {_word(model)} takes {model.n_features}")
-    if int(data.labels.max()) >= model.n_classes:
-        raise DataError(f"{where}: a label is not an index into the {_word(model)}'s {model.n_classes} classes")
-    _require_missing_covered(data.rows, data.columns, model, where)
     if isinstance(model, RuleList):
+        _require_missing_covered(data.rows, data.labels, data.columns, model, where)
         _require_tested(model, data.columns, where)
 
 
-def _require_missing_covered(rows: NDArray[np.float32], names: tuple[str, ...], model: Model, where: str) -> None:
+def _require_missing_covered(
+    rows: NDArray[np.float32], labels: IntArray, names: tuple[str, ...], model: Model, where: str
+) -> None:
     """Refuse missing values that the model cannot have seen, or whose counts say nothing, by the first column."""
     missing = np.isnan(rows).sum(axis=0)
     if missing.any():
@@ -229,7 +286,7 @@ def _require_missing_covered(rows: NDArray[np.float32], names: tuple[str, ...], 
         found = f"{where}: column {one_line(names[first])!r} has {int(missing[first])} missing values"
         if isinstance(model, RuleList):
             raise DataError(f"{found}, which rule lists do not take; give the data as it was trained on")
-        require_missing_covered(model, found)
+        require_missing_covered(model, found, rows, labels)
 
 
 def _require_tested(rules: RuleList, names: Sequence[str], where: str) -> None:
@@ -421,37 +478,3 @@ def encoded_column(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
             "in which rows are held; give finite values"
         )
     return result
-
-
-def _class_indices(labels: pd.Series[Any] | AnyArray, model: Model, n_rows: int, where: str) -> IntArray:
-    """Return each row's index into the model's classes, shape (n_rows,)."""
-    shape = labels.shape
-    if shape not in ((n_rows,), (n_rows, 1)):
-        raise DataError(f"{where}: the labels have shape {shape}; there must be one for each of the {n_rows} rows")
-    if isinstance(labels, np.ndarray):
-        labels = as_text(labels.ravel())
-    codes, distinct = parsed(
-        lambda: pd.factorize(pd.Series(labels)),
-        where,
-        lambda _: "the labels are neither numbers nor text",
-    )
-    classes = model.classes or ()
-    class_of = finder(classes)
-    # The last entry is where factorize's code for a missing value, -1, points to.
-    found = np.array([*(class_of(value) for value in distinct), -1], dtype=np.int64)
-    indices: IntArray = found[codes]
-    missing = int((codes == -1).sum())
-    if missing:
-        raise DataError(
-            f"{where}: {missing} of {n_rows} rows have no label (in a CSV also NA, None, null and NaN are "
-            f"none); give the rows that the {_word(model)} was trained on"
-        )
-    unknown = int((indices == -1).sum())
-    if unknown:
-        known = ", ".join(one_line(repr(value), 40) for value in classes[:_MAX_CLASSES_SHOWN])
-        more = len(classes) - _MAX_CLASSES_SHOWN
-        raise LabelError(
-            f"{where}: {unknown} of {n_rows} rows have a label that the {_word(model)} does not know; "
-            f"its classes are {known}" + (f" and {more} more" if more > 0 else "")
-        )
-    return indices

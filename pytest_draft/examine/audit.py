@@ -31,7 +31,7 @@ def audit(opened: Opened, inputs: Inputs | None, record: Record) -> None:
     """
     with record.clock("read"):
         box = record.limits.within(INSPECT_SHARE)
-        found = audit_file(opened.artifact, opened.given, opened.data, box)
+        found = audit_file(opened.artifact, opened.given, opened.data, box, opened.whole)
         artifact = replace(record.facts.artifact, contents=found.contents, structure=found.structure)
         record.facts = replace(record.facts, artifact=artifact)
     if inputs is not None:

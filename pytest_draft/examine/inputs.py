@@ -25,6 +25,7 @@ from pytest_draft.data import (
     raw_columns,
     read_table,
     training_data,
+    whole_data,
 )
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain
@@ -50,14 +51,17 @@ class Opened:
     artifact : Artifact
     given : object
         The training data as they were given; None where there are none.
-    data : TrainingData or None
+    whole : TrainingData or None
         The same in the model's columns.
+    data : TrainingData or None
+        The rows of them that the model was trained on, with its own labels.
     refused : Exception or None
         Why there is no more than that.
     """
 
     artifact: Artifact
     given: object
+    whole: TrainingData | None
     data: TrainingData | None
     refused: Exception | None = None
 
@@ -177,28 +181,40 @@ def open_files(case: Case, given: object, record: Record) -> Opened:
         Where the model file cannot be read. Whatever is wrong with the data is in `Opened.refused`.
     """
     try:
-        artifact = read(case.artifact)
+        artifact = read(case.artifact, place=case.place)
     except ArtifactError as error:
-        record.facts = replace(record.facts, artifact=ArtifactFacts(case.artifact, error.sha256))
+        facts = ArtifactFacts(case.artifact, error.sha256, place=case.place, places=error.places)
+        record.facts = replace(record.facts, artifact=facts)
         raise
-    facts = _artifact_facts(case.artifact, artifact)
+    facts = _artifact_facts(case, artifact)
     record.facts = replace(record.facts, artifact=facts)
     record.note(*(f"declares {facts.claim}, but {phrase}" for phrase in facts.contradictions))
     if facts.unjudged is not None:
         record.doubt(facts.unjudged)
-    data = None
+    if artifact.places:
+        record.note(
+            f"one of {len(artifact.places)} models in the file, each judged by itself: whoever puts together what they "
+            "tell of the same rows gets closer than by any of them"
+        )
+    if artifact.encoder is not None and artifact.encoder.unused is not None:
+        record.doubt(artifact.encoder.unused)
+    whole = data = None
     try:
         if given is None and case.data is not None:
             given = read_table(case.data)
         if artifact.not_covered is not None:
             raise NotCoveredError(artifact.not_covered)
         if given is not None:
-            data = training_data(given, artifact.model, case.target, artifact.encoder)
+            wanted = (artifact.model, case.target, artifact.encoder, artifact.origin)
+            whole = data = training_data(given, *wanted)
+            if artifact.origin.parts:
+                whole = whole_data(given, *wanted)
+            record.note(*artifact.origin.told)
             facts_of_data = DataFacts(data.source, data.sha256, data.n_rows, data.n_columns, data.unused)
             record.facts = replace(record.facts, data=facts_of_data)
     except Exception as error:  # what stands in the file stands there, whatever becomes of the data
-        return Opened(artifact, given, None, error)
-    return Opened(artifact, given, data)
+        return Opened(artifact, given, whole, None, error)
+    return Opened(artifact, given, whole, data)
 
 
 def complete(opened: Opened, case: Case, record: Record) -> Inputs:
@@ -304,11 +320,11 @@ def _doubt_outside(domain: Domain, data: TrainingData, record: Record) -> None:
         )
 
 
-def _artifact_facts(path: str, artifact: Artifact) -> ArtifactFacts:
+def _artifact_facts(case: Case, artifact: Artifact) -> ArtifactFacts:
     """Return what a report says of a model file, without an audit."""
     model = artifact.model
     facts = ArtifactFacts(
-        path,
+        case.artifact,
         artifact.sha256,
         artifact.size,
         artifact.holds,
@@ -316,6 +332,8 @@ def _artifact_facts(path: str, artifact: Artifact) -> ArtifactFacts:
         kind=model.kind,
         published=published(artifact),
         unjudged=artifact.unjudged.why,
+        place=case.place,
+        places=artifact.places,
     )
     if isinstance(model, RuleList):
         return facts

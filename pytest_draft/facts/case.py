@@ -45,6 +45,8 @@ class Case:
         Rows that the policy names, to be measured by themselves.
     by_class : bool
         Whether the rows of each class are, too.
+    place : str or None
+        Which of several models in the file, as `ArtifactFacts.places` lists them; None where there is but one.
     """
 
     artifact: str
@@ -62,6 +64,7 @@ class Case:
     slices: tuple[Slice, ...] = ()
     by_class: bool = False
     domain_sha256: str | None = None
+    place: str | None = None
 
     def __post_init__(self) -> None:
         require_not_negative(seed=self.seed)

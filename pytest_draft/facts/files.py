@@ -17,7 +17,9 @@ class ArtifactFacts:
 
     Of `published`, `contents` and `structure`, which tell what stands in it without any attack, the last is also None
     where the file does not tell how many rows a leaf holds. `unjudged` says which fitted trees in it are not the
-    model's, so that nothing that is said of the model holds for the file; None where there are none.
+    model's, so that nothing that is said of the model holds for the file; None where there are none. `place` is that of
+    the model in a file of several, and `places` those of all, each of which is judged by itself; both are empty where
+    there is but one.
     """
 
     path: str
@@ -34,6 +36,8 @@ class ArtifactFacts:
     contents: StoredFacts | None = None
     structure: StructureFacts | None = None
     unjudged: str | None = None
+    place: str | None = None
+    places: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         require_not_negative(size=self.size, trees=self.n_trees)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_draft.attack.reconstruction import Reconstruction
+    from pytest_draft.facts.case import Case
     from pytest_draft.facts.examination import Examination
     from pytest_draft.plugin.session import GateSession
     from pytest_draft.policy.policy import Policy
@@ -18,19 +19,39 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class DraftModel:
+    """What the gate found out about one model of a file.
+
+    Attributes
+    ----------
+    place : str or None
+        Where it stands in a file of several; None where it is the only one.
+    examination : Examination
+    checks : tuple of Check
+    """
+
+    place: str | None
+    examination: Examination
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True)
 class DraftResult:
-    """What the gate found out about one forest and adversary.
+    """What the gate found out about one file and adversary.
 
     Attributes
     ----------
     examination : Examination
-        All aggregates, reasons and notes.
+        All aggregates, reasons and notes; in a file of several models, of the one whose verdict is the gravest.
     policy : Policy
         By which `checks` and `verdict` are judged.
     checks : tuple of Check
+        The gravest of all models, rule by rule.
     verdict : {"passed", "failed", "inconclusive"}
     metrics : mapping of str to float, int or None
-        The names of the JSON report; None where unknown.
+        The names of the JSON report, of `examination`; None where unknown.
+    models : tuple of DraftModel
+        Each model of the file by itself.
     """
 
     examination: Examination
@@ -38,6 +59,7 @@ class DraftResult:
     checks: tuple[Check, ...]
     verdict: str
     metrics: Mapping[str, float | int | None]
+    models: tuple[DraftModel, ...] = ()
 
 
 @pytest.fixture(scope="session")
@@ -79,14 +101,18 @@ def draft_policy(request: pytest.FixtureRequest) -> Policy:
 def draft_attack(
     request: pytest.FixtureRequest, draft_forest: Path, draft_training_data: Any
 ) -> Callable[..., Reconstruction | None]:
-    """A memoised callable: ``draft_attack(adversary="artifact")`` returns the `Reconstruction`, or None."""
+    """A memoised callable: ``draft_attack(adversary="artifact", place=None)`` returns the `Reconstruction`, or None.
+
+    In a file of several models, the place says which is meant, as ``draft_result.models`` names it.
+    """
     from pytest_draft.facts.adversary import check_adversary
     from pytest_draft.plugin.session import GateSession
 
     session = GateSession.of(request.config)
 
-    def attack(adversary: str = "artifact") -> Reconstruction | None:
-        return _examined(session, draft_forest, check_adversary(adversary), draft_training_data)[1]
+    def attack(adversary: str = "artifact", place: str | None = None) -> Reconstruction | None:
+        case = replace(session.case(draft_forest, check_adversary(adversary)), place=place)
+        return _examined(session, case, draft_training_data)[1]
 
     return attack
 
@@ -97,26 +123,33 @@ def draft_result(
 ) -> DraftResult:
     """What the gate found out, judged by the test's marker and ``--draft-policy``, else by the default policy."""
     from pytest_draft.plugin.marks import policy_of
-    from pytest_draft.plugin.session import GateSession
-    from pytest_draft.policy.verdict import judge, verdict_of
+    from pytest_draft.plugin.session import GateSession, each_model
+    from pytest_draft.policy.verdict import gravest, judge, verdict_of
     from pytest_draft.report.result import metrics_of
 
     session = GateSession.of(request.config)
-    examination, _ = _examined(session, draft_forest, draft_adversary, draft_training_data)
     policy = policy_of(request.node, session.explicit_policy) or session.policy
     floor = session.floor(draft_adversary)
-    weaker = None if floor is None else _examined(session, draft_forest, floor, draft_training_data)[0]
-    checks = judge(examination, policy, weaker)
+    models, verdicts = [], []
+    whole = session.case(draft_forest, draft_adversary)
+    for case in each_model(whole, _examined(session, whole, draft_training_data)[0]):
+        examination, _ = _examined(session, case, draft_training_data)
+        weaker = None
+        if floor is not None:
+            weaker = _examined(session, replace(case, adversary=floor), draft_training_data)[0]
+        models.append(DraftModel(case.place, examination, judge(examination, policy, weaker)))
+        verdicts.append(verdict_of((check.result, check.counts) for check in models[-1].checks))
+    by_rule = zip(*(model.checks for model in models), strict=True)
+    checks = tuple(gravest((model.place, check) for model, check in zip(models, one, strict=True)) for one in by_rule)
     verdict = verdict_of((check.result, check.counts) for check in checks)
-    return DraftResult(examination, policy, checks, verdict, metrics_of(examination))
+    examination = models[verdicts.index(verdict)].examination
+    return DraftResult(examination, policy, checks, verdict, metrics_of(examination), tuple(models))
 
 
-def _examined(
-    session: GateSession, forest: Path, adversary: str, data: Any
-) -> tuple[Examination, Reconstruction | None]:
-    """Examine a forest. What ends it from outside, or a bug, is told without the frames that hold rows."""
+def _examined(session: GateSession, case: Case, data: Any) -> tuple[Examination, Reconstruction | None]:
+    """Examine a model. What ends it from outside, or a bug, is told without the frames that hold rows."""
     try:
-        return session.examine(session.case(forest, adversary), data)
+        return session.examine(case, data)
     except pytest.fail.Exception as error:  # another plugin's time limit
         ended = str(error.msg)
     except Exception as error:

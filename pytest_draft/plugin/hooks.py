@@ -147,8 +147,9 @@ def _judge_marked(item: pytest.Item, report: pytest.TestReport, result: DraftRes
     from pytest_draft.plugin.items import explained
     from pytest_draft.plugin.session import GateSession
 
-    record = GateSession.of(item.config).record(result.examination, result.checks, result.policy, item.nodeid)
-    report.draft = {"result": record, "planned": None}  # type: ignore[attr-defined]
+    session = GateSession.of(item.config)
+    records = [session.record(one.examination, one.checks, result.policy, item.nodeid) for one in result.models]
+    report.draft = {"results": records, "planned": None}  # type: ignore[attr-defined]
     crossed = [check for check in result.checks if check.stops(result.policy)]
     if crossed and report.outcome != "failed":  # also where the test expects to fail, or skips itself
         told = []

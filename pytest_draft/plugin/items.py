@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from pytest_draft.errors import one_line
+from pytest_draft.facts.case import Case
+from pytest_draft.facts.examination import Examination
 from pytest_draft.plugin.session import GateSession, Planned
 from pytest_draft.policy.rules import rule_of
-from pytest_draft.policy.verdict import Check, at_least, check_rule
+from pytest_draft.policy.verdict import Check, at_least, check_rule, gravest
 
 RECORD = pytest.StashKey[dict[str, Any]]()
 STANDING = pytest.StashKey["Standing | None"]()
@@ -74,27 +77,37 @@ class CheckItem(pytest.Item):
         self.adversary = adversary
 
     def runtest(self) -> None:
-        """Examine the forest, once for all its items, and check the rule."""
+        """Examine each model in the file, once for all its items, and check the rule: the gravest result counts."""
         session = GateSession.of(self.config)
         policy = session.policy_of_items
-        examination = session.aggregates(session.case(self.path, self.adversary, attack=policy.needs_attack))
-        check = check_rule(examination, policy, self.rule, session.compared(examination))
-        if check.result != "failed" and rule_of(self.rule).attack and (floor := session.floor(self.adversary)):
-            weaker = session.aggregates(session.case(self.path, floor, attack=policy.needs_attack))
-            check = at_least(check, check_rule(weaker, policy, self.rule))
-        record = session.record(examination, (check,), policy, self.nodeid)
+        cases = session.cases(self.path, self.adversary, attack=policy.needs_attack)
+        judged = [self._judged(session, case) for case in cases]
+        records = [session.record(found, (check,), policy, self.nodeid) for found, check in judged]
+        places = [case.place for case in cases]
+        check = gravest(zip(places, (check for _, check in judged), strict=True))
         planned = Planned(session.shown(self.path), self.rule, self.adversary)
         self.stash[RECORD] = {
-            "result": record,
+            "results": records,
             "planned": [planned.artifact, planned.rule, planned.adversary],
         }
-        self.user_properties += properties(record, check)
+        at = next(index for index, (_, one) in enumerate(judged) if one.result == check.result)
+        self.user_properties += properties(records[at], check)
         if check.waiver is not None:
             pytest.xfail(check.waiver.text)  # with --runxfail it does nothing
             raise CheckFailed(check)
         if check.stops(policy):
             raise CheckFailed(check)
         self.stash[STANDING] = stands(check)
+
+    def _judged(self, session: GateSession, case: Case) -> tuple[Examination, Check]:
+        """Examine one model and check the rule."""
+        policy = session.policy_of_items
+        examination = session.aggregates(case)
+        check = check_rule(examination, policy, self.rule, session.compared(examination))
+        if check.result != "failed" and rule_of(self.rule).attack and (floor := session.floor(self.adversary)):
+            weaker = session.aggregates(replace(case, adversary=floor))
+            check = at_least(check, check_rule(weaker, policy, self.rule))
+        return examination, check
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
         """Return what a failed check shows: sentence, cause, remedy."""

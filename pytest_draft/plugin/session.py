@@ -212,12 +212,17 @@ class GateSession:
             domain_sha256=self.policy.domain_sha256,
         )
 
+    def cases(self, forest: Path, adversary: str, *, attack: bool = True) -> tuple[Case, ...]:
+        """Return the cases of a file: one for each of the models that it holds."""
+        case = self.case(forest, adversary, attack=attack)
+        return each_model(case, self.aggregates(case))
+
     def examine(self, case: Case, data: object = None) -> tuple[Examination, Reconstruction | None]:
         """Examine a case, once for this process, in a child of it."""
         key = (case, stamps(case), None if data is None else id(data))
         if key not in self._memo:
             self._in_memory[id(data)] = data  # keeps the object, and with it its id, alive
-            with shown(self._config, self.shown(Path(case.artifact))) as tell:
+            with shown(self._config, self._named(case.artifact, case.place)) as tell:
                 self._memo[key] = children.run(case, data, tell or self._shared.heed_interrupt)
         return self._memo[key]
 
@@ -269,8 +274,26 @@ class GateSession:
     def _result(self, examination: Examination, checks: tuple[Check, ...], policy: Policy) -> Result:
         """Return an entry of a report, which names files as `shown` does."""
         result = result_of(examination, checks, policy, rows=self.settings.report_rows)
-        result["artifact"]["path"] = self.shown(Path(result["artifact"]["path"]))
+        result["artifact"]["path"] = self._named(result["artifact"]["path"], result["artifact"]["place"])
         for table in (result["data"], result["holdout"]):
             if table is not None and table["path"]:
                 table["path"] = self.shown(Path(table["path"]))
         return result
+
+    def _named(self, path: str, place: str | None) -> str:
+        """Return how reports name a model: by its file, and by its place where it is one of several there."""
+        shown = self.shown(Path(path))
+        return shown if place is None else f"{shown}[{place}]"
+
+
+def each_model(case: Case, examination: Examination) -> tuple[Case, ...]:
+    """Return the cases of a file's models, of which the examination tells the places; itself where it is but one.
+
+    Parameters
+    ----------
+    case : Case
+        Without a place.
+    examination : Examination
+        Of this case.
+    """
+    return tuple(replace(case, place=place) for place in examination.artifact.places) or (case,)

@@ -77,7 +77,7 @@ class Summary:
             from pytest_draft.plugin import demo
 
             explanation = demo.EXPLANATION
-        results = merged(record["result"] for record in records)
+        results = merged(result for record in records for result in record["results"])
         report, refused = _updated(config, document(results, not_run, _version()))
         return cls(session, with_hash(report), explanation, refused, told, wrap)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from pytest_draft.errors import one_line
 from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
@@ -143,6 +144,24 @@ def _by_bounds(
         return outcome, examination.reasons
     bounded = judged.bounds(findings, thresholds, not examination.shortfalls)
     return bounded, () if bounded.result == "passed" else (bounded.sentence, *examination.shortfalls)
+
+
+def gravest(checks: Iterable[tuple[str | None, Check]]) -> Check:
+    """Return the gravest check of one rule on several models of a file, which says at which place it is.
+
+    Parameters
+    ----------
+    checks : iterable of (str or None, Check)
+        The place of each model, None for the only one; at least one.
+    """
+    listed = list(checks)
+    worst = overall(check.result for _, check in listed)
+    found = [(place, check) for place, check in listed if check.result == worst]
+    place, check = found[0]
+    if place is None or worst == "passed":
+        return check
+    others = f" (and {len(found) - 1} more of {len(listed)} models)" if len(found) > 1 else ""
+    return replace(check, sentence=f"{one_line(place)}: {check.sentence}{others}")
 
 
 def verdict_of(checks: Iterable[tuple[Verdict, bool]]) -> Verdict:

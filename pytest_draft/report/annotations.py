@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_draft.errors import one_line
+from pytest_draft.report.wording import file_of
 
 MOST = 10
 """As many annotations of a kind as GitHub shows for a step; more are cut off without a word."""
@@ -43,9 +44,15 @@ def annotations(report: dict[str, Any]) -> list[str]:
     errors = [_of_failed("error", result, check) for result in results for check in _checks(result, "failed")]
     errors += [command for result in results for command in _of_inconclusive(result)]
     errors += [command("error", f"not run, so nothing is known: {check}") for check in report["not_run"]]
-    notes = [(result["artifact"]["path"], note) for result in results for note in result["notes"]]
+    notes = [
+        (result["artifact"]["path"], file_of(result["artifact"]), note)
+        for result in results
+        for note in result["notes"]
+    ]
     warnings = [_of_failed("warning", result, check) for result in results for check in _stopping_nothing(result)]
-    warnings += [command("warning", note, file=path, title=_title(path, "note")) for path, note in dict.fromkeys(notes)]
+    warnings += [
+        command("warning", note, file=file, title=_title(name, "note")) for name, file, note in dict.fromkeys(notes)
+    ]
     return [*_at_most("error", errors), *_at_most("warning", warnings)]
 
 
@@ -89,19 +96,19 @@ def _of_failed(kind: str, result: dict[str, Any], check: dict[str, Any]) -> str:
     if (waiver := check["waiver"]) is not None:
         lines.append(f"waived until {waiver['expires']} by {waiver['owner']}: {waiver['reason']}")
     lines += [f"{name}: {check[name]}" for name in ("cause", "remedy") if check[name]]
-    path = result["artifact"]["path"]
+    path, file = result["artifact"]["path"], file_of(result["artifact"])
     title = _title(path, f"{_named(result, [check])} {check['result']}")
-    return command(kind, "\n".join(lines), file=path, title=title)
+    return command(kind, "\n".join(lines), file=file, title=title)
 
 
 def _of_inconclusive(result: dict[str, Any]) -> Iterable[str]:
     by_reason: dict[str, list[dict[str, Any]]] = {}
     for check in _checks(result, "inconclusive"):
         by_reason.setdefault(check["sentence"], []).append(check)
-    path = result["artifact"]["path"]
+    path, file = result["artifact"]["path"], file_of(result["artifact"])
     for reason, checks in by_reason.items():
         title = _title(path, f"{_named(result, checks)} inconclusive")
-        yield command("error", f"no answer, and no answer is not a pass: {reason}", file=path, title=title)
+        yield command("error", f"no answer, and no answer is not a pass: {reason}", file=file, title=title)
 
 
 def _named(result: dict[str, Any], checks: Iterable[dict[str, Any]]) -> str:

@@ -112,8 +112,8 @@ Result = dict[str, Any]
 ReportedCheck = dict[str, Any]
 """One entry of a result's ``checks``."""
 
-_SECTIONS = frozenset(("published", "contents", "structure", "unjudged"))
-"""What the facts on an artifact hold and a report tells in sections of their own, or as one of the reasons."""
+_SECTIONS = frozenset(("published", "contents", "structure", "unjudged", "places"))
+"""What the facts on an artifact hold and a report tells in sections of their own, as one of the reasons or results."""
 
 
 def result_of(examination: Examination, checks: Iterable[Check], policy: Policy, *, rows: bool = False) -> Result:

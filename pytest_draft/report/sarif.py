@@ -24,7 +24,7 @@ from pytest_draft.policy.rule import Rule
 from pytest_draft.policy.rules import RULES, known_rule
 from pytest_draft.report.json_report import indented
 from pytest_draft.report.result import Report, ReportedCheck, Result
-from pytest_draft.report.wording import shown, standing
+from pytest_draft.report.wording import file_of, shown, standing
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -39,7 +39,7 @@ def _run(report: Report) -> dict[str, Any]:
     rules = list(dict.fromkeys([*RULES, *(check["rule"] for check in found)]))
     artifacts: dict[str, dict[str, Any]] = {}
     for result in report["results"]:
-        artifacts.setdefault(result["artifact"]["path"], _artifact(result["artifact"]))
+        artifacts.setdefault(file_of(result["artifact"]), _artifact(result["artifact"]))
     paths = list(artifacts)
     policies = sorted({result["policy"]["name"] for result in report["results"]})
     driver = {"name": report["tool"]["name"], "rules": [_descriptor(rule, _level(rule, found)) for rule in rules]}
@@ -51,7 +51,7 @@ def _run(report: Report) -> dict[str, Any]:
         "invocations": [_invocation(report)],
         "artifacts": list(artifacts.values()),
         "results": [
-            _result(result, check, rules.index(check["rule"]), paths.index(result["artifact"]["path"]))
+            _result(result, check, rules.index(check["rule"]), paths.index(file_of(result["artifact"])))
             for result in report["results"]
             for check in result["checks"]
             if check["result"] != "passed"
@@ -93,7 +93,7 @@ def _help(rule: Rule[Any], bullet: str = "", name: str = "{}") -> str:
 
 
 def _artifact(artifact: dict[str, Any]) -> dict[str, Any]:
-    said: dict[str, Any] = {"location": {"uri": _uri(artifact["path"])}, "roles": ["analysisTarget"]}
+    said: dict[str, Any] = {"location": {"uri": _uri(file_of(artifact))}, "roles": ["analysisTarget"]}
     if artifact["size"] is not None:
         said["length"] = artifact["size"]
     if artifact["sha256"]:
@@ -113,7 +113,8 @@ def _invocation(report: Report) -> dict[str, Any]:
 
 def _result(result: Result, check: ReportedCheck, rule: int, artifact: int) -> dict[str, Any]:
     facts = result["artifact"]
-    identity = json.dumps([check["rule"], result["adversary"], check["item"], facts["sha256"]])
+    place = [facts["place"]] if facts.get("place") else []
+    identity = json.dumps([check["rule"], result["adversary"], check["item"], facts["sha256"], *place])
     said: dict[str, Any] = {
         "ruleId": check["rule"],
         "ruleIndex": rule,
@@ -122,7 +123,7 @@ def _result(result: Result, check: ReportedCheck, rule: int, artifact: int) -> d
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": _uri(facts["path"]), "index": artifact},
+                    "artifactLocation": {"uri": _uri(file_of(facts)), "index": artifact},
                     "region": {"startLine": 1},  # of a binary file there are none, but GitHub asks for one
                 },
                 "logicalLocations": [{"fullyQualifiedName": check["item"]}],

@@ -341,3 +341,15 @@ def _is(number: int) -> str:
 
 def _number(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def file_of(artifact: dict[str, Any]) -> str:
+    """Return the path of a model's file, without the place that its name ends in.
+
+    Parameters
+    ----------
+    artifact : dict
+        Of a result.
+    """
+    path: str = artifact["path"]
+    return path if artifact.get("place") is None else path.removesuffix(f"[{artifact['place']}]")

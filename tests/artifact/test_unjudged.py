@@ -26,6 +26,7 @@ from pytest_draft.artifact import read
 from pytest_draft.artifact.contents import Contents
 from pytest_draft.artifact.unjudged import Unjudged, unjudged_trees
 from pytest_draft.dp import LaplaceForestClassifier
+from pytest_draft.errors import SeveralModelsError
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +112,8 @@ def test_a_trees_state_as_lists_is_found_by_its_nodes(forest, other, places):
 
 def test_a_search_that_was_given_a_fitted_forest_keeps_it(forest, columns, classes, places):
     search = GridSearchCV(forest, {"max_depth": [2]}, cv=2).fit(columns, classes)
-    assert places(search) == {"estimator": 3}
+    with pytest.raises(SeveralModelsError, match=r"2 models.*: best_estimator_, estimator$"):
+        places(search)  # which is judged, too
     search.estimator = clone(forest)
     assert places(search) == {"scorer_": 3}  # which asks the estimator for its score
     assert places(search.best_estimator_) == {}

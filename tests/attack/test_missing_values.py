@@ -8,6 +8,7 @@ import joblib
 import numpy as np
 import pytest
 import sklearn
+from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
 
@@ -18,12 +19,14 @@ from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by_values
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.large_domains.regions import Regions
+from pytest_draft.attack.numeric.replay import replay
 from pytest_draft.attack.papers.published import RowModelInput
 from pytest_draft.attack.private.informed import KnownPopulation, noisy_score
 from pytest_draft.attack.private.labels import rebuild_from_labels
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.private.noisy_problem import values_of
 from pytest_draft.attack.search import Search
+from pytest_draft.data import training_data
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.facts.privacy import Privacy
@@ -31,6 +34,7 @@ from pytest_draft.timebox import TimeBox
 
 N_ROWS = 120
 TAKES_MISSING = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 6)
+COUNTS_MISSING = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 9)
 
 MODELS = {
     "decision tree": DecisionTreeClassifier(random_state=0),
@@ -157,3 +161,20 @@ def test_the_papers_models_refuse_missing_values_of_numeric_columns_too(by_hand)
     attributes = (Attribute("c0", "numeric", (0,), 0.0, 9.0, missing=True),)
     with pytest.raises(NotCoveredError, match="column 'c0' may have missing values"):
         RowModelInput.of(by_hand(1, (0, [2, 1], [0, 1])), Domain(("c0",), attributes, "test"))
+
+
+@pytest.mark.skipif(
+    not COUNTS_MISSING, reason="before scikit-learn 1.9 counts need not be those of the rows sent there"
+)
+@pytest.mark.parametrize("kind", ["decision tree", "random forest", "random forest regressor", "bagging of columns"])
+def test_files_of_older_versions_are_judged_where_their_counts_are_those_of_the_rows(kind, tmp_path):
+    rows, labels = people(4)
+    forest = replace(released(clone(MODELS[kind]).fit(rows, labels), tmp_path), sklearn_version="1.7.2")
+    assert training_data((rows, labels), forest).n_rows == N_ROWS
+    moved = rows.copy()
+    moved[np.flatnonzero(~np.isnan(rows[:, 0]))[:40], 0] = np.nan
+    for others in ((moved, labels), (rows[:-1], labels[:-1]), (np.roll(rows, 1, axis=0), labels)):
+        with pytest.raises(NotCoveredError, match=r"1\.7 need not count them where it sends them"):
+            training_data(others, forest)
+    timebox = TimeBox(5)
+    assert "before scikit-learn 1.9 are not replayed" in replay(forest, timebox, missing=True).reason

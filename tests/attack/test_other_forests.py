@@ -42,6 +42,8 @@ from pytest_draft.domain import infer
 from pytest_draft.errors import ArtifactError, NotCoveredError
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
+from pytest_draft.policy.policy import Policy
+from pytest_draft.policy.verdict import judge
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Using the fractional value max_samples"),
@@ -459,10 +461,18 @@ def test_trees_grown_with_weights_that_were_changed_later_are_refused(judged):
     assert "weights" in found.reasons[0]
 
 
-def test_several_outputs_are_refused_for_classifiers_and_regressors(judged):
+def test_several_outputs_are_attacked_by_part_of_them_and_never_pass(judged):
     frame = people()
     two = np.column_stack([np.arange(N_ROWS) % 2, np.arange(N_ROWS) % 3])
-    for model in (RandomForestClassifier(2), RandomForestRegressor(2), DecisionTreeRegressor()):
+    for model in (
+        RandomForestClassifier(20, bootstrap=False, random_state=0),
+        RandomForestRegressor(20, bootstrap=False, random_state=0),
+        DecisionTreeRegressor(random_state=0),
+    ):
         found = judged(model, frame, two)
-        assert found.solver_status == "refused"
-        assert "several outputs" in found.reasons[0]
+        assert found.findings.identity.status == "confirmed"
+        assert any("several outputs" in reason for reason in found.reasons)
+        assert all(
+            check.result != "passed"
+            for check in judge(found, Policy("strict", "by hand", {"reconstruction-error": {"max_error": 0.01}}))
+        )

@@ -8,10 +8,36 @@ import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestClassifier
-from sklearn.feature_selection import VarianceThreshold
+from sklearn.feature_selection import (
+    RFE,
+    GenericUnivariateSelect,
+    SelectFdr,
+    SelectFpr,
+    SelectFromModel,
+    SelectFwe,
+    SelectKBest,
+    SelectPercentile,
+    SequentialFeatureSelector,
+    VarianceThreshold,
+)
 from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from pytest_draft.artifact import read
 from pytest_draft.data import (
@@ -23,7 +49,7 @@ from pytest_draft.data import (
     read_table,
     training_data,
 )
-from pytest_draft.errors import DataError
+from pytest_draft.errors import DataError, SeveralModelsError
 from pytest_draft.matching import matched_distance, original_weights, paired_distance
 from pytest_draft.timebox import TimeBox
 
@@ -102,6 +128,55 @@ ENCODERS = {
     "selected": make_pipeline(
         dense((SimpleImputer(), NUMBERS), (OneHotEncoder(), TEXTS)), VarianceThreshold(0.08), MinMaxScaler()
     ),
+    "functions, bins": make_pipeline(
+        dense(
+            (make_pipeline(SimpleImputer(), FunctionTransformer(np.log1p), StandardScaler()), ["age", "fare"]),
+            (FunctionTransformer(np.sqrt, validate=True), ["age", "code"]),
+            (FunctionTransformer(np.square), ["age", "weight", "flag"]),
+            (imputed(KBinsDiscretizer(4, encode="ordinal", quantile_method="averaged_inverted_cdf")), NUMBERS),
+            (KBinsDiscretizer(3, encode="onehot-dense", strategy="uniform"), ["weight", "code"]),
+            (imputed(Binarizer(threshold=30.0)), ["age", "fare"]),
+            (FunctionTransformer(), ["weight"]),
+        ),
+        RobustScaler(),
+    ),
+    "curves": dense(
+        (imputed(PowerTransformer()), NUMBERS),
+        (PowerTransformer("box-cox", standardize=False), ["age", "code"]),
+        (QuantileTransformer(n_quantiles=20), NUMBERS),
+        (QuantileTransformer(n_quantiles=30, output_distribution="normal"), ["fare", "age"]),
+        (MaxAbsScaler(), ["weight", "code"]),
+    ),
+    "products": make_pipeline(
+        dense((imputed(StandardScaler()), NUMBERS), (OneHotEncoder(drop="if_binary"), ["sex"])),
+        PolynomialFeatures(3),
+    ),
+    "products of two": dense(
+        (imputed(PolynomialFeatures((2, 2), interaction_only=True, include_bias=False)), NUMBERS),
+        (PolynomialFeatures(2, interaction_only=True), ["age", "code"]),
+    ),
+    "best": make_pipeline(
+        dense((SimpleImputer(), NUMBERS), (OneHotEncoder(), TEXTS)),
+        SelectPercentile(percentile=70),
+        GenericUnivariateSelect(mode="k_best", param=5),
+        SelectFpr(alpha=0.999),
+        StandardScaler(),
+        SelectKBest(k=3),
+    ),
+    "by rate": make_pipeline(
+        dense((SimpleImputer(), NUMBERS), (OneHotEncoder(), TEXTS)),
+        SelectFdr(alpha=0.9999),
+        GenericUnivariateSelect(mode="fwe", param=400.0),
+        SelectFwe(alpha=1),
+    ),
+    "by a model": make_pipeline(
+        dense((SimpleImputer(), NUMBERS), (OneHotEncoder(), TEXTS)),
+        SelectFromModel(RandomForestClassifier(5, random_state=0), threshold="0.2*mean"),
+        SelectFromModel(LogisticRegression(), threshold=-np.inf, max_features=6),
+        SelectFromModel(ExtraTreeClassifier(random_state=0), threshold="median"),
+        RFE(LogisticRegression(), n_features_to_select=2),
+        SequentialFeatureSelector(DecisionTreeClassifier(random_state=0), n_features_to_select=1, cv=2),
+    ),
     "frames": make_pipeline(
         make_column_transformer(
             (StandardScaler(), NUMBERS), ("passthrough", ["code", "flag"]), verbose_feature_names_out=False
@@ -120,7 +195,11 @@ def saved(tmp_path):
             frame, labels
         )
         joblib.dump(model, tmp_path / "model.joblib")
-        return read(tmp_path / "model.joblib"), model
+        last = f"steps[{len(model) - 1}]"  # a selection can hold forests, too
+        try:
+            return read(tmp_path / "model.joblib"), model
+        except SeveralModelsError:
+            return read(tmp_path / "model.joblib", place=last), model
 
     return save
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -28,7 +29,7 @@ RUN_BELOW = {
     "how-to/ci": {"yaml": 1},
     "how-to/extending": {"python": 2, "toml": 2},
     "how-to/own-tests": {"python": 2},
-    "how-to/pipelines": {"sh": 1},
+    "how-to/pipelines": {"sh": 1, "python": 1},
     "how-to/policies": {"bash": 1, "toml": 4},
     "how-to/private-forests": {"python": 1, "bash": 1},
     "how-to/trees-and-rule-lists": {"toml": 1},
@@ -91,6 +92,18 @@ def test_the_command_to_judge_a_pipeline_works_as_it_stands(pytester, blocks):
     table.assign(LABEL=label).to_csv(pytester.path / "raw.csv", index=False)
     (command,) = blocks("how-to/pipelines", "sh")
     pytester.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=4)
+
+
+def test_the_recipe_for_any_other_step_writes_a_forest_and_its_table(pytester, blocks, monkeypatch):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.normal(size=(60, 4)), columns=list("abcd"))
+    label = pd.Series(random.integers(0, 2, 60), index=range(100, 160))
+    pipeline = make_pipeline(PCA(3), RandomForestClassifier(n_estimators=3, max_depth=1, random_state=0))
+    monkeypatch.chdir(pytester.path)
+    (recipe,) = blocks("how-to/pipelines", "python")
+    exec(recipe, {"pd": pd, "joblib": joblib, "pipeline": pipeline.fit(table, label), "X": table, "y": label})
+    arguments = ("--draft-forest=forest.joblib", "--draft-data=encoded.csv", "--draft-target=LABEL")
+    pytester.runpytest_inprocess(*arguments).assert_outcomes(passed=4)
 
 
 def test_the_marked_test_works_as_it_stands(released, blocks):

@@ -65,9 +65,10 @@ def with_(model, **attributes):
 
 
 MODELS = {
-    "a search's estimator": lambda rows, leaking: GridSearchCV(
-        leaking, {"max_depth": [1], "min_samples_leaf": [10], "n_estimators": [2]}, cv=2
-    ).fit(*rows),
+    "a search's scorer": lambda rows, leaking: with_(
+        GridSearchCV(leaking, {"max_depth": [1], "min_samples_leaf": [10], "n_estimators": [2]}, cv=2).fit(*rows),
+        estimator=clone(leaking),  # a fitted one is judged by itself; the scorer still keeps it
+    ),
     "a fitted base tree": lambda rows, leaking: BaggingClassifier(
         DecisionTreeClassifier(max_depth=1, min_samples_leaf=10).fit(*rows), 2, random_state=0
     ).fit(*rows),
@@ -89,14 +90,14 @@ def test_a_file_with_other_fitted_trees_is_not_passed_and_says_where_they_stand(
     assert from_text(found.case, as_text(found)).artifact == found.artifact
 
 
-@pytest.mark.parametrize("kind", ["a search's estimator", "trees in an attribute"])
+@pytest.mark.parametrize("kind", ["a search's scorer", "trees in an attribute"])
 def test_a_file_whose_model_tells_little_is_inconclusive_with_another_in_it(kind, told, rows, leaking):
     found, verdict = told(MODELS[kind](rows, leaking))
     assert (verdict, found.reasons) == ("inconclusive", (found.artifact.unjudged,))
 
 
 def test_what_the_reason_advises_helps(told, rows, leaking):
-    search = MODELS["a search's estimator"](rows, leaking)
+    search = MODELS["a search's scorer"](rows, leaking)
     bagged = MODELS["a fitted base tree"](rows, leaking)
     bagged.estimator = bagged.estimator_ = clone(bagged.estimator)
     kept = MODELS["trees in an attribute"](rows, leaking)

@@ -160,7 +160,7 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
         replayed,
         extremes,
     )
-    if forest.classes is not None or groups.known is not None or groups.values is not None:
+    if not forest.has_targets or groups.known is not None or groups.values is not None:
         return problem
     bounds, known = _by_targets(forest, domain, times, extremes, timebox)
     return replace(problem, bounds=bounds, leaves_known=known)

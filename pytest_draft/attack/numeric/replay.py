@@ -15,6 +15,7 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.missing import COUNTED_SINCE
 from pytest_draft.attack.numeric.draws import (
     SKIPPED,
     Grown,
@@ -127,6 +128,8 @@ def replay(forest: Forest, timebox: TimeBox, hints: Hints | None = None, *, miss
         rules = [growth_of(forest, index) for index in range(forest.n_trees)]
         if missing and any(rule.random for rule in rules):
             raise NotCoveredError("random splits among missing values are not replayed")
+        if missing and (forest.sklearn_minor or (0, 0)) < COUNTED_SINCE:
+            raise NotCoveredError("splits among missing values before scikit-learn 1.9 are not replayed")
     except NotCoveredError as error:
         return Replay(tuple(_unknown(tree) for tree in forest.trees), str(error))
     if hints is None:

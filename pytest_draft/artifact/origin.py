@@ -1,0 +1,207 @@
+"""Which rows and labels a model inside another was trained on: in go those of the whole, out come its own.
+
+A model that holds others trains them on labels of its own making, or on folds. Both follow from the labels by
+scikit-learn's published rules, which are written here again (``sklearn.multiclass``,
+``sklearn.model_selection._split``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import RandomState
+
+from pytest_draft.arrays import BoolArray, IntArray
+from pytest_draft.errors import DataError
+
+
+@dataclass(frozen=True)
+class OneAgainstRest:
+    """Label 1 for one class, 0 for all others (``OneVsRestClassifier``).
+
+    Attributes
+    ----------
+    position : int
+        The class's place among all.
+    """
+
+    position: int
+
+    @property
+    def told(self) -> str:
+        """What is done, in words."""
+        return f"its label is whether a row is of class number {self.position + 1}"
+
+
+@dataclass(frozen=True)
+class OneAgainstOne:
+    """Only the rows of two classes, with label 0 for the first and 1 for the second (``OneVsOneClassifier``).
+
+    Attributes
+    ----------
+    first, second : int
+        Their places among all classes.
+    """
+
+    first: int
+    second: int
+
+    @property
+    def told(self) -> str:
+        """What is done, in words."""
+        return f"its rows are those of the classes number {self.first + 1} and {self.second + 1}"
+
+
+@dataclass(frozen=True)
+class Fold:
+    """All rows but those of one fold of a cross-validation.
+
+    Attributes
+    ----------
+    number : int
+        Which is left out, from 0.
+    n_folds : int
+    stratified : bool
+        Whether each fold has its share of each class.
+    shuffle : bool
+    seed : int or None
+        Of the shuffle.
+    """
+
+    number: int
+    n_folds: int
+    stratified: bool
+    shuffle: bool = False
+    seed: int | None = None
+
+    @property
+    def told(self) -> str:
+        """What is done, in words."""
+        return f"its rows are all but those of fold {self.number + 1} of {self.n_folds}"
+
+    def trained_on(self, codes: IntArray) -> BoolArray:
+        """Return which rows are not in the fold, shape (n_rows,).
+
+        Parameters
+        ----------
+        codes : ndarray of int64, shape (n_rows,)
+            Each row's class.
+        """
+        folds = self._stratified(codes) if self.stratified else self._in_order(len(codes))
+        trained: BoolArray = folds != self.number
+        return trained
+
+    def _in_order(self, n_rows: int) -> IntArray:
+        """Return each row's fold by ``KFold``."""
+        order = np.arange(n_rows)
+        if self.shuffle:
+            RandomState(self.seed).shuffle(order)
+        sizes = np.full(self.n_folds, n_rows // self.n_folds)
+        sizes[: n_rows % self.n_folds] += 1
+        folds = np.empty(n_rows, dtype=np.int64)
+        folds[order] = np.repeat(np.arange(self.n_folds), sizes)
+        return folds
+
+    def _stratified(self, codes: IntArray) -> IntArray:
+        """Return each row's fold by ``StratifiedKFold``, which numbers classes as they first appear."""
+        _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+        numbered = np.argsort(np.argsort(first))[inverse]
+        ordered = np.sort(numbered)
+        n_classes = len(first)
+        parts = [np.bincount(ordered[fold :: self.n_folds], minlength=n_classes) for fold in range(self.n_folds)]
+        random = RandomState(self.seed)
+        folds = np.empty(len(codes), dtype=np.int64)
+        for number, sizes in enumerate(np.array(parts).T):
+            of_class = np.repeat(np.arange(self.n_folds), sizes)
+            if self.shuffle:
+                random.shuffle(of_class)
+            folds[numbered == number] = of_class
+        return folds
+
+
+Part = OneAgainstRest | OneAgainstOne | Fold
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How the rows and labels that a model was trained on follow from those of the whole file.
+
+    Attributes
+    ----------
+    classes : tuple of object or None
+        Those that the training data's labels are of; None where they are the model's own, or there are none.
+    parts : tuple of OneAgainstRest, OneAgainstOne or Fold
+        What is done with them, one after the other.
+    """
+
+    classes: tuple[object, ...] | None = None
+    parts: tuple[Part, ...] = ()
+
+    def among(self, classes: tuple[object, ...]) -> Origin:
+        """Return the origin with the labels' classes, where none are known yet."""
+        return self if self.classes is not None or self.parts else Origin(classes)
+
+    def then(self, part: Part) -> Origin:
+        """Return the origin with a further part."""
+        return Origin(self.classes, (*self.parts, part))
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What is done with rows and labels, in words."""
+        return tuple(part.told for part in self.parts)
+
+    def of(self, codes: IntArray, classes: tuple[object, ...] | None) -> tuple[IntArray, IntArray]:
+        """Return the positions of a model's rows, and their labels as indices into its classes.
+
+        Parameters
+        ----------
+        codes : ndarray of int64, shape (n_given,)
+            Indices of the given rows' labels into `classes` of the origin.
+        classes : tuple of object or None
+            The model's; None for a regressor's.
+
+        Returns
+        -------
+        rows, labels : ndarray of int64, shape (n_rows,)
+
+        Raises
+        ------
+        DataError
+            Where the model does not have a label, or no row is left.
+        """
+        rows, meaning = np.arange(len(codes)), self.classes
+        for part in self.parts:
+            if isinstance(part, OneAgainstRest):
+                codes, meaning = (codes == part.position).astype(np.int64), (0, 1)
+                continue
+            if isinstance(part, Fold):
+                chosen = part.trained_on(codes)
+            else:
+                chosen = (codes == part.first) | (codes == part.second)
+                codes, meaning = (codes == part.second).astype(np.int64), (0, 1)
+            rows, codes = rows[chosen], codes[chosen]
+        if not len(rows):
+            raise DataError("of the given rows none is left that this model was trained on; give all of its file's")
+        if classes is None:
+            return rows, np.zeros(len(rows), dtype=np.int64)
+        if meaning is None:
+            return rows, codes
+        return rows, _numbered(codes, meaning, classes)
+
+
+ORIGINAL = Origin()
+"""Of a model that was trained on all rows, with their own labels."""
+
+
+def _numbered(codes: IntArray, meaning: tuple[object, ...], classes: tuple[object, ...]) -> IntArray:
+    """Return labels as indices into a model's classes: by value, or by number where it was given their numbers."""
+    present = np.unique(codes).tolist()
+    for values in (meaning, tuple(range(len(meaning)))):
+        position = {value: index for index, value in enumerate(classes)}
+        if all(values[code] in position for code in present):
+            table = np.zeros(len(meaning), dtype=np.int64)
+            table[present] = [position[values[code]] for code in present]
+            numbered: IntArray = table[codes]
+            return numbered
+    raise DataError("the rows have a label that a model inside this file does not know; give the rows of its training")

@@ -1,0 +1,77 @@
+"""Labels: in go a column of them and a model's classes, out comes the class of each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pytest_draft.arrays import AnyArray, IntArray
+from pytest_draft.data.files import parsed
+from pytest_draft.data.known import finder
+from pytest_draft.data.tables import as_text
+from pytest_draft.errors import DataError, LabelError, one_line
+
+__tracebackhide__ = True  # frames here hold rows
+
+_MAX_CLASSES_SHOWN = 10
+"""Classes of the model that a message names; of the others only the number is."""
+
+
+def class_indices(
+    labels: pd.Series[Any] | AnyArray, classes: tuple[object, ...], word: str, n_rows: int, where: str
+) -> IntArray:
+    """Return each row's index into the classes.
+
+    Parameters
+    ----------
+    labels : pandas.Series or ndarray, shape (n_rows,) or (n_rows, 1)
+    classes : tuple
+        As a model stores them.
+    word : str
+        What the model is, for messages.
+    n_rows : int
+    where : str
+        Names the data, for messages.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows,)
+
+    Raises
+    ------
+    DataError
+        Where there are not as many labels as rows, or a row has none.
+    LabelError
+        Where a row has one that is none of the classes.
+    """
+    shape = labels.shape
+    if shape not in ((n_rows,), (n_rows, 1)):
+        raise DataError(f"{where}: the labels have shape {shape}; there must be one for each of the {n_rows} rows")
+    if isinstance(labels, np.ndarray):
+        labels = as_text(labels.ravel())
+    codes, distinct = parsed(
+        lambda: pd.factorize(pd.Series(labels)),
+        where,
+        lambda _: "the labels are neither numbers nor text",
+    )
+    class_of = finder(classes)
+    # The last entry is where factorize's code for a missing value, -1, points to.
+    found = np.array([*(class_of(value) for value in distinct), -1], dtype=np.int64)
+    indices: IntArray = found[codes]
+    missing = int((codes == -1).sum())
+    if missing:
+        raise DataError(
+            f"{where}: {missing} of {n_rows} rows have no label (in a CSV also NA, None, null and NaN are "
+            f"none); give the rows that the {word} was trained on"
+        )
+    unknown = int((indices == -1).sum())
+    if unknown:
+        known = ", ".join(one_line(repr(value), 40) for value in classes[:_MAX_CLASSES_SHOWN])
+        more = len(classes) - _MAX_CLASSES_SHOWN
+        raise LabelError(
+            f"{where}: {unknown} of {n_rows} rows have a label that the {word} does not know; "
+            f"its classes are {known}" + (f" and {more} more" if more > 0 else "")
+        )
+    return indices
