@@ -12,9 +12,11 @@ from scipy.optimize import linear_sum_assignment
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
+from pytest_draft.attack.counts.by_row import ByRow, RowSearch, fits
 from pytest_draft.attack.counts.exact import Alternatives, Solution, solve_exactly
 from pytest_draft.attack.counts.integer import rounded
-from pytest_draft.attack.counts.likeliest import find_likeliest, posterior_of
+from pytest_draft.attack.counts.likeliest import Likely, find_likeliest, posterior_of
+from pytest_draft.attack.counts.kinds import unordered
 from pytest_draft.attack.counts.occupancy import Draws
 from pytest_draft.attack.counts.prove import prove
 from pytest_draft.attack.filling import INDICATOR_ODDS, Filling
@@ -48,6 +50,14 @@ class ReconstructParameters:
         Ways to fill in open values that guesses are compared with.
     most_assigned : int
         Most rows for which sums over groups are given out to rows: an assignment takes the cube of it.
+    quick_coefficients : int
+        Coefficients of the equations up to which the first search is that for a rounding that meets them.
+    whole_coefficients : int
+        Coefficients up to which integer programs may repair what is not met.
+    repair_share : float
+        Share of the time that is left for such repairs.
+    proved_coefficients : int
+        Coefficients up to which other datasets are looked for.
     most_refitted_rows : int
         Most rows times trees that are refitted in all: an end that does not depend on the clock.
     """
@@ -59,6 +69,10 @@ class ReconstructParameters:
     samples: int = 8
     imagined: int = 5
     most_assigned: int = 6_000
+    quick_coefficients: int = 3_000_000
+    whole_coefficients: int = 1_000_000
+    repair_share: float = 0.4
+    proved_coefficients: int = 5_000_000
     most_refitted_rows: int = 20_000_000
 
 
@@ -91,7 +105,7 @@ def reconstruct(
     if problem.groups.noise == "multinomial":
         return _from_draws(problem, search)
     try:
-        solution = _solution(problem, search, alternatives=evidence is not None)
+        solution, weaker = _solution(problem, search, alternatives=evidence is not None)
     except InfeasibleError:
         return Reconstruction("infeasible", None, None, None, None, ordered, None, statistics=figures)
     except OutOfTimeError:
@@ -114,7 +128,13 @@ def reconstruct(
                 _Draft.of(problem, sample, draft.filling).drawn(asked, rng, search) for sample in solution.samples
             ]
             together = _in_row_order(problem, problem.pool[np.repeat(np.arange(problem.n_candidates), draft.chosen)])
-            guess = _agreed(problem, draft.rows, others, together, search)
+            if solution.residual:  # then nothing says which row is which
+                together = np.zeros_like(together)
+            guess = _agreed(problem, guess, others, together, search)
+            if weaker is not None and weaker.likely is not None:
+                loose = _guessed(weaker.loose, weaker.likely, search)
+                imagined = [*others[: len(loose.others)], *loose.others[: len(others)]]
+                guess = closest_to_all([guess, loose.guess], imagined, problem.domain, search.timebox)
     free = ~problem.cells.determined[reported.cells]
     seen = seen_rows(problem)
     known = problem.groups.values.attributes if problem.groups.values is not None else ()
@@ -152,32 +172,76 @@ def reconstruct(
     )
 
 
-def _solution(problem: Problem, search: Search, *, alternatives: bool) -> Solution:
-    """Return a whole dataset; of an incomplete problem the better of what was known and what is found, never unique."""
+def _solution(problem: Problem, search: Search, *, alternatives: bool) -> tuple[Solution, ByRow | None]:
+    """Return a whole dataset, and what a search that begins with the histogram found.
+
+    Of an incomplete problem it is the better of what was known and what is found, never unique.
+    """
     known = None
     if problem.start is not None:
         most = problem.pool_size[problem.pool]
         residual = problem.system.missed(problem.start)
         known = Solution(problem.start, problem.start.astype(np.float64), residual, most * 0, most, (), False)
         if not residual:
-            return known
+            return known, None
     try:
-        solution = solve_exactly(
+        solution, weaker = _searched(problem, search, alternatives=alternatives)
+    except (InfeasibleError, OutOfTimeError):
+        if known is None:
+            raise
+        return known, None
+    if known is not None and known.residual <= solution.residual:
+        return replace(known, expected=solution.expected, samples=solution.samples), weaker
+    return replace(solution, unique=solution.unique and problem.complete), weaker
+
+
+def _searched(problem: Problem, search: Search, *, alternatives: bool) -> tuple[Solution, ByRow | None]:
+    """Return the dataset with the smallest residual that was found; where rows are told apart, from the histogram."""
+
+    def solved(box: TimeBox, known: IntArray | None = None, *, quick: bool = False) -> Solution:
+        return solve_exactly(
             problem.system,
             problem.pool,
             problem.pool_size,
             _prior(problem),
-            search,
+            replace(search, timebox=box),
             alternatives=alternatives,
             n_samples=_PARAMETERS.samples if problem.groups.n_rows <= MOST_ROWS else 0,
+            known=known,
+            quick=quick,
         )
-    except (InfeasibleError, OutOfTimeError):
-        if known is None:
-            raise
-        return known
-    if known is not None and known.residual <= solution.residual:
-        return known
-    return replace(solution, unique=solution.unique and problem.complete)
+
+    if not fits(problem):
+        return solved(search.timebox), None
+    size = problem.n_coefficients
+    if size <= _PARAMETERS.quick_coefficients:
+        solution = solved(search.timebox, quick=True)
+        if not solution.residual:
+            return solution, None
+    loose = unordered(problem)
+    by_row = RowSearch(problem, loose, _prior(loose), search)
+    found = by_row.quick()
+    if found is not None and not found.placed.missed:
+        rows = np.bincount(found.placed.chosen, minlength=problem.n_candidates).astype(np.int64)
+        if size <= _PARAMETERS.proved_coefficients:
+            return solved(search.timebox, rows), None
+        return _as_solution(problem, found), None
+    if size <= _PARAMETERS.whole_coefficients:
+        solution = solved(search.timebox.part(_PARAMETERS.repair_share))
+        if not solution.residual:
+            return solution, None
+    found = by_row.whole(found)
+    return _as_solution(problem, found), found
+
+
+def _as_solution(problem: Problem, found: ByRow) -> Solution:
+    """Return what was placed, row by row, as numbers of candidates."""
+    placed, n_candidates = found.placed, problem.n_candidates
+    rows = np.bincount(placed.chosen, minlength=n_candidates).astype(np.int64)
+    samples = tuple(np.bincount(sample, minlength=n_candidates).astype(np.int64) for sample in placed.samples)
+    expected = np.mean(samples, axis=0) if samples else rows.astype(np.float64)
+    most = problem.pool_size[problem.pool]
+    return Solution(rows, expected, placed.missed, most * 0, most, (), False, samples)
 
 
 def _summed(draft: _Draft, expected: FloatArray) -> _Draft:
@@ -234,27 +298,44 @@ def _from_draws(problem: Problem, search: Search) -> Reconstruction:
     except OutOfTimeError:
         return Reconstruction("no solution", None, None, None, None, False, None, statistics=figures)
     with search.clock("fill"):
-        filling = _filling(problem, likely.expected)
-        cells = _in_row_order(problem, problem.cell[likely.chosen])
-        rng = np.random.default_rng([search.seed, 3])
-        rows = guess = filling.nearest_to_all(cells, rng, search.timebox)
-        if len(rows) <= MOST_ROWS and len(likely.samples):
-            rng = np.random.default_rng([search.seed, 7])
-            others = [filling.drawn(_in_row_order(problem, problem.cell[sample]), rng) for sample in likely.samples]
-            guess = _agreed(problem, rows, others, problem.groups.of_row, search)
+        found = _guessed(problem, likely, search)
     return Reconstruction(
         status="not converged" if likely.missing else "likeliest",
-        rows=guess,
-        consistent=rows,
+        rows=found.guess,
+        consistent=found.rows,
         labels=_in_row_order(problem, problem.label[likely.chosen]),
-        cells=cells,
-        free=~problem.cells.determined[cells],
+        cells=found.cells,
+        free=~problem.cells.determined[found.cells],
         ordered=False,
         residual=likely.missing,
         cut_short=search.timebox.over,
         log_posterior=likely.log_posterior,
         statistics=figures,
     )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Guessed:
+    """What the likeliest datasets make an adversary guess who does not know the occurrences."""
+
+    guess: NDArray[np.float32]
+    rows: NDArray[np.float32]
+    cells: IntArray
+    others: list[NDArray[np.float32]]
+
+
+def _guessed(problem: Problem, likely: Likely, search: Search) -> _Guessed:
+    """Fill in what cells leave open, and put samples together."""
+    filling = _filling(problem, likely.expected)
+    cells = _in_row_order(problem, problem.cell[likely.chosen])
+    rng = np.random.default_rng([search.seed, 3])
+    rows = guess = filling.nearest_to_all(cells, rng, search.timebox)
+    others: list[NDArray[np.float32]] = []
+    if len(rows) <= MOST_ROWS and len(likely.samples):
+        rng = np.random.default_rng([search.seed, 7])
+        others = [filling.drawn(_in_row_order(problem, problem.cell[sample]), rng) for sample in likely.samples]
+        guess = _agreed(problem, rows, others, problem.groups.of_row, search)
+    return _Guessed(guess, rows, cells, others)
 
 
 def _agreed(
