@@ -15,11 +15,11 @@ from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
 from pytest_draft.attack.counts.by_row import ByRow, RowSearch, fits
 from pytest_draft.attack.counts.exact import Alternatives, Solution, solve_exactly
 from pytest_draft.attack.counts.integer import rounded
-from pytest_draft.attack.counts.likeliest import Likely, find_likeliest, posterior_of
 from pytest_draft.attack.counts.kinds import unordered
+from pytest_draft.attack.counts.likeliest import Likely, find_likeliest, posterior_of
 from pytest_draft.attack.counts.occupancy import Draws
 from pytest_draft.attack.counts.prove import prove
-from pytest_draft.attack.filling import INDICATOR_ODDS, Filling
+from pytest_draft.attack.filling import Filling, prior_mass
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import Evidence
@@ -58,6 +58,8 @@ class ReconstructParameters:
         Share of the time that is left for such repairs.
     proved_coefficients : int
         Coefficients up to which other datasets are looked for.
+    imagined_of_each : int
+        Samples of each of two searches that guesses are compared with.
     most_refitted_rows : int
         Most rows times trees that are refitted in all: an end that does not depend on the clock.
     """
@@ -73,6 +75,7 @@ class ReconstructParameters:
     whole_coefficients: int = 1_000_000
     repair_share: float = 0.4
     proved_coefficients: int = 5_000_000
+    imagined_of_each: int = 12
     most_refitted_rows: int = 20_000_000
 
 
@@ -121,27 +124,25 @@ def reconstruct(
         with search.clock("agree"):
             reported = _summed(draft, solution.expected)
             guess = reported.rows
-    if solution.samples and score != len(problem.counts):  # else refitting has told which dataset it is
+    if solution.samples and (score != len(problem.counts) or weaker is not None):  # else refitting has told which it is
         with search.clock("agree"):
             rng = np.random.default_rng([search.seed, 7])
             others = [
                 _Draft.of(problem, sample, draft.filling).drawn(asked, rng, search) for sample in solution.samples
             ]
-            together = _in_row_order(problem, problem.pool[np.repeat(np.arange(problem.n_candidates), draft.chosen)])
-            if solution.residual:  # then nothing says which row is which
-                together = np.zeros_like(together)
-            guess = _agreed(problem, guess, others, together, search)
-            if weaker is not None and weaker.likely is not None:
-                loose = _guessed(weaker.loose, weaker.likely, search)
-                imagined = [*others[: len(loose.others)], *loose.others[: len(others)]]
-                guess = closest_to_all([guess, loose.guess], imagined, problem.domain, search.timebox)
+            if weaker is None:
+                chosen = np.repeat(np.arange(problem.n_candidates), draft.chosen)
+                guess = _agreed(problem, guess, others, _in_row_order(problem, problem.pool[chosen]), search)
+            else:
+                guess = _least_error(problem, [guess, draft.rows], others, weaker, search)
     free = ~problem.cells.determined[reported.cells]
     seen = seen_rows(problem)
     known = problem.groups.values.attributes if problem.groups.values is not None else ()
     free[~seen] = [attribute.n_values > 1 and a not in known for a, attribute in enumerate(problem.domain.attributes)]
     cut_short = search.timebox.over
     certificate = proved = provable = None
-    if problem.complete and not solution.residual:
+    listed = bool(solution.parts) or not (solution.lower < solution.upper).any()
+    if problem.complete and not solution.residual and listed:
         box = replace(search, timebox=search.timebox.next(_PARAMETERS.proof_effort))
         proof = prove(problem, draft.chosen, solution.lower, solution.upper, solution.parts, box)
         certificate = proof.certificate
@@ -170,6 +171,31 @@ def reconstruct(
         seen=seen,
         statistics=figures,
     )
+
+
+def _least_error(
+    problem: Problem,
+    guesses: list[NDArray[np.float32]],
+    samples: Sequence[NDArray[np.float32]],
+    weaker: ByRow,
+    search: Search,
+) -> NDArray[np.float32]:
+    """Return the guess with the least expected error, among them that of somebody who ignores the occurrences.
+
+    Nothing says which row is which, so rows are matched whatever group they are of. Both searches' samples stand in the
+    truth's place, as many of each.
+    """
+    imagined = list(samples)
+    if len(guesses[0]) > MOST_ROWS:
+        return guesses[0]
+    anywhere = np.zeros(len(guesses[0]), dtype=np.int64)
+    guesses = [*guesses, consensus(guesses[0], samples, anywhere, problem.domain, search.timebox)]
+    if weaker.likely is not None:
+        loose = _guessed(weaker.loose, weaker.likely, search)
+        guesses.append(loose.guess)
+        number = min(len(imagined), len(loose.others), _PARAMETERS.imagined_of_each)
+        imagined = [*imagined[:number], *loose.others[:number]]
+    return closest_to_all(guesses, imagined, problem.domain, search.timebox)
 
 
 def _solution(problem: Problem, search: Search, *, alternatives: bool) -> tuple[Solution, ByRow | None]:
@@ -203,7 +229,7 @@ def _searched(problem: Problem, search: Search, *, alternatives: bool) -> tuple[
             problem.system,
             problem.pool,
             problem.pool_size,
-            _prior(problem),
+            prior_mass(problem),
             replace(search, timebox=box),
             alternatives=alternatives,
             n_samples=_PARAMETERS.samples if problem.groups.n_rows <= MOST_ROWS else 0,
@@ -213,25 +239,35 @@ def _searched(problem: Problem, search: Search, *, alternatives: bool) -> tuple[
 
     if not fits(problem):
         return solved(search.timebox), None
-    size = problem.n_coefficients
+    size, solution = problem.n_coefficients, None
     if size <= _PARAMETERS.quick_coefficients:
         solution = solved(search.timebox, quick=True)
-        if not solution.residual:
+        if solution.unique:
             return solution, None
     loose = unordered(problem)
-    by_row = RowSearch(problem, loose, _prior(loose), search)
+    by_row = RowSearch(problem, loose, prior_mass(loose), search)
     found = by_row.quick()
-    if found is not None and not found.placed.missed:
-        rows = np.bincount(found.placed.chosen, minlength=problem.n_candidates).astype(np.int64)
-        if size <= _PARAMETERS.proved_coefficients:
-            return solved(search.timebox, rows), None
-        return _as_solution(problem, found), None
-    if size <= _PARAMETERS.whole_coefficients:
-        solution = solved(search.timebox.part(_PARAMETERS.repair_share))
-        if not solution.residual:
+    if found is not None and found.sure:  # the counts tell the rows, so that one dataset is as good as several
+        if solution is not None and not solution.residual:
             return solution, None
-    found = by_row.whole(found)
-    return _as_solution(problem, found), found
+        told = _as_solution(problem, found)
+        if not told.residual and size <= _PARAMETERS.proved_coefficients:
+            return solved(search.timebox, told.rows), None
+        return told, None
+    if size <= _PARAMETERS.whole_coefficients and (solution is None or solution.residual):
+        solution = solved(search.timebox.part(_PARAMETERS.repair_share))
+        if solution.unique:
+            return solution, None
+    try:
+        found = by_row.whole(found)
+    except OutOfTimeError:
+        if solution is None and found is None:
+            raise
+        return solution or _as_solution(problem, found), None
+    placed = _as_solution(problem, found)
+    if solution is not None and solution.residual <= placed.residual:
+        return replace(solution, expected=placed.expected, samples=placed.samples), found
+    return placed, found
 
 
 def _as_solution(problem: Problem, found: ByRow) -> Solution:
@@ -280,7 +316,7 @@ def log_posterior(problem: Problem, chosen: IntArray) -> float:
         With unknown occurrences.
     chosen : ndarray of int64, shape (n_rows,)
     """
-    return posterior_of(problem, draws_of(problem), _prior(problem), chosen)
+    return posterior_of(problem, draws_of(problem), prior_mass(problem), chosen)
 
 
 def draws_of(problem: Problem) -> Draws:
@@ -292,7 +328,7 @@ def draws_of(problem: Problem) -> Draws:
 def _from_draws(problem: Problem, search: Search) -> Reconstruction:
     """Rebuild the training data where the occurrences are unknown."""
     figures = search.clock.figures
-    draws, prior = draws_of(problem), _prior(problem)
+    draws, prior = draws_of(problem), prior_mass(problem)
     try:
         likely = find_likeliest(problem, draws, prior, search)
     except OutOfTimeError:
@@ -488,20 +524,6 @@ def _best_supported(
             tried(draft.with_value(row, a, value))
             waited = 0 if score > before else waited + 1
     return draft, score
-
-
-def _prior(problem: Problem) -> FloatArray:
-    """Return the prior mass of each candidate: its cell's share of a domain with sparse indicators."""
-    cells, mass = problem.cells, np.ones(problem.cells.n_cells)
-    for a, attribute in enumerate(problem.domain.attributes):
-        allowed = cells.allowed[:, cells.offsets[a] : cells.offsets[a + 1]]
-        if attribute.kind == "binary":
-            odds = np.array([1.0, INDICATOR_ODDS])
-            mass *= allowed @ (odds / odds.sum())
-        else:
-            mass *= allowed.mean(axis=1)
-        mass /= mass.max()  # only proportions matter, and hundreds of attributes would leave nothing
-    return mass[problem.cell]
 
 
 def _placed(problem: Problem, chosen: IntArray) -> tuple[IntArray, IntArray]:

@@ -1,4 +1,4 @@
-"""Bagging, occurrences known, many rows: in goes a `Problem`, out come datasets, and what ignoring the occurrences gets.
+"""Occurrences known, many rows: in goes a `Problem`, out come datasets, and what ignoring the occurrences gets.
 
 Whoever knows the occurrences can ignore them. So the search begins with what the draws tell of the histogram, believes
 from there on row by row (`messages`), polishes what that finds (`placing`), and, where the counts are not met by then,
@@ -12,15 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pytest_draft.arrays import FloatArray
-from pytest_draft.attack.counts.kinds import Kinds, unordered
+from pytest_draft.attack.counts.kinds import Kinds
 from pytest_draft.attack.counts.likeliest import Likely, expected_rows, find_likeliest
-from pytest_draft.attack.counts.messages import Believed, believe, fits_memory
+from pytest_draft.attack.counts.messages import believe, fits_memory
 from pytest_draft.attack.counts.occupancy import Draws
 from pytest_draft.attack.counts.placing import Placed, anneal_rows, polish
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import OutOfTimeError
-from pytest_draft.timebox import TimeBox
 
 
 @dataclass(frozen=True)
@@ -58,12 +57,15 @@ class ByRow:
     loose : Problem
         That of somebody who ignores the occurrences.
     likely : Likely or None
-        What that somebody finds; None where the counts were met before, or there was no time.
+        What that somebody finds; None where that was not asked.
+    sure : bool
+        Whether the counts tell nearly all rows, so that it is not worth asking.
     """
 
     placed: Placed
     loose: Problem
     likely: Likely | None = None
+    sure: bool = False
 
 
 def fits(problem: Problem) -> bool:
@@ -84,16 +86,17 @@ class RowSearch:
     ----------
     problem : Problem
         Such as `fits`.
-    prior : callable
-        Gives the prior mass of each candidate of a problem.
+    loose : Problem
+        That of somebody who ignores the occurrences (`unordered`).
+    prior : ndarray of float64
+        Prior mass of each candidate of that problem.
     search : Search
     """
 
     def __init__(self, problem: Problem, loose: Problem, prior: FloatArray, search: Search) -> None:
-        self._problem, self._search, self._loose, self._prior = problem, search, loose, prior
+        self._search, self._loose, self._prior = search, loose, prior
         self._kinds = Kinds.of(problem)
         self._draws = Draws.of(loose.counts, loose.distinct, loose.groups.n_rows)
-        self._believed: Believed | None = None
 
     def quick(self) -> ByRow | None:
         """Believe and polish; None where there was no time for anything."""
@@ -107,21 +110,22 @@ class RowSearch:
         if not fits_memory(kinds):
             return None
         with search.clock("messages"):
-            self._believed = believe(kinds, self._share(mass), search, box, 0)
-        return self._polished(mass, box)
-
-    def _polished(self, mass: FloatArray, box: TimeBox) -> ByRow | None:
-        found = self._believed
+            found = believe(kinds, self._share(mass), search, box)
         if found is None:
             return None
         placed = Placed(found.chosen, found.missed)
-        if found.missed:
-            with self._search.clock("polish rows"):
-                placed = polish(self._kinds, self._share(mass), found.chosen, self._search, box)
-        return ByRow(placed, self._loose)
+        if found.missed and found.sure:
+            with search.clock("polish rows"):
+                placed = polish(kinds, self._share(mass), found.chosen, search, search.timebox)
+        return ByRow(placed, self._loose, sure=found.sure)
 
     def whole(self, quick: ByRow | None) -> ByRow:
-        """Search the histogram, and then rows, from there and from what the quick step found."""
+        """Search the histogram, and then rows, from there and from what the quick step found.
+
+        Raises
+        ------
+        OutOfTimeError
+        """
         search, kinds = self._search, self._kinds
         box = search.timebox.part(_PARAMETERS.histogram_share)
         likely = find_likeliest(self._loose, self._draws, self._prior, replace(search, timebox=box))
@@ -139,8 +143,8 @@ class RowSearch:
 
     def _share(self, mass: FloatArray) -> FloatArray:
         """Return how likely each kind is, given the expected rows of each candidate of the loose problem."""
-        loose, n_classes = self._loose, self._problem.n_classes
-        _, kind = np.unique(loose.cell * n_classes + loose.label, return_inverse=True)
+        loose = self._loose
+        _, kind = np.unique(loose.label * loose.cells.n_cells + loose.cell, return_inverse=True)
         n_kinds = len(self._kinds.entries)
         found = np.bincount(kind.reshape(-1), mass, minlength=n_kinds)
         prior = np.bincount(kind.reshape(-1), self._prior, minlength=n_kinds)

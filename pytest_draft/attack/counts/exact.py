@@ -257,9 +257,7 @@ class _Piece:
     room: IntArray
     prior: FloatArray
 
-    def solve(
-        self, search: Search, rng: np.random.Generator, *, quick: bool = False
-    ) -> tuple[IntArray, FloatArray]:
+    def solve(self, search: Search, rng: np.random.Generator, *, quick: bool = False) -> tuple[IntArray, FloatArray]:
         """Return whole rows and expected rows of each candidate."""
         with search.clock("relax"):
             rows, mass = self._relax_and_round(search.timebox)

@@ -25,7 +25,7 @@ class Kinds:
     entries : ndarray of int32, shape (n_kinds, n_trees)
         Each kind's place in the table of leaves x classes of all trees.
     of_candidate : ndarray of int32, shape (n_candidates,)
-        The kind of each of the problem's candidates.
+        The kind of each of the problem's candidates, ascending within a group.
     first, last : ndarray of int64, shape (n_rows,)
         The candidates of each row.
     times : ndarray of int32, shape (n_rows, n_trees)
@@ -62,10 +62,11 @@ class Kinds:
         if problem.distinct is None:
             raise ValueError("kinds are for bagged forests, whose distinct rows are known")
         n_classes = problem.n_classes
-        kind, of_candidate = np.unique(problem.cell * n_classes + problem.label, return_inverse=True)
+        n_cells = problem.cells.n_cells
+        kind, of_candidate = np.unique(problem.label * n_cells + problem.cell, return_inverse=True)
         start = np.cumsum([0, *(len(table) for table in problem.counts)])
-        entries = (problem.cells.signature[:, kind // n_classes].T + start[:-1].astype(np.int32)) * n_classes
-        entries += (kind % n_classes).astype(np.int32)[:, None]
+        entries = (problem.cells.signature[:, kind % n_cells].T + start[:-1].astype(np.int32)) * n_classes
+        entries += (kind // n_cells).astype(np.int32)[:, None]
         group = np.sort(problem.groups.of_row)
         return cls(
             np.ascontiguousarray(entries, dtype=np.int32),

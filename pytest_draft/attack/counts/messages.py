@@ -10,12 +10,10 @@ larger than the beliefs explain.
 from __future__ import annotations
 
 import math
-
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray, Rows
 from pytest_draft.attack.counts.kinds import Kinds
@@ -38,6 +36,8 @@ class MessageParameters:
         Most rounds of a run.
     patience : int
         Rounds in a row without a better dataset after which it ends.
+    sure : float
+        Share of the first variance below which rows are taken as told.
     least_noise : float
         Variance of what is observed, at least.
     largest : float
@@ -49,6 +49,7 @@ class MessageParameters:
     steps: tuple[float, ...] = (0.2, 0.1)
     rounds: int = 60
     patience: int = 12
+    sure: float = 0.05
     least_noise: float = 0.1
     largest: float = 30.0
     seconds_per_addition: float = 1.5e-9
@@ -68,16 +69,19 @@ class Believed:
         Each row's likeliest candidate.
     missed : int
         Their residual.
-    belief : ndarray of float64
-        Of each row's candidates, side by side.
-    histogram : ndarray of float64, shape (n_kinds,)
-        Expected rows of each kind.
+    spread : float
+        What is left of the variance of the counts at a leaf, and of what misses them, as a share of what there was
+        at first: little only where rows are told by the counts, not by choice.
     """
 
     chosen: IntArray
     missed: int
-    belief: FloatArray
-    histogram: FloatArray
+    spread: float
+
+    @property
+    def sure(self) -> bool:
+        """Whether the counts tell nearly all rows."""
+        return self.spread <= _PARAMETERS.sure
 
 
 def fits_memory(kinds: Kinds) -> bool:
@@ -85,9 +89,7 @@ def fits_memory(kinds: Kinds) -> bool:
     return 8 * kinds.n_rows * len(kinds.counts) <= MAX_BYTES
 
 
-def believe(
-    kinds: Kinds, share: FloatArray, search: Search, timebox: TimeBox, seed: int
-) -> Believed | None:
+def believe(kinds: Kinds, share: FloatArray, search: Search, timebox: TimeBox) -> Believed | None:
     """Run belief propagation, and return the best that it met; None where there was no time for a round.
 
     Parameters
@@ -97,12 +99,10 @@ def believe(
         How likely each kind is of a row before its occurrences are looked at. Positive.
     search : Search
     timebox : TimeBox
-    seed : int
-        Of the order of the rows.
     """
     best: Believed | None = None
     for run, step in enumerate(_PARAMETERS.steps):
-        messages = _Messages(kinds, share, np.random.default_rng([search.seed, 31, seed, run]))
+        messages = _Messages(kinds, share, np.random.default_rng([search.seed, 31, run]))
         waited, least = 0, math.inf
         for _ in range(_PARAMETERS.rounds):
             if not timebox.allows(messages.seconds):
@@ -139,6 +139,12 @@ class _Messages:
             + _PARAMETERS.seconds_per_message * kinds.seen / max(1, kinds.times.shape[1]) * shape[0] * shape[1]
         )
         self._pass(step=0.0, noise=0.0)
+        self._first = max(self._unexplained(), 1e-9)
+
+    def _unexplained(self) -> float:
+        """Return the variance of the counts, as far as it is not explained, and what misses them squared."""
+        gap = self._kinds.counts - self._sums[0]
+        return float((gap * gap).mean() + np.maximum(self._sums[1], 0).mean())
 
     def round(self, step: float) -> None:
         """Bring every row up to date once, and then what is believed of the histogram."""
@@ -190,7 +196,7 @@ class _Messages:
         """Return what is believed now."""
         kinds = self._kinds
         chosen = _likeliest(self._belief, self._place, kinds.first)
-        return Believed(chosen, kinds.missed(chosen), self._belief.copy(), self.histogram())
+        return Believed(chosen, kinds.missed(chosen), self._unexplained() / self._first)
 
 
 @njit(cache=True, nogil=True)

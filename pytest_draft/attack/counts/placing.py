@@ -2,7 +2,8 @@
 
 Heat-bath sweeps: one row after the other is drawn anew, given all others, from what the histogram says of its kinds and
 how much closer each candidate brings the leaves to what was observed. At high temperatures that is the histogram's own
-posterior, at low ones the counts decide. Where they cannot be met exactly, what is visited while the residuals are
+posterior, at low ones the counts decide. Two rows whose kinds are right, each at the other's place, change places in
+one move: one after the other they would have to pass through something that fits worse. Where they cannot be met exactly, what is visited while the residuals are
 those of rounding are samples.
 """
 
@@ -32,10 +33,14 @@ class PlacingParameters:
         Where cooling begins, where samples are taken, and where it ends: variance of what is observed at a leaf without
         rows; at others it rises with the root of the rows.
     polished : tuple of float
-        First and last temperature where a dataset is nearly right already.
+        First temperature of each run where a dataset is nearly right already.
+    coldest : float
+        The last one.
     polish_sweeps : int
     sweeps : tuple of int
         Fewest and most sweeps of a chain down to the temperature of samples.
+    exchanges : int
+        Pairs of rows that may change places, for each row in a sweep.
     chains : int
     samples : int
         Of each chain.
@@ -46,9 +51,11 @@ class PlacingParameters:
     """
 
     temperatures: tuple[float, float, float] = (3.0, 0.6, 0.2)
-    polished: tuple[float, float] = (0.5, 0.05)
-    polish_sweeps: int = 60
+    polished: tuple[float, ...] = (0.3, 1.0, 2.0)
+    coldest: float = 0.05
+    polish_sweeps: int = 40
     sweeps: tuple[int, int] = (40, 400)
+    exchanges: int = 10
     chains: int = 4
     samples: int = 8
     sample_every: int = 4
@@ -90,14 +97,17 @@ def polish(kinds: Kinds, share: FloatArray, chosen: IntArray, search: Search, ti
     search : Search
     timebox : TimeBox
     """
-    chain = Chain(kinds, share, chosen, np.random.default_rng([search.seed, 32]))
-    for temperature in np.geomspace(*_PARAMETERS.polished, _PARAMETERS.polish_sweeps):
-        if not chain.missed_least or not timebox.allows(chain.seconds):
-            break
-        timebox.spend(chain.seconds)
-        chain.sweep(float(temperature))
-        search.clock.note("residual", chain.missed_least)
-    return Placed(chain.best, chain.missed_least)
+    best = Placed(chosen, kinds.missed(chosen))
+    for run, hottest in enumerate(_PARAMETERS.polished):
+        chain = Chain(kinds, share, best.chosen, np.random.default_rng([search.seed, 32, run]))
+        for temperature in np.geomspace(hottest, _PARAMETERS.coldest, _PARAMETERS.polish_sweeps):
+            if not chain.missed_least or not timebox.allows(chain.seconds):
+                break
+            timebox.spend(chain.seconds)
+            chain.sweep(float(temperature))
+            search.clock.note("residual", chain.missed_least)
+        best = Placed(chain.best, chain.missed_least)
+    return best
 
 
 def anneal_rows(
@@ -194,15 +204,30 @@ class Chain:
             kinds.n_classes,
             temperature,
         )
+        pairs = self._rng.integers(n_rows, size=(_PARAMETERS.exchanges * n_rows, 2))
+        _exchange(
+            pairs,
+            self._rng.random(len(pairs)),
+            kinds.times,
+            kinds.entries,
+            kinds.first,
+            kinds.last,
+            kinds.of_candidate,
+            self.chosen,
+            self._count,
+            self._distinct,
+            self._weight,
+            self._weight_distinct,
+            kinds.n_classes,
+            temperature,
+        )
         missed = int(np.abs(self._count).sum() + np.abs(self._distinct).sum())
         if missed < self.missed_least:
             self.best, self.missed_least = self.chosen.copy(), missed
 
 
 @njit(cache=True, nogil=True)
-def _drawn(
-    first: IntArray, last: IntArray, of_candidate: Int32Array, share: FloatArray, level: FloatArray
-) -> IntArray:
+def _drawn(first: IntArray, last: IntArray, of_candidate: Int32Array, share: FloatArray, level: FloatArray) -> IntArray:
     chosen = np.empty(len(first), dtype=np.int64)
     for i in range(len(first)):
         total = 0.0
@@ -279,3 +304,55 @@ def _sweep(
             e, m = entries[of_candidate[new], t], times[i, t]
             count[e] += m
             distinct[e // n_classes] += 1
+
+
+@njit(cache=True, nogil=True)
+def _exchange(
+    pairs: IntArray,
+    level: FloatArray,
+    times: Int32Array,
+    entries: Int32Array,
+    first: IntArray,
+    last: IntArray,
+    of_candidate: Int32Array,
+    chosen: IntArray,
+    count: FloatArray,
+    distinct: FloatArray,
+    weight: FloatArray,
+    weight_distinct: FloatArray,
+    n_classes: int,
+    temperature: float,
+) -> None:
+    """Let two rows change kinds, where each can be the other's, if that fits better, or by chance (Metropolis)."""
+    for p in range(len(pairs)):
+        i, j = pairs[p]
+        one, other = of_candidate[chosen[i]], of_candidate[chosen[j]]
+        if one == other:
+            continue
+        a = first[i] + np.searchsorted(of_candidate[first[i] : last[i]], other)
+        b = first[j] + np.searchsorted(of_candidate[first[j] : last[j]], one)
+        if a == last[i] or b == last[j] or of_candidate[a] != other or of_candidate[b] != one:
+            continue
+        cost = 0.0
+        for t in range(times.shape[1]):
+            e, f = entries[one, t], entries[other, t]
+            m = times[j, t] - times[i, t]
+            if m == 0 or e == f:
+                continue
+            cost += weight[e] * m * (2 * count[e] + m) + weight[f] * m * (m - 2 * count[f])
+            v, w = e // n_classes, f // n_classes
+            once = min(times[j, t], 1) - min(times[i, t], 1)
+            if once != 0 and v != w:
+                cost += weight_distinct[v] * (1 + 2 * once * distinct[v])
+                cost += weight_distinct[w] * (1 - 2 * once * distinct[w])
+        if cost > 0 and level[p] >= math.exp(-cost / temperature):
+            continue
+        chosen[i], chosen[j] = a, b
+        for t in range(times.shape[1]):
+            e, f = entries[one, t], entries[other, t]
+            m = times[j, t] - times[i, t]
+            once = min(times[j, t], 1) - min(times[i, t], 1)
+            count[e] += m
+            count[f] -= m
+            distinct[e // n_classes] += once
+            distinct[f // n_classes] -= once
