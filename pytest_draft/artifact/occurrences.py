@@ -60,13 +60,13 @@ def occurrences(forest: Forest) -> IntArray:
 
 
 def lacks_seeds(forest: Forest) -> bool:
-    """Return whether rows were drawn, and the file lacks a seed that the draws could be replayed from.
+    """Return whether rows were drawn, and the file holds not one seed that a draw could be replayed from.
 
     Parameters
     ----------
     forest : Forest
     """
-    return forest.bootstrap and (forest.seeds_from is None or any(tree.seed is None for tree in forest.trees))
+    return forest.bootstrap and all(tree.seed is None for tree in forest.trees)
 
 
 def drawn_columns(forest: Forest, index: int) -> IntArray:

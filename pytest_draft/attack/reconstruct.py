@@ -194,7 +194,10 @@ def _least_error(
         loose = _guessed(weaker.loose, weaker.likely, search)
         guesses.append(loose.guess)
         number = min(len(imagined), len(loose.others), _PARAMETERS.imagined_of_each)
-        imagined = [*imagined[:number], *loose.others[:number]]
+        if number:
+            imagined = [*imagined[-number:], *loose.others[-number:]]
+            mixed = consensus(loose.guess, imagined, anywhere, problem.domain, search.timebox)
+            guesses.append(mixed)
     return closest_to_all(guesses, imagined, problem.domain, search.timebox)
 
 

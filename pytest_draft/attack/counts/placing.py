@@ -51,7 +51,7 @@ class PlacingParameters:
     """
 
     temperatures: tuple[float, float, float] = (3.0, 0.6, 0.2)
-    polished: tuple[float, ...] = (0.3, 1.0, 2.0)
+    polished: tuple[float, ...] = (0.3, 1.0, 2.0, 0.5, 1.0, 2.0, 4.0, 1.0, 2.0, 4.0)
     coldest: float = 0.05
     polish_sweeps: int = 40
     sweeps: tuple[int, int] = (40, 400)
