@@ -240,26 +240,29 @@ def _searched(problem: Problem, search: Search, *, alternatives: bool) -> tuple[
             quick=quick,
         )
 
-    if not fits(problem):
+    if not fits(problem) or (problem.cells.signature < 0).any():
         return solved(search.timebox), None
-    size, solution = problem.n_coefficients, None
-    if size <= _PARAMETERS.quick_coefficients:
+    size, solution, rich = problem.n_coefficients, None, False
+    if size <= _PARAMETERS.quick_coefficients and problem.complete:
         solution = solved(search.timebox, quick=True)
         if solution.unique:
             return solution, None
     loose = unordered(problem)
     by_row = RowSearch(problem, loose, prior_mass(loose), search)
     found = by_row.quick()
-    if found is not None and found.sure:  # the counts tell the rows, so that one dataset is as good as several
+    rich = found is not None and found.rich
+    if rich and solution is not None and not solution.residual:
+        return solution, None
+    if found is not None and (found.sure or (rich and not found.placed.missed)):  # one dataset is as good as several
         if solution is not None and not solution.residual:
             return solution, None
         told = _as_solution(problem, found)
-        if not told.residual and size <= _PARAMETERS.proved_coefficients:
+        if not told.residual and problem.complete and size <= _PARAMETERS.proved_coefficients:
             return solved(search.timebox, told.rows), None
         return told, None
-    if size <= _PARAMETERS.whole_coefficients and (solution is None or solution.residual):
+    if size <= _PARAMETERS.whole_coefficients and problem.complete and (solution is None or solution.residual):
         solution = solved(search.timebox.part(_PARAMETERS.repair_share))
-        if solution.unique:
+        if solution.unique or (rich and not solution.residual):
             return solution, None
     try:
         found = by_row.whole(found)

@@ -34,6 +34,8 @@ class ByRowParameters:
         Share of the time after which messages and polishing must have ended.
     histogram_share : float
         Share of what is left then for the search that ignores the occurrences.
+    placing_share : float
+        Share of what is left then for placing rows from there; the rest is for comparing guesses.
     prior_share : float
         How much of the histogram is the prior, so that nothing is impossible to it.
     """
@@ -41,6 +43,7 @@ class ByRowParameters:
     fewest_groups: int = 9
     quick_share: float = 0.35
     histogram_share: float = 0.55
+    placing_share: float = 0.8
     prior_share: float = 0.1
 
 
@@ -60,12 +63,15 @@ class ByRow:
         What that somebody finds; None where that was not asked.
     sure : bool
         Whether the counts tell nearly all rows, so that it is not worth asking.
+    rich : bool
+        Whether that is so of a dataset that meets all counts (`Believed.rich`).
     """
 
     placed: Placed
     loose: Problem
     likely: Likely | None = None
     sure: bool = False
+    rich: bool = False
 
 
 def fits(problem: Problem) -> bool:
@@ -117,7 +123,7 @@ class RowSearch:
         if found.missed and found.sure:
             with search.clock("polish rows"):
                 placed = polish(kinds, self._share(mass), found.chosen, search, search.timebox)
-        return ByRow(placed, self._loose, sure=found.sure)
+        return ByRow(placed, self._loose, sure=found.sure, rich=found.rich)
 
     def whole(self, quick: ByRow | None) -> ByRow:
         """Search the histogram, and then rows, from there and from what the quick step found.
@@ -136,7 +142,7 @@ class RowSearch:
         share = self._share((mass + likely.expected) / 2)
         with search.clock("place rows"):
             starts = () if quick is None else (quick.placed.chosen,)
-            placed = anneal_rows(kinds, share, starts, search, search.timebox)
+            placed = anneal_rows(kinds, share, starts, search, search.timebox.part(_PARAMETERS.placing_share))
         if quick is not None and quick.placed.missed < placed.missed:
             placed = replace(placed, chosen=quick.placed.chosen, missed=quick.placed.missed)
         return ByRow(placed, self._loose, likely)

@@ -38,6 +38,8 @@ class MessageParameters:
         Rounds in a row without a better dataset after which it ends.
     sure : float
         Share of the first variance below which rows are taken as told.
+    rich : float
+        Least `Believed.richness` with which a dataset that meets all counts is taken as it is.
     least_noise : float
         Variance of what is observed, at least.
     largest : float
@@ -50,6 +52,7 @@ class MessageParameters:
     rounds: int = 60
     patience: int = 12
     sure: float = 0.05
+    rich: float = 4.0
     least_noise: float = 0.1
     largest: float = 30.0
     seconds_per_addition: float = 1.5e-9
@@ -72,11 +75,19 @@ class Believed:
     spread : float
         What is left of the variance of the counts at a leaf, and of what misses them, as a share of what there was
         at first: little only where rows are told by the counts, not by choice.
+    richness : float
+        How much the counts tell, over how much was not known of the rows, were each count to tell something new.
     """
 
     chosen: IntArray
     missed: int
     spread: float
+    richness: float
+
+    @property
+    def rich(self) -> bool:
+        """Whether there are so many counts that a dataset which meets them all can hardly be far from the truth."""
+        return self.richness >= _PARAMETERS.rich
 
     @property
     def sure(self) -> bool:
@@ -140,6 +151,9 @@ class _Messages:
         )
         self._pass(step=0.0, noise=0.0)
         self._first = max(self._unexplained(), 1e-9)
+        told = 0.5 * np.log1p(2 * np.pi * np.e * np.maximum(self._sums[1], 0)).sum()
+        unknown = -(self._belief * np.log(np.maximum(self._belief, 1e-300))).sum()
+        self._richness = float(told / max(unknown, 1e-9))
 
     def _unexplained(self) -> float:
         """Return the variance of the counts, as far as it is not explained, and what misses them squared."""
@@ -196,7 +210,7 @@ class _Messages:
         """Return what is believed now."""
         kinds = self._kinds
         chosen = _likeliest(self._belief, self._place, kinds.first)
-        return Believed(chosen, kinds.missed(chosen), self._unexplained() / self._first)
+        return Believed(chosen, kinds.missed(chosen), self._unexplained() / self._first, self._richness)
 
 
 @njit(cache=True, nogil=True)

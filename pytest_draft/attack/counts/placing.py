@@ -3,8 +3,8 @@
 Heat-bath sweeps: one row after the other is drawn anew, given all others, from what the histogram says of its kinds and
 how much closer each candidate brings the leaves to what was observed. At high temperatures that is the histogram's own
 posterior, at low ones the counts decide. Two rows whose kinds are right, each at the other's place, change places in
-one move: one after the other they would have to pass through something that fits worse. Where they cannot be met exactly, what is visited while the residuals are
-those of rounding are samples.
+one move: one after the other they would have to pass through something that fits worse. Where the counts cannot be met
+exactly, what is visited while the residuals are those of rounding are samples.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows that occurrences tell apart: from the histogram to every row, never less than whoever ignores the occurrences."""
+"""Rows that occurrences tell apart: from the histogram to every row, no less than whoever ignores the occurrences."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def in_any_order(rows):
     return sorted(map(tuple, rows.tolist()))
 
 
-@pytest.mark.parametrize("limit", [{"max_depth": 5}, {"min_samples_leaf": 4}])
+@pytest.mark.parametrize("limit", [{"max_depth": 5}, {"min_samples_leaf": 2}])
 def test_rows_that_the_counts_tell_are_found_although_each_can_be_much(limit, bagged):
     forest, domain, rows, _ = bagged(50, n_estimators=40, **limit)
     found = reconstruct(problem_of(forest, domain), search())
@@ -69,7 +69,7 @@ def test_rows_that_the_counts_tell_are_found_although_each_can_be_much(limit, ba
 def test_who_knows_the_occurrences_gets_no_less_than_who_does_not(bagged):
     # In expectation: by .01 on average over forests whose counts leave much open, at a small effort.
     more = []
-    for seed, shape in enumerate([(5, 2), (10, 3), (20, 4)] * 2):
+    for seed, shape in enumerate([(5, 2), (10, 3), (20, 4)]):
         forest, domain, rows, _ = bagged(40, seed, n_estimators=shape[0], max_depth=shape[1])
         errors = {}
         for adversary in ("artifact", "published"):
@@ -79,7 +79,7 @@ def test_who_knows_the_occurrences_gets_no_less_than_who_does_not(bagged):
     assert np.mean(more) <= 0.01
 
 
-@pytest.mark.parametrize("listed", [2_000, 6_000])
+@pytest.mark.parametrize("listed", [1_000, 3_000])
 def test_where_there_are_too_many_ways_to_list_the_likeliest_of_each_row_are(listed, bagged, monkeypatch):
     forest, domain, rows, _ = bagged(60, n_estimators=20, max_depth=4)
     whole = problem_of(forest, domain)
@@ -99,7 +99,7 @@ def test_where_there_are_too_many_ways_to_list_the_likeliest_of_each_row_are(lis
 
 
 def test_too_many_ways_without_known_occurrences_are_generated_instead(bagged, monkeypatch):
-    forest, domain, _, _ = bagged(40, n_estimators=5, max_depth=3)
+    forest, domain, _, _ = bagged(20, n_estimators=5, max_depth=3)
     monkeypatch.setattr(enumeration, "MAX_CANDIDATES", 10)
     groups = exchangeable_groups(forest, "published")
     problem = build_any(forest, domain, groups, search())
