@@ -59,7 +59,7 @@ class ReconstructParameters:
     proved_coefficients : int
         Coefficients up to which other datasets are looked for.
     imagined_of_each : int
-        Samples of each of two searches that guesses are compared with.
+        Samples of each of two searches that guesses are compared with, with open values drawn and as likeliest.
     most_refitted_rows : int
         Most rows times trees that are refitted in all: an end that does not depend on the clock.
     """
@@ -75,7 +75,7 @@ class ReconstructParameters:
     whole_coefficients: int = 1_000_000
     repair_share: float = 0.4
     proved_coefficients: int = 5_000_000
-    imagined_of_each: int = 12
+    imagined_of_each: int = 6
     most_refitted_rows: int = 20_000_000
 
 
@@ -124,17 +124,17 @@ def reconstruct(
         with search.clock("agree"):
             reported = _summed(draft, solution.expected)
             guess = reported.rows
-    if solution.samples and (score != len(problem.counts) or weaker is not None):  # else refitting has told which it is
+    if weaker is not None:
+        with search.clock("agree"):
+            guess = _least_error(draft, guess, solution, weaker, search)
+    elif solution.samples and score != len(problem.counts):  # else refitting has told which dataset it is
         with search.clock("agree"):
             rng = np.random.default_rng([search.seed, 7])
             others = [
                 _Draft.of(problem, sample, draft.filling).drawn(asked, rng, search) for sample in solution.samples
             ]
-            if weaker is None:
-                chosen = np.repeat(np.arange(problem.n_candidates), draft.chosen)
-                guess = _agreed(problem, guess, others, _in_row_order(problem, problem.pool[chosen]), search)
-            else:
-                guess = _least_error(problem, [guess, draft.rows], others, weaker, search)
+            together = _in_row_order(problem, problem.pool[np.repeat(np.arange(problem.n_candidates), draft.chosen)])
+            guess = _agreed(problem, draft.rows, others, together, search)
     free = ~problem.cells.determined[reported.cells]
     seen = seen_rows(problem)
     known = problem.groups.values.attributes if problem.groups.values is not None else ()
@@ -174,30 +174,33 @@ def reconstruct(
 
 
 def _least_error(
-    problem: Problem,
-    guesses: list[NDArray[np.float32]],
-    samples: Sequence[NDArray[np.float32]],
-    weaker: ByRow,
-    search: Search,
+    draft: _Draft, first: NDArray[np.float32], solution: Solution, weaker: ByRow, search: Search
 ) -> NDArray[np.float32]:
     """Return the guess with the least expected error, among them that of somebody who ignores the occurrences.
 
     Nothing says which row is which, so rows are matched whatever group they are of. Both searches' samples stand in the
-    truth's place, as many of each.
+    truth's place, as many of each, with open values drawn and as they are likeliest: rows that are drawn value by value
+    are more spread out than people are.
     """
-    imagined = list(samples)
-    if len(guesses[0]) > MOST_ROWS:
-        return guesses[0]
-    anywhere = np.zeros(len(guesses[0]), dtype=np.int64)
-    guesses = [*guesses, consensus(guesses[0], samples, anywhere, problem.domain, search.timebox)]
+    problem, filling = draft.problem, draft.filling
+    n_rows = len(first)
+    if n_rows > MOST_ROWS or not solution.samples:
+        return first
+    most = _PARAMETERS.imagined_of_each if 2 * n_rows <= MOST_ROWS else _PARAMETERS.imagined_of_each // 2
+    anywhere, rng = np.zeros(n_rows, dtype=np.int64), np.random.default_rng([search.seed, 7])
+    cells = [_placed(problem, sample)[0] for sample in solution.samples]
+    drawn = [filling.drawn(cell, rng) for cell in cells]
+    likeliest = [filling.likeliest(cell) for cell in cells]
+    guesses = [
+        first,
+        draft.rows,
+        *(consensus(first, ways, anywhere, problem.domain, search.timebox) for ways in (drawn, likeliest)),
+    ]
+    imagined = drawn[-most:] + likeliest[-most:]
     if weaker.likely is not None:
         loose = _guessed(weaker.loose, weaker.likely, search)
         guesses.append(loose.guess)
-        number = min(len(imagined), len(loose.others), _PARAMETERS.imagined_of_each)
-        if number:
-            imagined = [*imagined[-number:], *loose.others[-number:]]
-            mixed = consensus(loose.guess, imagined, anywhere, problem.domain, search.timebox)
-            guesses.append(mixed)
+        imagined += loose.others[-most:] + loose.likeliest[-most:]
     return closest_to_all(guesses, imagined, problem.domain, search.timebox)
 
 
@@ -364,6 +367,7 @@ class _Guessed:
     rows: NDArray[np.float32]
     cells: IntArray
     others: list[NDArray[np.float32]]
+    likeliest: list[NDArray[np.float32]]
 
 
 def _guessed(problem: Problem, likely: Likely, search: Search) -> _Guessed:
@@ -373,11 +377,13 @@ def _guessed(problem: Problem, likely: Likely, search: Search) -> _Guessed:
     rng = np.random.default_rng([search.seed, 3])
     rows = guess = filling.nearest_to_all(cells, rng, search.timebox)
     others: list[NDArray[np.float32]] = []
+    sampled: list[IntArray] = []
     if len(rows) <= MOST_ROWS and len(likely.samples):
         rng = np.random.default_rng([search.seed, 7])
-        others = [filling.drawn(_in_row_order(problem, problem.cell[sample]), rng) for sample in likely.samples]
+        sampled = [_in_row_order(problem, problem.cell[sample]) for sample in likely.samples]
+        others = [filling.drawn(cell, rng) for cell in sampled]
         guess = _agreed(problem, rows, others, problem.groups.of_row, search)
-    return _Guessed(guess, rows, cells, others)
+    return _Guessed(guess, rows, cells, others, [filling.likeliest(cell) for cell in sampled])
 
 
 def _agreed(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pytest_draft.artifact import occurrences, read
 from pytest_draft.attack import enumeration
@@ -18,6 +19,9 @@ from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import infer
+from pytest_draft.examine.counted import WITHOUT_SEEDS
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
 from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
@@ -50,8 +54,48 @@ def problem_of(forest, domain, adversary="artifact") -> Problem:
     return build(forest, domain, exchangeable_groups(forest, adversary), TimeBox(60))
 
 
-def search(effort: float = 2.0, **rest) -> Search:
+def search(effort: float = 1.0, **rest) -> Search:
     return Search(TimeBox(120, effort), **rest)
+
+
+def judged(forest, rows, answers, folder, adversary):
+    """Write a model and its data, and judge it."""
+    joblib.dump(forest, folder / "m.joblib")
+    table = pd.DataFrame(rows, columns=NAMES).assign(answer=answers)
+    table.to_csv(folder / "train.csv", index=False)
+    case = Case(
+        str(folder / "m.joblib"), str(folder / "train.csv"), "answer", adversary=adversary, seconds=120, effort=1.0
+    )
+    return examine(case)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_a_file_without_seeds_is_judged_by_what_it_holds_and_says_so(kind, tmp_path):
+    rows, answers = people(24, 0)
+    forest = kind(8, bootstrap=True, max_depth=3, random_state=0).fit(rows, answers)
+    for tree in forest.estimators_:
+        tree.random_state = None
+    found, guess = judged(forest, rows, answers, tmp_path, "artifact")
+    weaker, same = judged(forest, rows, answers, tmp_path, "published")
+    assert WITHOUT_SEEDS in found.notes
+    assert WITHOUT_SEEDS not in weaker.notes
+    assert found.solver_status == weaker.solver_status == "likeliest"
+    np.testing.assert_array_equal(guess.rows, same.rows)
+    assert found.findings == weaker.findings
+
+
+def test_a_file_that_lacks_some_seeds_gets_no_verdict(tmp_path):
+    rows, answers = people(24, 0)
+    forest = RandomForestClassifier(8, max_depth=3, random_state=0).fit(rows, answers)
+    forest.estimators_[3].random_state = None
+    found, _ = judged(forest, rows, answers, tmp_path, "artifact")
+    assert found.solver_status == "not covered"
+
+
+def test_a_file_with_seeds_has_no_such_note(tmp_path):
+    rows, answers = people(24, 0)
+    forest = RandomForestClassifier(8, max_depth=3, random_state=0).fit(rows, answers)
+    assert WITHOUT_SEEDS not in judged(forest, rows, answers, tmp_path, "artifact")[0].notes
 
 
 def in_any_order(rows):
@@ -70,10 +114,10 @@ def test_who_knows_the_occurrences_gets_no_less_than_who_does_not(bagged):
     # In expectation: by .01 on average over forests whose counts leave much open, at a small effort.
     more = []
     for seed, shape in enumerate([(5, 2), (10, 3), (20, 4)]):
-        forest, domain, rows, _ = bagged(40, seed, n_estimators=shape[0], max_depth=shape[1])
+        forest, domain, rows, _ = bagged(30, seed, n_estimators=shape[0], max_depth=shape[1])
         errors = {}
         for adversary in ("artifact", "published"):
-            found = reconstruct(problem_of(forest, domain, adversary), search(3.0))
+            found = reconstruct(problem_of(forest, domain, adversary), search(0.8))
             errors[adversary] = matched_distance(rows, found.rows, encoded_weights(domain), TimeBox(60)).upper
         more.append(errors["artifact"] - errors["published"])
     assert np.mean(more) <= 0.01
@@ -109,7 +153,7 @@ def test_too_many_ways_without_known_occurrences_are_generated_instead(bagged, m
 def test_a_search_that_effort_ends_is_the_same_with_any_number_of_threads(bagged):
     forest, domain, _, _ = bagged(30, n_estimators=10, max_depth=3)
     problem = problem_of(forest, domain)
-    first, second = (reconstruct(problem, search(1.5, workers=workers)) for workers in (1, 2))
+    first, second = (reconstruct(problem, search(0.8, workers=workers)) for workers in (1, 2))
     np.testing.assert_array_equal(first.rows, second.rows)
     assert first.residual == second.residual
 
