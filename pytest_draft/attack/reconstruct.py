@@ -12,13 +12,13 @@ from scipy.optimize import linear_sum_assignment
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
-from pytest_draft.attack.counts.by_row import ByRow, RowSearch, fits
-from pytest_draft.attack.counts.exact import Alternatives, Solution, solve_exactly
+from pytest_draft.attack.counts.by_row import ByRow
+from pytest_draft.attack.counts.exact import Alternatives, Solution
 from pytest_draft.attack.counts.integer import rounded
-from pytest_draft.attack.counts.kinds import unordered
 from pytest_draft.attack.counts.likeliest import Likely, find_likeliest, posterior_of
 from pytest_draft.attack.counts.occupancy import Draws
 from pytest_draft.attack.counts.prove import prove
+from pytest_draft.attack.counts.solve import solve
 from pytest_draft.attack.filling import Filling, prior_mass
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruction import Reconstruction
@@ -44,20 +44,10 @@ class ReconstructParameters:
         Tries in a row without progress before they end.
     proof_effort : float
         Units of work of the certificate.
-    samples : int
-        Other datasets that are drawn for the consensus.
     imagined : int
         Ways to fill in open values that guesses are compared with.
     most_assigned : int
         Most rows for which sums over groups are given out to rows: an assignment takes the cube of it.
-    quick_coefficients : int
-        Coefficients of the equations up to which the first search is that for a rounding that meets them.
-    whole_coefficients : int
-        Coefficients up to which integer programs may repair what is not met.
-    repair_share : float
-        Share of the time that is left for such repairs.
-    proved_coefficients : int
-        Coefficients up to which other datasets are looked for.
     imagined_of_each : int
         Samples of each of two searches that guesses are compared with, with open values drawn and as likeliest.
     most_refitted_rows : int
@@ -68,13 +58,8 @@ class ReconstructParameters:
     most_tried_rows: int = 500_000
     patience: int = 20
     proof_effort: float = 2.0
-    samples: int = 8
     imagined: int = 5
     most_assigned: int = 6_000
-    quick_coefficients: int = 3_000_000
-    whole_coefficients: int = 1_000_000
-    repair_share: float = 0.4
-    proved_coefficients: int = 5_000_000
     imagined_of_each: int = 6
     most_refitted_rows: int = 20_000_000
 
@@ -108,7 +93,7 @@ def reconstruct(
     if problem.groups.noise == "multinomial":
         return _from_draws(problem, search)
     try:
-        solution, weaker = _solution(problem, search, alternatives=evidence is not None)
+        solution, weaker = solve(problem, search, alternatives=evidence is not None)
     except InfeasibleError:
         return Reconstruction("infeasible", None, None, None, None, ordered, None, statistics=figures)
     except OutOfTimeError:
@@ -202,91 +187,6 @@ def _least_error(
         guesses.append(loose.guess)
         imagined += loose.others[-most:] + loose.likeliest[-most:]
     return closest_to_all(guesses, imagined, problem.domain, search.timebox)
-
-
-def _solution(problem: Problem, search: Search, *, alternatives: bool) -> tuple[Solution, ByRow | None]:
-    """Return a whole dataset, and what a search that begins with the histogram found.
-
-    Of an incomplete problem it is the better of what was known and what is found, never unique.
-    """
-    known = None
-    if problem.start is not None:
-        most = problem.pool_size[problem.pool]
-        residual = problem.system.missed(problem.start)
-        known = Solution(problem.start, problem.start.astype(np.float64), residual, most * 0, most, (), False)
-        if not residual:
-            return known, None
-    try:
-        solution, weaker = _searched(problem, search, alternatives=alternatives)
-    except (InfeasibleError, OutOfTimeError):
-        if known is None:
-            raise
-        return known, None
-    if known is not None and known.residual <= solution.residual:
-        return replace(known, expected=solution.expected, samples=solution.samples), weaker
-    return replace(solution, unique=solution.unique and problem.complete), weaker
-
-
-def _searched(problem: Problem, search: Search, *, alternatives: bool) -> tuple[Solution, ByRow | None]:
-    """Return the dataset with the smallest residual that was found; where rows are told apart, from the histogram."""
-
-    def solved(box: TimeBox, known: IntArray | None = None, *, quick: bool = False) -> Solution:
-        return solve_exactly(
-            problem.system,
-            problem.pool,
-            problem.pool_size,
-            prior_mass(problem),
-            replace(search, timebox=box),
-            alternatives=alternatives,
-            n_samples=_PARAMETERS.samples if problem.groups.n_rows <= MOST_ROWS else 0,
-            known=known,
-            quick=quick,
-        )
-
-    if not fits(problem) or (problem.cells.signature < 0).any():
-        return solved(search.timebox), None
-    size, solution, rich = problem.n_coefficients, None, False
-    if size <= _PARAMETERS.quick_coefficients and problem.complete:
-        solution = solved(search.timebox, quick=True)
-        if solution.unique:
-            return solution, None
-    loose = unordered(problem)
-    by_row = RowSearch(problem, loose, prior_mass(loose), search)
-    found = by_row.quick()
-    rich = found is not None and found.rich
-    if rich and solution is not None and not solution.residual:
-        return solution, None
-    if found is not None and (found.sure or (rich and not found.placed.missed)):  # one dataset is as good as several
-        if solution is not None and not solution.residual:
-            return solution, None
-        told = _as_solution(problem, found)
-        if not told.residual and problem.complete and size <= _PARAMETERS.proved_coefficients:
-            return solved(search.timebox, told.rows), None
-        return told, None
-    if size <= _PARAMETERS.whole_coefficients and problem.complete and (solution is None or solution.residual):
-        solution = solved(search.timebox.part(_PARAMETERS.repair_share))
-        if solution.unique or (rich and not solution.residual):
-            return solution, None
-    try:
-        found = by_row.whole(found)
-    except OutOfTimeError:
-        if solution is None and found is None:
-            raise
-        return solution or _as_solution(problem, found), None
-    placed = _as_solution(problem, found)
-    if solution is not None and solution.residual <= placed.residual:
-        return replace(solution, expected=placed.expected, samples=placed.samples), found
-    return placed, found
-
-
-def _as_solution(problem: Problem, found: ByRow) -> Solution:
-    """Return what was placed, row by row, as numbers of candidates."""
-    placed, n_candidates = found.placed, problem.n_candidates
-    rows = np.bincount(placed.chosen, minlength=n_candidates).astype(np.int64)
-    samples = tuple(np.bincount(sample, minlength=n_candidates).astype(np.int64) for sample in placed.samples)
-    expected = np.mean(samples, axis=0) if samples else rows.astype(np.float64)
-    most = problem.pool_size[problem.pool]
-    return Solution(rows, expected, placed.missed, most * 0, most, (), False, samples)
 
 
 def _summed(draft: _Draft, expected: FloatArray) -> _Draft:
