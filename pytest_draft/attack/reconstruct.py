@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
@@ -27,6 +28,7 @@ from pytest_draft.attack.search import Search
 from pytest_draft.attack.untested_values import Choices
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.facts.status import SolverStatus
+from pytest_draft.matching import comparable, encoded_weights
 from pytest_draft.timebox import TimeBox
 
 
@@ -105,14 +107,17 @@ def reconstruct(
         asked = None
     draft, score = _filled_in(draft, solution, None if solution.residual else evidence, asked, search)
     reported, guess = draft, draft.rows
-    if solution.residual and ordered and len(guess) <= _PARAMETERS.most_assigned:
+    compared = weaker is not None and len(guess) <= MOST_ROWS and bool(solution.samples)
+    if solution.residual and ordered and not compared and len(guess) <= _PARAMETERS.most_assigned:
         with search.clock("agree"):
             reported = _summed(draft, solution.expected)
             guess = reported.rows
-    if weaker is not None:
+    if weaker is not None and compared:
         with search.clock("agree"):
-            guess = _least_error(draft, guess, solution, weaker, search)
-    elif solution.samples and score != len(problem.counts):  # else refitting has told which dataset it is
+            guess = _least_error(draft, solution, weaker, search)
+    elif (
+        weaker is None and solution.samples and score != len(problem.counts)
+    ):  # else refitting has told which dataset it is
         with search.clock("agree"):
             rng = np.random.default_rng([search.seed, 7])
             others = [
@@ -158,19 +163,15 @@ def reconstruct(
     )
 
 
-def _least_error(
-    draft: _Draft, first: NDArray[np.float32], solution: Solution, weaker: ByRow, search: Search
-) -> NDArray[np.float32]:
+def _least_error(draft: _Draft, solution: Solution, weaker: ByRow, search: Search) -> NDArray[np.float32]:
     """Return the guess with the least expected error, among them that of somebody who ignores the occurrences.
 
     Nothing says which row is which, so rows are matched whatever group they are of. Both searches' samples stand in the
     truth's place, as many of each, with open values drawn and as they are likeliest: rows that are drawn value by value
-    are more spread out than people are.
+    are more spread out than people are. The guess's rows stand where those of the draft are nearest.
     """
-    problem, filling = draft.problem, draft.filling
-    n_rows = len(first)
-    if n_rows > MOST_ROWS or not solution.samples:
-        return first
+    problem, filling, n_rows = draft.problem, draft.filling, len(draft.rows)
+    first = _summed(draft, solution.expected).rows if problem.groups.ordered else draft.rows
     most = _PARAMETERS.imagined_of_each if 2 * n_rows <= MOST_ROWS else _PARAMETERS.imagined_of_each // 2
     anywhere, rng = np.zeros(n_rows, dtype=np.int64), np.random.default_rng([search.seed, 7])
     cells = [_placed(problem, sample)[0] for sample in solution.samples]
@@ -186,7 +187,10 @@ def _least_error(
         loose = _guessed(weaker.loose, weaker.likely, search)
         guesses.append(loose.guess)
         imagined += loose.others[-most:] + loose.likeliest[-most:]
-    return closest_to_all(guesses, imagined, problem.domain, search.timebox)
+    best = closest_to_all(guesses, imagined, problem.domain, search.timebox)
+    distances = cdist(*comparable(draft.rows, best, encoded_weights(problem.domain)), "cityblock")
+    nearest: NDArray[np.float32] = best[linear_sum_assignment(distances)[1]]
+    return nearest
 
 
 def _summed(draft: _Draft, expected: FloatArray) -> _Draft:

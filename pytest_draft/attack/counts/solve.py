@@ -140,7 +140,7 @@ def _searched(problem: Problem, search: Search, *, alternatives: bool) -> tuple[
     if found is None:
         if solution is None:
             raise OutOfTimeError
-        return solution, None
+        return replace(solution, expected=solution.rows.astype(np.float64)), None  # what was relaxed is far from it
     placed = _as_solution(problem, found)
     if solution is not None and solution.residual <= placed.residual:
         return replace(solution, expected=placed.expected, samples=placed.samples), searched
