@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
-from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
+from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus, expected_error
 from pytest_draft.attack.counts.by_row import ByRow
 from pytest_draft.attack.counts.exact import Alternatives, Solution
 from pytest_draft.attack.counts.integer import rounded
@@ -168,7 +168,8 @@ def _least_error(draft: _Draft, solution: Solution, weaker: ByRow, search: Searc
 
     Nothing says which row is which, so rows are matched whatever group they are of. Both searches' samples stand in the
     truth's place, as many of each, with open values drawn and as they are likeliest: rows that are drawn value by value
-    are more spread out than people are. The guess's rows stand where those of the draft are nearest.
+    are more spread out than people are, and likeliest ones less. What is better by one of these only is not taken.
+    The guess's rows stand where those of the draft are nearest.
     """
     problem, filling, n_rows = draft.problem, draft.filling, len(draft.rows)
     first = _summed(draft, solution.expected).rows if problem.groups.ordered else draft.rows
@@ -182,12 +183,23 @@ def _least_error(draft: _Draft, solution: Solution, weaker: ByRow, search: Searc
         draft.rows,
         *(consensus(first, ways, anywhere, problem.domain, search.timebox) for ways in (drawn, likeliest)),
     ]
-    imagined = drawn[-most:] + likeliest[-most:]
-    if weaker.likely is not None:
+    worlds = [drawn[-most:], likeliest[-most:]]
+    if weaker.likely is None or search.timebox.over:
+        best = closest_to_all(guesses, worlds[0] + worlds[1], problem.domain, search.timebox)
+    else:
         loose = _guessed(weaker.loose, weaker.likely, search)
-        guesses.append(loose.guess)
-        imagined += loose.others[-most:] + loose.likeliest[-most:]
-    best = closest_to_all(guesses, imagined, problem.domain, search.timebox)
+        worlds[0] += loose.others[-most:]
+        worlds[1] += loose.likeliest[-most:]
+
+        def errors(guess: NDArray[np.float32]) -> list[float]:
+            return [expected_error(guess, world, problem.domain, search.timebox) for world in worlds]
+
+        best, least = loose.guess, errors(loose.guess)
+        floor = least
+        for guess in guesses:
+            found = errors(guess)
+            if sum(found) < sum(least) and all(own < other for own, other in zip(found, floor, strict=True)):
+                best, least = guess, found
     distances = cdist(*comparable(draft.rows, best, encoded_weights(problem.domain)), "cityblock")
     nearest: NDArray[np.float32] = best[linear_sum_assignment(distances)[1]]
     return nearest
