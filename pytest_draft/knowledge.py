@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.occurrences import occurrences
+from pytest_draft.artifact.occurrences import lacks_seeds, occurrences
 from pytest_draft.attack.groups import Groups, KnownRows, Noise, group_by_occurrences, split_by_values
 from pytest_draft.attack.private.noisy_problem import NoisyProblem, build_noisy, values_of
 from pytest_draft.data import TrainingData
@@ -236,7 +236,7 @@ def known_occurrences(forest: Forest, adversary: str) -> IntArray:
         raise NotCoveredError("the file does not tell the number of training rows; without it nothing is covered yet")
     if forest.sample_weight is not None and (forest.sample_weight != forest.sample_weight[0]).any():
         raise NotCoveredError(
-            "rows were drawn with unequal chances, which the adversary 'published' does not know; not covered yet"
+            "rows were drawn with unequal chances, and who got which is not known to the adversary; not covered yet"
         )
     return np.ones((forest.n_trees, forest.n_samples), dtype=np.int64)
 
@@ -283,6 +283,18 @@ def noisy_problem(
     return build_noisy(forest, domain, value, label, size_known=size_known)
 
 
+def without_seeds(forest: Forest, adversary: str) -> bool:
+    """Return whether an adversary would use seeds that the file lacks, and has to do without the occurrences.
+
+    Parameters
+    ----------
+    forest : Forest
+    adversary : str
+    """
+    return Adversary.parse(adversary).name != "published" and lacks_seeds(forest)
+
+
 def _noise(forest: Forest, adversary: str) -> Noise:
     """Return how the counts come from the rows, as far as the adversary knows."""
-    return "multinomial" if forest.bootstrap and Adversary.parse(adversary).name == "published" else "exact"
+    unknown = Adversary.parse(adversary).name == "published" or lacks_seeds(forest)
+    return "multinomial" if forest.bootstrap and unknown else "exact"

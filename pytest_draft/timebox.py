@@ -164,3 +164,8 @@ class TimeBox:
     def first(self, share: float) -> TimeBox:
         """Return the box of the same start that ends after a share of this one's seconds and effort."""
         return TimeBox(self.seconds * share, self.effort * share, self.clock, self.start, self.meter)
+
+    def part(self, share: float) -> TimeBox:
+        """Return the box that ends with a share of the seconds and the effort that are left of this one."""
+        seconds = max(self.elapsed + share * self.remaining, 1e-9)
+        return replace(self, seconds=seconds, effort=self.meter.spent + max(share * self.effort_left, 1e-9))

@@ -59,6 +59,16 @@ def occurrences(forest: Forest) -> IntArray:
     return counts
 
 
+def lacks_seeds(forest: Forest) -> bool:
+    """Return whether rows were drawn, and the file holds not one seed that a draw could be replayed from.
+
+    Parameters
+    ----------
+    forest : Forest
+    """
+    return forest.bootstrap and all(tree.seed is None for tree in forest.trees)
+
+
 def drawn_columns(forest: Forest, index: int) -> IntArray:
     """Return the forest's column of each column that one tree was trained on, in its order.
 

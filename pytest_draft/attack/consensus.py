@@ -83,9 +83,18 @@ def closest_to_all(guesses: Sequence[Rows], imagined: Sequence[Rows], domain: Do
     """
     if len(guesses) == 1 or timebox.over:
         return guesses[0]
+    return min(guesses, key=lambda guess: expected_error(guess, imagined, domain, timebox))
+
+
+def expected_error(guess: Rows, imagined: Sequence[Rows], domain: Domain, timebox: TimeBox) -> float:
+    """Return a guess's mean matched error to datasets that may be true.
+
+    Parameters
+    ----------
+    guess : ndarray of float32, shape (n_rows, n_columns)
+    imagined : sequence of ndarray of float32, shape (n_rows, n_columns)
+    domain : Domain
+    timebox : TimeBox
+    """
     weights = encoded_weights(domain)
-
-    def expected_error(guess: Rows) -> float:
-        return sum(matched_distance(truth, guess, weights, timebox).upper for truth in imagined)
-
-    return min(guesses, key=expected_error)
+    return sum(matched_distance(truth, guess, weights, timebox).upper for truth in imagined) / max(1, len(imagined))

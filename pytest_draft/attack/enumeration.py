@@ -6,19 +6,25 @@ nothing in the trees that follow.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy import stats
 
-from pytest_draft.arrays import BoolArray, Int32Array, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.cells import equal_columns, merged_cells
+from pytest_draft.attack.counts.likeliest import expected_rows
+from pytest_draft.attack.counts.occupancy import Draws
 from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.filling import prior_mass
 from pytest_draft.attack.gaps import Gap, gaps_of
 from pytest_draft.attack.groups import Groups, KnownValues
 from pytest_draft.attack.observations import observations
 from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
@@ -30,13 +36,19 @@ MAX_BYTES = 1024**3
 """Most memory that the table of what each group can be may take."""
 
 MAX_CANDIDATES = 3_000_000
-"""Most (group, cell, class) triples that a problem may keep after domain reduction."""
+"""Most (group, cell, class) triples of which all are listed."""
+
+LISTED_CANDIDATES = 1_000_000
+"""About how many are listed where there are more: of each group the likeliest by the histogram."""
 
 MAX_COEFFICIENTS = 300_000_000
-"""Most coefficients of the equations; each takes about 20 bytes while they are solved."""
+"""Most coefficients of the equations, where all are listed."""
 
-MAX_TRIPLES = 30_000_000
-"""Most (group, vector, class) triples that may be left before vectors are merged into cells."""
+_HISTOGRAM_SHARE = 0.2
+"""Share of the time that is left after which that histogram must be there."""
+
+_PRIOR_SHARE = 0.1
+"""How much of it is the prior."""
 
 _UNLIKELY = 1e-9
 """Chance, for one row, of not being drawn in more trees than the limit that follows from it allows."""
@@ -72,7 +84,10 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, t
     Raises
     ------
     NotCoveredError
-        Where the domain is numeric, has missing values or is too large to enumerate, or too many candidates remain.
+        Where the domain is numeric, has missing values or is too large to enumerate.
+    TooManyError
+        Where too many candidates remain, and rows are not told apart by occurrences that are known. Where they are,
+        the likeliest of each row are listed, and the problem is not complete.
     InfeasibleError
         Where some row can be nothing that the domain allows, or the known rows alone exceed what was observed.
     OutOfTimeError
@@ -92,28 +107,66 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, t
             survivors.pass_tree(tree, leaf_counts[t], groups.weight[t], gaps[t])
         else:
             survivors.pass_drawn_tree(tree, leaf_counts[t], most_unseen, gaps[t])
-    group, label, vector = survivors.candidates()
-    if len(np.unique(group)) < groups.n_groups:
-        raise InfeasibleError
     cells, of_vector = merged_cells(domain, survivors.columns.T, survivors.leaves, survivors.told_apart())
-    triples = np.unique(
-        (group * n_classes + label) * cells.n_cells + of_vector[vector]
-    )  # vectors of one cell are possible for the same groups and classes
-    if len(triples) > MAX_CANDIDATES:
-        raise NotCoveredError(
-            f"{len(triples):,} ways to place rows in cells remain, more than the {MAX_CANDIDATES:,} that are "
-            "solved; so many rows with so few constraints are not covered yet"
+    _, first = np.unique(of_vector, return_index=True)  # all vectors of a cell are possible for the same rows
+    alive = _only_bits(survivors.alive, first.astype(np.int64))
+    number = np.array([np.unpackbits(bits).sum() for bits in alive], dtype=np.int64)
+    if (number == 0).any():
+        raise InfeasibleError
+
+    def problem_of(groups: Groups, group: IntArray, label: IntArray, cell: IntArray) -> Problem:
+        return Problem(domain, cells, groups, leaf_counts, distinct, group, cell, label, known)
+
+    most = min(MAX_CANDIDATES, MAX_COEFFICIENTS // (forest.n_trees * (2 if forest.bootstrap else 1) + 1))
+    if number.sum() <= most:
+        return problem_of(groups, *_listed(alive, cells.n_cells))
+    if groups.noise != "exact" or groups.n_groups == 1 or distinct is None:
+        raise TooManyError(
+            f"{number.sum():,} ways to place rows in cells remain, more than the {most:,} that are listed"
         )
-    coefficients = len(triples) * (forest.n_trees * (2 if forest.bootstrap else 1) + 1)
-    if coefficients > MAX_COEFFICIENTS:
-        raise NotCoveredError(
-            f"{len(triples):,} ways to place rows in cells of {forest.n_trees:,} trees remain, more than are solved; "
-            "so many rows with so few constraints are not covered yet"
-        )
-    group_label, cell = np.divmod(triples, cells.n_cells)
-    return Problem(
-        domain, cells, groups, leaf_counts, distinct, group_label // n_classes, cell, group_label % n_classes, known
+    together = Groups(
+        np.zeros(groups.n_rows, dtype=np.int64),
+        np.array([groups.n_rows], dtype=np.int64),
+        np.ones((forest.n_trees, 1), dtype=np.int64),
+        noise="multinomial",
     )
+    _, label, cell = _listed(np.bitwise_or.reduce(alive, axis=0, keepdims=True), cells.n_cells)
+    loose = replace(problem_of(together, np.zeros_like(cell), label, cell), known=None)
+    score = np.zeros((n_classes, cells.n_cells))
+    score[label, cell] = _histogram(loose, timebox)
+    per_group = max(1, min(LISTED_CANDIDATES, most) // groups.n_groups)
+    return replace(problem_of(groups, *_listed(alive, cells.n_cells, score, per_group)), complete=False)
+
+
+class TooManyError(NotCoveredError):
+    """Of a domain that can be enumerated too much is left, and nothing says what is likeliest for which row."""
+
+
+def _histogram(loose: Problem, timebox: TimeBox) -> FloatArray:
+    """Return how likely each candidate is for any row, by the counts and a prior."""
+    prior = prior_mass(loose)
+    draws = Draws.of(loose.counts, loose.distinct, loose.groups.n_rows)
+    try:
+        mass = expected_rows(loose, draws, prior, Search(timebox.part(_HISTOGRAM_SHARE)))
+    except OutOfTimeError:
+        return prior
+    result: FloatArray = (1 - _PRIOR_SHARE) * mass / mass.sum() + _PRIOR_SHARE * prior / prior.sum()
+    return result
+
+
+def _listed(
+    alive: NDArray[np.uint8], n_cells: int, score: FloatArray | None = None, most: int = 0
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return (group, label, cell) of all that is possible; with a score, of each group the `most` best."""
+    found = []
+    for g, bits in enumerate(alive):
+        label, cell = np.nonzero(np.unpackbits(bits, axis=1, count=n_cells))
+        if score is not None and len(cell) > most:
+            best = np.sort(np.argpartition(-score[label, cell], most)[:most])
+            label, cell = label[best], cell[best]
+        found.append(np.stack([np.full(len(label), g), label, cell]))
+    group, label, cell = np.concatenate(found, axis=1)
+    return group, label, cell
 
 
 def too_large(domain: Domain, groups: Groups, n_classes: int) -> str | None:
@@ -258,22 +311,6 @@ class _Survivors:
             return self.combination
         marks = np.stack([self.combination.astype(np.int32), *(crossed.astype(np.int32) for crossed in self.crossed)])
         return equal_columns(marks)[1]
-
-    def candidates(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Return (group, label, vector) of all that is still possible."""
-        found = []
-        room = MAX_TRIPLES
-        for g in range(len(self.alive)):
-            label, vector = np.nonzero(np.unpackbits(self.alive[g], axis=1, count=self.columns.shape[1]))
-            room -= len(label)
-            if room < 0:
-                raise NotCoveredError(
-                    f"more than {MAX_TRIPLES:,} ways to place rows remain; so many rows with so few constraints "
-                    "are not covered yet"
-                )
-            found.append(np.stack([np.full(len(label), g), label, vector]))
-        group, label, vector = np.concatenate(found, axis=1)
-        return group, label, vector
 
 
 @njit(cache=True, nogil=True)

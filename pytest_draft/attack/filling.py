@@ -16,6 +16,7 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.attack.cells import Cells
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all
+from pytest_draft.attack.problem import Problem
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 
@@ -105,6 +106,20 @@ class Filling:
     def _encoded(self, cell: IntArray, choose: Choose) -> Rows:
         chances = (_allowed(self.cells, a)[cell] * belief for a, belief in enumerate(self.belief))
         return self.domain.encoded(np.stack([choose(a, chance) for a, chance in enumerate(chances)], axis=1))
+
+
+def prior_mass(problem: Problem) -> FloatArray:
+    """Return the prior mass of each candidate: its cell's share of a domain with sparse indicators."""
+    cells, mass = problem.cells, np.ones(problem.cells.n_cells)
+    for a, attribute in enumerate(problem.domain.attributes):
+        allowed = _allowed(cells, a)
+        if attribute.kind == "binary":
+            odds = np.array([1.0, INDICATOR_ODDS])
+            mass *= allowed @ (odds / odds.sum())
+        else:
+            mass *= allowed.mean(axis=1)
+        mass /= mass.max()  # only proportions matter, and hundreds of attributes would leave nothing
+    return mass[problem.cell]
 
 
 def _cumulated(chance: FloatArray) -> FloatArray:

@@ -68,6 +68,13 @@ class Problem:
         """Number of classes."""
         return int(self.counts[0].shape[1])
 
+    @property
+    def n_coefficients(self) -> int:
+        """About how many coefficients the equations have, without writing them down."""
+        per_tree = 1 if self.distinct is None else 2
+        seen = (self.groups.weight > 0).sum(axis=0) * per_tree + 1
+        return int(seen @ np.bincount(self.group, minlength=self.groups.n_groups))
+
     @cached_property
     def pool(self) -> IntArray:
         """The pool of each candidate, shape (n_candidates,), ascending: rows of one pool can change places.

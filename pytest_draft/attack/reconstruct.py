@@ -9,15 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
-from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
-from pytest_draft.attack.counts.exact import Alternatives, Solution, solve_exactly
+from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus, expected_error
+from pytest_draft.attack.counts.by_row import ByRow
+from pytest_draft.attack.counts.exact import Alternatives, Solution
 from pytest_draft.attack.counts.integer import rounded
-from pytest_draft.attack.counts.likeliest import find_likeliest, posterior_of
+from pytest_draft.attack.counts.likeliest import Likely, find_likeliest, posterior_of
 from pytest_draft.attack.counts.occupancy import Draws
 from pytest_draft.attack.counts.prove import prove
-from pytest_draft.attack.filling import INDICATOR_ODDS, Filling
+from pytest_draft.attack.counts.solve import solve
+from pytest_draft.attack.filling import Filling, prior_mass
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import Evidence
@@ -25,6 +28,7 @@ from pytest_draft.attack.search import Search
 from pytest_draft.attack.untested_values import Choices
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.facts.status import SolverStatus
+from pytest_draft.matching import comparable, encoded_weights
 from pytest_draft.timebox import TimeBox
 
 
@@ -42,12 +46,12 @@ class ReconstructParameters:
         Tries in a row without progress before they end.
     proof_effort : float
         Units of work of the certificate.
-    samples : int
-        Other datasets that are drawn for the consensus.
     imagined : int
         Ways to fill in open values that guesses are compared with.
     most_assigned : int
         Most rows for which sums over groups are given out to rows: an assignment takes the cube of it.
+    imagined_of_each : int
+        Samples of each of two searches that guesses are compared with, with open values drawn and as likeliest.
     most_refitted_rows : int
         Most rows times trees that are refitted in all: an end that does not depend on the clock.
     """
@@ -56,9 +60,9 @@ class ReconstructParameters:
     most_tried_rows: int = 500_000
     patience: int = 20
     proof_effort: float = 2.0
-    samples: int = 8
     imagined: int = 5
     most_assigned: int = 6_000
+    imagined_of_each: int = 6
     most_refitted_rows: int = 20_000_000
 
 
@@ -91,7 +95,7 @@ def reconstruct(
     if problem.groups.noise == "multinomial":
         return _from_draws(problem, search)
     try:
-        solution = _solution(problem, search, alternatives=evidence is not None)
+        solution, weaker = solve(problem, search, alternatives=evidence is not None)
     except InfeasibleError:
         return Reconstruction("infeasible", None, None, None, None, ordered, None, statistics=figures)
     except OutOfTimeError:
@@ -103,11 +107,17 @@ def reconstruct(
         asked = None
     draft, score = _filled_in(draft, solution, None if solution.residual else evidence, asked, search)
     reported, guess = draft, draft.rows
-    if solution.residual and ordered and len(guess) <= _PARAMETERS.most_assigned:
+    compared = weaker is not None and len(guess) <= MOST_ROWS and bool(solution.samples)
+    if solution.residual and ordered and not compared and len(guess) <= _PARAMETERS.most_assigned:
         with search.clock("agree"):
             reported = _summed(draft, solution.expected)
             guess = reported.rows
-    if solution.samples and score != len(problem.counts):  # else refitting has told which dataset it is
+    if weaker is not None and compared:
+        with search.clock("agree"):
+            guess = _least_error(draft, solution, weaker, search)
+    elif (
+        weaker is None and solution.samples and score != len(problem.counts)
+    ):  # else refitting has told which dataset it is
         with search.clock("agree"):
             rng = np.random.default_rng([search.seed, 7])
             others = [
@@ -121,7 +131,8 @@ def reconstruct(
     free[~seen] = [attribute.n_values > 1 and a not in known for a, attribute in enumerate(problem.domain.attributes)]
     cut_short = search.timebox.over
     certificate = proved = provable = None
-    if problem.complete and not solution.residual:
+    listed = bool(solution.parts) or not (solution.lower < solution.upper).any()
+    if problem.complete and not solution.residual and listed:
         box = replace(search, timebox=search.timebox.next(_PARAMETERS.proof_effort))
         proof = prove(problem, draft.chosen, solution.lower, solution.upper, solution.parts, box)
         certificate = proof.certificate
@@ -152,32 +163,46 @@ def reconstruct(
     )
 
 
-def _solution(problem: Problem, search: Search, *, alternatives: bool) -> Solution:
-    """Return a whole dataset; of an incomplete problem the better of what was known and what is found, never unique."""
-    known = None
-    if problem.start is not None:
-        most = problem.pool_size[problem.pool]
-        residual = problem.system.missed(problem.start)
-        known = Solution(problem.start, problem.start.astype(np.float64), residual, most * 0, most, (), False)
-        if not residual:
-            return known
-    try:
-        solution = solve_exactly(
-            problem.system,
-            problem.pool,
-            problem.pool_size,
-            _prior(problem),
-            search,
-            alternatives=alternatives,
-            n_samples=_PARAMETERS.samples if problem.groups.n_rows <= MOST_ROWS else 0,
-        )
-    except (InfeasibleError, OutOfTimeError):
-        if known is None:
-            raise
-        return known
-    if known is not None and known.residual <= solution.residual:
-        return known
-    return replace(solution, unique=solution.unique and problem.complete)
+def _least_error(draft: _Draft, solution: Solution, weaker: ByRow, search: Search) -> NDArray[np.float32]:
+    """Return the guess with the least expected error, among them that of somebody who ignores the occurrences.
+
+    Nothing says which row is which, so rows are matched whatever group they are of. Both searches' samples stand in the
+    truth's place, as many of each, with open values drawn and as they are likeliest: rows that are drawn value by value
+    are more spread out than people are, and likeliest ones less. What is better by one of these only is not taken.
+    The guess's rows stand where those of the draft are nearest.
+    """
+    problem, filling, n_rows = draft.problem, draft.filling, len(draft.rows)
+    first = _summed(draft, solution.expected).rows if problem.groups.ordered else draft.rows
+    most = _PARAMETERS.imagined_of_each if 2 * n_rows <= MOST_ROWS else _PARAMETERS.imagined_of_each // 2
+    anywhere, rng = np.zeros(n_rows, dtype=np.int64), np.random.default_rng([search.seed, 7])
+    cells = [_placed(problem, sample)[0] for sample in solution.samples]
+    drawn = [filling.drawn(cell, rng) for cell in cells]
+    likeliest = [filling.likeliest(cell) for cell in cells]
+    guesses = [
+        first,
+        draft.rows,
+        *(consensus(first, ways, anywhere, problem.domain, search.timebox) for ways in (drawn, likeliest)),
+    ]
+    worlds = [drawn[-most:], likeliest[-most:]]
+    if weaker.likely is None or search.timebox.over:
+        best = closest_to_all(guesses, worlds[0] + worlds[1], problem.domain, search.timebox)
+    else:
+        loose = _guessed(weaker.loose, weaker.likely, search)
+        worlds[0] += loose.others[-most:]
+        worlds[1] += loose.likeliest[-most:]
+
+        def errors(guess: NDArray[np.float32]) -> list[float]:
+            return [expected_error(guess, world, problem.domain, search.timebox) for world in worlds]
+
+        best, least = loose.guess, errors(loose.guess)
+        floor = least
+        for guess in guesses:
+            found = errors(guess)
+            if sum(found) < sum(least) and all(own < other for own, other in zip(found, floor, strict=True)):
+                best, least = guess, found
+    distances = cdist(*comparable(draft.rows, best, encoded_weights(problem.domain)), "cityblock")
+    nearest: NDArray[np.float32] = best[linear_sum_assignment(distances)[1]]
+    return nearest
 
 
 def _summed(draft: _Draft, expected: FloatArray) -> _Draft:
@@ -216,7 +241,7 @@ def log_posterior(problem: Problem, chosen: IntArray) -> float:
         With unknown occurrences.
     chosen : ndarray of int64, shape (n_rows,)
     """
-    return posterior_of(problem, draws_of(problem), _prior(problem), chosen)
+    return posterior_of(problem, draws_of(problem), prior_mass(problem), chosen)
 
 
 def draws_of(problem: Problem) -> Draws:
@@ -228,33 +253,53 @@ def draws_of(problem: Problem) -> Draws:
 def _from_draws(problem: Problem, search: Search) -> Reconstruction:
     """Rebuild the training data where the occurrences are unknown."""
     figures = search.clock.figures
-    draws, prior = draws_of(problem), _prior(problem)
+    draws, prior = draws_of(problem), prior_mass(problem)
     try:
         likely = find_likeliest(problem, draws, prior, search)
     except OutOfTimeError:
         return Reconstruction("no solution", None, None, None, None, False, None, statistics=figures)
     with search.clock("fill"):
-        filling = _filling(problem, likely.expected)
-        cells = _in_row_order(problem, problem.cell[likely.chosen])
-        rng = np.random.default_rng([search.seed, 3])
-        rows = guess = filling.nearest_to_all(cells, rng, search.timebox)
-        if len(rows) <= MOST_ROWS and len(likely.samples):
-            rng = np.random.default_rng([search.seed, 7])
-            others = [filling.drawn(_in_row_order(problem, problem.cell[sample]), rng) for sample in likely.samples]
-            guess = _agreed(problem, rows, others, problem.groups.of_row, search)
+        found = _guessed(problem, likely, search)
     return Reconstruction(
         status="not converged" if likely.missing else "likeliest",
-        rows=guess,
-        consistent=rows,
+        rows=found.guess,
+        consistent=found.rows,
         labels=_in_row_order(problem, problem.label[likely.chosen]),
-        cells=cells,
-        free=~problem.cells.determined[cells],
+        cells=found.cells,
+        free=~problem.cells.determined[found.cells],
         ordered=False,
         residual=likely.missing,
         cut_short=search.timebox.over,
         log_posterior=likely.log_posterior,
         statistics=figures,
     )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Guessed:
+    """What the likeliest datasets make an adversary guess who does not know the occurrences."""
+
+    guess: NDArray[np.float32]
+    rows: NDArray[np.float32]
+    cells: IntArray
+    others: list[NDArray[np.float32]]
+    likeliest: list[NDArray[np.float32]]
+
+
+def _guessed(problem: Problem, likely: Likely, search: Search) -> _Guessed:
+    """Fill in what cells leave open, and put samples together."""
+    filling = _filling(problem, likely.expected)
+    cells = _in_row_order(problem, problem.cell[likely.chosen])
+    rng = np.random.default_rng([search.seed, 3])
+    rows = guess = filling.nearest_to_all(cells, rng, search.timebox)
+    others: list[NDArray[np.float32]] = []
+    sampled: list[IntArray] = []
+    if len(rows) <= MOST_ROWS and len(likely.samples):
+        rng = np.random.default_rng([search.seed, 7])
+        sampled = [_in_row_order(problem, problem.cell[sample]) for sample in likely.samples]
+        others = [filling.drawn(cell, rng) for cell in sampled]
+        guess = _agreed(problem, rows, others, problem.groups.of_row, search)
+    return _Guessed(guess, rows, cells, others, [filling.likeliest(cell) for cell in sampled])
 
 
 def _agreed(
@@ -407,20 +452,6 @@ def _best_supported(
             tried(draft.with_value(row, a, value))
             waited = 0 if score > before else waited + 1
     return draft, score
-
-
-def _prior(problem: Problem) -> FloatArray:
-    """Return the prior mass of each candidate: its cell's share of a domain with sparse indicators."""
-    cells, mass = problem.cells, np.ones(problem.cells.n_cells)
-    for a, attribute in enumerate(problem.domain.attributes):
-        allowed = cells.allowed[:, cells.offsets[a] : cells.offsets[a + 1]]
-        if attribute.kind == "binary":
-            odds = np.array([1.0, INDICATOR_ODDS])
-            mass *= allowed @ (odds / odds.sum())
-        else:
-            mass *= allowed.mean(axis=1)
-        mass /= mass.max()  # only proportions matter, and hundreds of attributes would leave nothing
-    return mass[problem.cell]
 
 
 def _placed(problem: Problem, chosen: IntArray) -> tuple[IntArray, IntArray]:

@@ -29,7 +29,7 @@ class Reconstruction:
     labels : ndarray of int64, shape (n_rows,), or None
         Indices into the forest's classes.
     cells : ndarray of int64, shape (n_rows,), or None
-        The problem's cell of each row of `consistent`; with a residual, of `rows`.
+        The problem's cell of each row of `consistent`; with a residual, of `rows`, or of those nearest to them.
     free : ndarray of bool, shape (n_rows, n_attributes), or None
         Attributes that the row's cell leaves open, and all of a row that no tree has seen: filled with a guess,
         never recovered.

@@ -24,7 +24,13 @@ from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import IDENTITY_SHARE, Limits
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.identity import Identity
-from pytest_draft.knowledge import all_rows, exchangeable_groups, known_rows
+from pytest_draft.knowledge import all_rows, exchangeable_groups, known_rows, without_seeds
+
+WITHOUT_SEEDS = (
+    "the file holds no seeds (random_state is None), so nobody can replay which rows were drawn for which tree: the "
+    "adversary 'artifact' knows no more of them than 'published', and is judged so"
+)
+"""What is told where the attack falls back to what a file holds."""
 
 
 class Counted(Attack):
@@ -43,6 +49,8 @@ class Counted(Attack):
         self._problem = self._build(search)
         self.unused = () if self._forest.unused is None else (self._forest.unused,)
         self.exact = self._problem
+        if without_seeds(self._forest, inputs.case.adversary):
+            self.notes = (WITHOUT_SEEDS,)
 
     def _build(self, search: Search) -> Problem:
         """Return what the forest says of its rows."""

@@ -192,9 +192,10 @@ def open_files(case: Case, given: object, record: Record) -> Opened:
     if facts.unjudged is not None:
         record.doubt(facts.unjudged)
     if artifact.places:
-        record.note(
+        record.doubt(
             f"one of {len(artifact.places)} models in the file, each judged by itself: whoever puts together what they "
-            "tell of the same rows gets closer than by any of them"
+            "tell of the same rows gets closer than by any of them, so that none passes; save each in a file of its own, and "
+            "release one"
         )
     if artifact.encoder is not None and artifact.encoder.unused is not None:
         record.doubt(artifact.encoder.unused)

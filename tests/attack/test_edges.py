@@ -203,8 +203,8 @@ def test_a_table_of_rows_and_vectors_that_is_too_large_is_refused_before_it_is_m
         attacked(by_hand(1, (0, [15], [2400])), binary(1), times)
 
 
-@pytest.mark.parametrize("limit", ["MAX_TRIPLES", "MAX_CANDIDATES"])
-def test_too_many_ways_to_place_rows_are_refused(limit, by_hand, monkeypatch):
+@pytest.mark.parametrize("limit", ["MAX_COEFFICIENTS", "MAX_CANDIDATES"])
+def test_too_many_ways_to_place_rows_that_nothing_tells_apart_are_not_listed(limit, by_hand, monkeypatch):
     monkeypatch.setattr(limits, limit, 3)
     with pytest.raises(NotCoveredError, match="ways to place rows"):
         attacked(by_hand(4, (0, [6, 1], [4, 1])), binary(4))

@@ -145,6 +145,8 @@ def solve_exactly(
     *,
     alternatives: bool = False,
     n_samples: int = 0,
+    known: IntArray | None = None,
+    quick: bool = False,
 ) -> Solution:
     """Find a whole dataset with the smallest residual, near the relaxed one.
 
@@ -162,6 +164,10 @@ def solve_exactly(
         Whether other datasets that meet the equations are listed, to choose among them or to prove that there are none.
     n_samples : int
         How many others are drawn at random where they are not unique.
+    known : ndarray of int64, shape (n_candidates,), or None
+        A dataset that is known to meet all equations: nothing is searched for then, but others.
+    quick : bool
+        Whether to end after rounding, where there are so many groups that repairs anneal.
 
     Returns
     -------
@@ -187,7 +193,11 @@ def solve_exactly(
         for part in _connected_parts(rest):
             columns = free[part]
             piece = _piece(rest, part, group[columns], left, (upper - lower)[columns], prior[columns])
-            placed, mass = piece.solve(search, np.random.default_rng([search.seed, int(columns[0])]))
+            if known is not None:
+                placed = known[columns] - lower[columns]
+                mass = placed.astype(np.float64)
+            else:
+                placed, mass = piece.solve(search, np.random.default_rng([search.seed, int(columns[0])]), quick=quick)
             rows[columns] += placed
             expected[columns] += mass
             others, complete = piece.others(placed, search) if alternatives else ([placed], False)
@@ -247,12 +257,12 @@ class _Piece:
     room: IntArray
     prior: FloatArray
 
-    def solve(self, search: Search, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+    def solve(self, search: Search, rng: np.random.Generator, *, quick: bool = False) -> tuple[IntArray, FloatArray]:
         """Return whole rows and expected rows of each candidate."""
         with search.clock("relax"):
             rows, mass = self._relax_and_round(search.timebox)
         search.clock.note("residual", self.system.missed(rows))
-        if self.system.missed(rows):
+        if self.system.missed(rows) and not (quick and len(self.size) > _PARAMETERS.most_groups_drawn):
             with search.clock("repair"):
                 rows, mass = self._walked(rows, mass, search.timebox, rng)
                 search.clock.note("residual", self.system.missed(rows))

@@ -49,6 +49,8 @@ class LikeliestParameters:
         Datasets that are drawn for the consensus.
     sample_every : int
         Sweeps between two of them.
+    annealing_share : float
+        Share of the time that is left after which cooling ends, so that there is time for samples.
     chain_effort : float
         Units of work of all chains, within `sweeps`.
     seconds_per_addition : float
@@ -68,6 +70,7 @@ class LikeliestParameters:
     temperatures: tuple[float, float] = (4.0, 0.3)
     samples: int = 32
     sample_every: int = 2
+    annealing_share: float = 0.7
     chain_effort: float = 8.0
     seconds_per_addition: float = 1.2e-9
     seconds_per_term: float = 1e-8
@@ -144,6 +147,19 @@ def find_likeliest(problem: Problem, draws: Draws, prior: FloatArray, search: Se
         samples = _sampled(around, draws, np.searchsorted(around.origin, found), search)
     missing = draws.missing(candidates.table(draws, found))
     return Likely(found, around.origin[samples], expected, missing, candidates.posterior(draws, found))
+
+
+def expected_rows(problem: Problem, draws: Draws, prior: FloatArray, search: Search) -> FloatArray:
+    """Return the relaxed dataset alone, as `Likely.expected`: the first and quickest step of `find_likeliest`.
+
+    Raises
+    ------
+    OutOfTimeError
+    """
+    expected = np.zeros(len(prior))
+    active, mass = _relaxed(_Candidates.of(problem, draws, prior), draws, search)
+    expected[active] = mass
+    return expected
 
 
 def posterior_of(problem: Problem, draws: Draws, prior: FloatArray, chosen: IntArray) -> float:
@@ -300,16 +316,17 @@ def _annealed(candidates: _Candidates, draws: Draws, start: IntArray, search: Se
     chains = [
         _Chain(candidates, draws, start, np.random.default_rng([search.seed, 4, c])) for c in range(_PARAMETERS.chains)
     ]
-    if search.timebox.over:
+    box = search.timebox.part(_PARAMETERS.annealing_share)
+    if box.over:
         return start
     chains[0].sweep(0.0)
-    search.timebox.spend(cost)
+    box.spend(cost)
     with ThreadPoolExecutor(search.workers) as pool:
         for temperature in temperatures:
-            if search.timebox.over:
+            if box.over:
                 break
             list(pool.map(lambda chain, heat=temperature: chain.sweep(heat), chains))
-            search.timebox.spend(_PARAMETERS.chains * cost)
+            box.spend(_PARAMETERS.chains * cost)
             search.clock.note("log-likelihood", max(chain.value for chain in chains))
     best: IntArray = max(chains, key=lambda chain: chain.value).best
     return best

@@ -8,13 +8,14 @@ believed to be besides: the problem is *incomplete*, the engine chooses among th
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.enumeration import build, too_large
+from pytest_draft.attack.enumeration import TooManyError, build, too_large
 from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.large_domains.domain_reduction import Reach
 from pytest_draft.attack.large_domains.gradient_descent import Descent, SoftTrees, descend_softly
@@ -99,7 +100,8 @@ def build_any(
     OutOfTimeError
     """
     if enumerate_small and too_large(domain, groups, forest.n_classes) is None:
-        return build(forest, domain, groups, search.timebox)
+        with suppress(TooManyError):  # then they are generated
+            return build(forest, domain, groups, search.timebox)
     _check_memory(forest, domain, groups)
     if search.timebox.over:
         raise OutOfTimeError

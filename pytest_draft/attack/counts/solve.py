@@ -1,0 +1,162 @@
+"""Exact counts: in goes a `Problem`, out comes a whole dataset that meets them, or the one that comes closest.
+
+Small problems go to roundings and integer programs (`exact`); where occurrences tell many rows apart, they are searched
+from the histogram (`by_row`).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pytest_draft.arrays import IntArray
+from pytest_draft.attack.consensus import MOST_ROWS
+from pytest_draft.attack.counts.by_row import ByRow, RowSearch, fits
+from pytest_draft.attack.counts.exact import Solution, solve_exactly
+from pytest_draft.attack.counts.kinds import unordered
+from pytest_draft.attack.filling import prior_mass
+from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.search import Search
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
+from pytest_draft.timebox import TimeBox
+
+
+@dataclass(frozen=True)
+class SolveParameters:
+    """Which search sees a problem of which size.
+
+    Attributes
+    ----------
+    samples : int
+        Other datasets that are drawn for the consensus.
+    quick_coefficients : int
+        Coefficients of the equations up to which the first search is that for a rounding that meets them.
+    whole_coefficients : int
+        Coefficients up to which integer programs may repair what is not met.
+    repair_share : float
+        Share of the time that is left for such repairs.
+    proved_coefficients : int
+        Coefficients up to which other datasets are looked for.
+    """
+
+    samples: int = 8
+    quick_coefficients: int = 3_000_000
+    whole_coefficients: int = 1_000_000
+    repair_share: float = 0.4
+    proved_coefficients: int = 5_000_000
+
+
+_PARAMETERS = SolveParameters()
+
+
+def solve(problem: Problem, search: Search, *, alternatives: bool) -> tuple[Solution, ByRow | None]:
+    """Return a whole dataset, and what a search that begins with the histogram found.
+
+    Of an incomplete problem it is the better of what was known and what is found, never unique.
+
+    Parameters
+    ----------
+    problem : Problem
+        With exact noise.
+    search : Search
+    alternatives : bool
+        Whether other datasets that meet the counts are listed.
+
+    Returns
+    -------
+    solution : Solution
+    found : ByRow or None
+        None where the counts tell the rows, so that nothing else is to be compared with them.
+
+    Raises
+    ------
+    InfeasibleError
+        Proved: no dataset meets the counts.
+    OutOfTimeError
+        The time was out before there was a dataset.
+    """
+    known = None
+    if problem.start is not None:
+        most = problem.pool_size[problem.pool]
+        residual = problem.system.missed(problem.start)
+        known = Solution(problem.start, problem.start.astype(np.float64), residual, most * 0, most, (), False)
+        if not residual:
+            return known, None
+    try:
+        solution, weaker = _searched(problem, search, alternatives=alternatives)
+    except (InfeasibleError, OutOfTimeError):
+        if known is None:
+            raise
+        return known, None
+    if known is not None and known.residual <= solution.residual:
+        return replace(known, expected=solution.expected, samples=solution.samples), weaker
+    return replace(solution, unique=solution.unique and problem.complete), weaker
+
+
+def _searched(problem: Problem, search: Search, *, alternatives: bool) -> tuple[Solution, ByRow | None]:
+    """Return the dataset with the smallest residual that was found; where rows are told apart, from the histogram."""
+
+    def solved(box: TimeBox, known: IntArray | None = None, *, quick: bool = False) -> Solution:
+        return solve_exactly(
+            problem.system,
+            problem.pool,
+            problem.pool_size,
+            prior_mass(problem),
+            replace(search, timebox=box),
+            alternatives=alternatives,
+            n_samples=_PARAMETERS.samples if problem.groups.n_rows <= MOST_ROWS else 0,
+            known=known,
+            quick=quick,
+        )
+
+    if not fits(problem) or (problem.cells.signature < 0).any():
+        return solved(search.timebox), None
+    size, solution = problem.n_coefficients, None
+    if size <= _PARAMETERS.quick_coefficients and problem.complete:
+        solution = solved(search.timebox, quick=True)
+        if solution.unique:
+            return solution, None
+    loose = unordered(problem)
+    by_row = RowSearch(problem, loose, prior_mass(loose), search)
+    found = by_row.quick()
+    met = solution is not None and not solution.residual
+    if found is not None and _told(found, met=met):  # one dataset is as good as several
+        if solution is not None and met:
+            return solution, None
+        told = _as_solution(problem, found)
+        if not told.residual and problem.complete and size <= _PARAMETERS.proved_coefficients:
+            return solved(search.timebox, told.rows), None
+        return told, None
+    if size <= _PARAMETERS.whole_coefficients and problem.complete and not met:
+        with suppress(OutOfTimeError):
+            solution = solved(search.timebox.part(_PARAMETERS.repair_share))
+            if solution.unique or (found is not None and _told(found, met=not solution.residual)):
+                return solution, None
+    searched: ByRow | None = None
+    with suppress(OutOfTimeError):
+        found = searched = by_row.whole(found)
+    if found is None:
+        if solution is None:
+            raise OutOfTimeError
+        return replace(solution, expected=solution.rows.astype(np.float64)), None  # what was relaxed is far from it
+    placed = _as_solution(problem, found)
+    if solution is not None and solution.residual <= placed.residual:
+        return replace(solution, expected=placed.expected, samples=placed.samples), searched
+    return placed, searched
+
+
+def _told(found: ByRow, *, met: bool) -> bool:
+    """Return whether the counts tell the rows, so far as they can, where some dataset meets them all or not."""
+    return found.sure or (found.rich and (met or not found.placed.missed))
+
+
+def _as_solution(problem: Problem, found: ByRow) -> Solution:
+    """Return what was placed, row by row, as numbers of candidates."""
+    placed, n_candidates = found.placed, problem.n_candidates
+    rows = np.bincount(placed.chosen, minlength=n_candidates).astype(np.int64)
+    samples = tuple(np.bincount(sample, minlength=n_candidates).astype(np.int64) for sample in placed.samples)
+    expected = np.mean(samples, axis=0) if samples else rows.astype(np.float64)
+    most = problem.pool_size[problem.pool]
+    return Solution(rows, expected, placed.missed, most * 0, most, (), False, samples)
