@@ -194,8 +194,8 @@ def open_files(case: Case, given: object, record: Record) -> Opened:
     if artifact.places:
         record.doubt(
             f"one of {len(artifact.places)} models in the file, each judged by itself: whoever puts together what they "
-            "tell of the same rows gets closer than by any of them, so that none passes; save each in a file of its own, "
-            "and release one"
+            "tell of the same rows gets closer than by any of them, so that none passes; save each in a file of its "
+            "own, and release one"
         )
     if artifact.encoder is not None and artifact.encoder.unused is not None:
         record.doubt(artifact.encoder.unused)

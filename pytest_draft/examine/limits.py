@@ -11,7 +11,7 @@ from pytest_draft.timebox import TimeBox
 ATTACK_SHARE = 0.6
 """Share of the time box that reading and attacking may take; the rest is for evaluation."""
 
-NUMERIC_SHARE = 0.65
+NUMERIC_SHARE = 0.55
 """The same for numeric columns and at most `SMALL` rows, which are evaluated in no time."""
 
 AUDIT_SHARE = 0.1
@@ -20,7 +20,7 @@ AUDIT_SHARE = 0.1
 INSPECT_SHARE = 0.1
 """Share of the time box that comparing what stands in the file with the training data may take."""
 
-ALTERNATIVES_SHARE = 0.65
+ALTERNATIVES_SHARE = 0.6
 """Share of the time box after which the search for other datasets must have ended."""
 
 IDENTITY_SHARE = 0.7

@@ -52,7 +52,7 @@ EASILY = 0.5
 """What is set aside costs whoever guesses it at most this share of the distance to other people's rows: as near as the
 default policy lets an attack come."""
 
-PROOF_SHARE = 0.5
+PROOF_SHARE = 0.25
 """Share of the search's time box in which rows are proved to be determined, before anything else."""
 
 MIXED = 1.1

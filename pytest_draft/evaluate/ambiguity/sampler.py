@@ -45,6 +45,8 @@ class SamplerParameters:
         Rows of a block of the partition by which datasets are counted.
     looks : int
         How often each of these blocks moves.
+    plenty : float
+        Bits from which on no blocks are looked at.
     """
 
     sizes: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
@@ -56,6 +58,7 @@ class SamplerParameters:
     kept: int = 8
     partition: int = 4
     looks: int = 24
+    plenty: float = 200.0
 
 
 PARAMETERS = SamplerParameters()
@@ -167,16 +170,18 @@ class Chain:
         """
         truth, size = self._truth, min(PARAMETERS.partition, len(self._moving))
         within_cells = self._bits_of_cells()
-        if len(self._sizes) == 1:
+        if len(self._sizes) == 1 or within_cells >= PARAMETERS.plenty:
             return within_cells
         keys = np.random.default_rng(0).integers(1, 2**63, size=int(truth.attributes.start[-1]) + 1, dtype=np.uint64)
         order = self._rng.permutation(len(self._moving))[: len(self._moving) // size * size]
         blocks = np.ascontiguousarray(self._moving[order].reshape(-1, size))
         met: list[set[int]] = [set() for _ in blocks]
         for turn in range(PARAMETERS.looks):
-            if over():
-                break
-            self._excurse(blocks, PARAMETERS.temperatures[turn % len(PARAMETERS.temperatures)])
+            for first in range(0, len(blocks), PARAMETERS.rows_a_turn // size):
+                if over():
+                    break
+                some = blocks[first : first + PARAMETERS.rows_a_turn // size]
+                self._excurse(some, PARAMETERS.temperatures[turn % len(PARAMETERS.temperatures)])
             of_row = keys[self._data.state[blocks] + truth.attributes.start[:-1]].sum(axis=2)
             of_row ^= of_row >> np.uint64(29)  # so that rows that change places are the same block
             for one, number in zip(met, (of_row * keys[-1]).sum(axis=1).tolist(), strict=True):
