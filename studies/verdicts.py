@@ -248,7 +248,7 @@ def _answer(setting: Setting, examination: Examination, floor: Examination | Non
     found = examination.findings
     share = policy.rules.get("reconstruction-error", {}).get("max_error_of_split_half")
     ideal, ambiguity = (getattr(found, name, None) for name in ("ideal", "ambiguity"))
-    blocks = [one for one in getattr(ambiguity, "determined", ()) if one.block_size == _BLOCK and one.rows]
+    blocks = [one for one in (getattr(ambiguity, "determined", None) or ()) if one.block_size == _BLOCK and one.rows]
     return Answer(
         setting,
         verdict,

@@ -1,7 +1,7 @@
 """The search for other datasets beside an attack: in go `Inputs` and an `Attack`, out come `Alternatives`.
 
 Both begin together, and neither sees anything of the other. It always looks at somebody who knows the occurrences where
-the file tells them: whoever knows less gets no closer.
+the file tells them: whoever knows less gets no closer. That the file determines rows is said of nobody else.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import ALTERNATIVES_SHARE
 from pytest_draft.examine.record import Record
+from pytest_draft.facts.adversary import Adversary
 from pytest_draft.knowledge import known_occurrences
 from pytest_draft.matching import row_identities, unmatched
 
@@ -68,6 +69,7 @@ class Beside:
             unknown=np.arange(data.n_rows) if knowledge is None else knowledge.unknown,
             known=() if knowledge is None else knowledge.attributes,
             extremes=attack.extremes,
+            prove=not forest.bootstrap or Adversary.parse(inputs.case.adversary).name == "artifact",
         )
 
     def alternatives(self, data: TrainingData, reconstruction: Reconstruction) -> Alternatives | None:

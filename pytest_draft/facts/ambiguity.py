@@ -114,8 +114,8 @@ class Ambiguity:
         the safe side.
     set_aside : int
         Attributes that the file leaves open in most rows and that are easily guessed: they are not asked for there.
-    determined : tuple of Determined
-        By size of blocks, ascending.
+    determined : tuple of Determined or None
+        By size of blocks, ascending; None where it is not asked for, as of somebody who does not know the occurrences.
     """
 
     priors: tuple[Prior, ...]
@@ -126,7 +126,7 @@ class Ambiguity:
     shared_unique_rows: int
     mixed: bool
     set_aside: int = 0
-    determined: tuple[Determined, ...] = ()
+    determined: tuple[Determined, ...] | None = ()
 
     def __post_init__(self) -> None:
         require_not_negative(samples=self.samples, bits=self.bits, distance=self.distance)

@@ -73,7 +73,7 @@ def _details(result: Result) -> Iterator[str]:
     found = result.get("ambiguity")
     if not found:
         return
-    for one in found["determined"]:
+    for one in found["determined"] or ():
         like = "rows that are like each other" if one["neighbours"] else "any rows"
         block = "Rows by themselves" if one["block_size"] == 1 else f"Blocks of {one['block_size']:,} {like}"
         yield (

@@ -93,10 +93,20 @@ class Search:
         The rows that are to be rebuilt.
     within_cells : bool
         As of `Chain`.
+    prove : bool
+        Whether it is looked at which rows are determined.
     """
 
     def __init__(
-        self, truth: Explained, values: Values, seed: int, timebox: TimeBox, unknown: IntArray, *, within_cells: bool
+        self,
+        truth: Explained,
+        values: Values,
+        seed: int,
+        timebox: TimeBox,
+        unknown: IntArray,
+        *,
+        within_cells: bool,
+        prove: bool,
     ) -> None:
         self._truth, self._values, self._seed, self._timebox = truth, values, seed, timebox
         rng = np.random.default_rng([seed, 63])
@@ -113,7 +123,7 @@ class Search:
             for name, prior in self._priors.items()
         }
         self._stop = threading.Event()
-        self._determined: tuple[Determined, ...] = ()
+        self._determined: tuple[Determined, ...] | None = () if prove else None
         self._bits, self._aside = 0.0, 0
         self._found: tuple[Sampled, ...] = ()
         self._failed: BaseException | None = None
@@ -122,7 +132,8 @@ class Search:
 
     def _run(self) -> None:
         try:
-            self._determined, self._aside = self._proved()
+            if self._determined is not None:
+                self._determined, self._aside = self._proved()
             moving = self._timebox.first(MOVING_SHARE)
             chains = self._chains.values()
             self._bits = max(chain.bits(lambda: self._over(moving)) for chain in chains)
@@ -243,6 +254,7 @@ def search(
     unknown: IntArray,
     known: tuple[int, ...] = (),
     extremes: Extremes | None = None,
+    prove: bool = True,
 ) -> Search | None:
     """Begin to look for other datasets that explain a file.
 
@@ -264,6 +276,8 @@ def search(
         Attributes that it knows in every row.
     extremes : Extremes or None
         Of the nodes of random splits.
+    prove : bool
+        Whether it is looked at which rows are determined.
 
     Returns
     -------
@@ -277,4 +291,4 @@ def search(
     # The values of a regressor's leaves tell more of a row than counts do: each row is held in all its leaves.
     within_cells = forest.classes is None
     values = Values(truth, rows, forest, extremes)
-    return Search(truth, values, seed, timebox, unknown, within_cells=within_cells)
+    return Search(truth, values, seed, timebox, unknown, within_cells=within_cells, prove=prove)
