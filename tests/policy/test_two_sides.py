@@ -1,0 +1,136 @@
+"""A verdict from two sides: what an attack got, and what anybody can get."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import FINDINGS, PART
+from pytest_draft.facts.ambiguity import Ambiguity, Determined, Ideal
+from pytest_draft.facts.case import Case
+from pytest_draft.facts.examination import Examination, unexamined
+from pytest_draft.facts.figures import Distance
+from pytest_draft.policy.policy import default_policy
+from pytest_draft.policy.rules import RULES
+from pytest_draft.policy.verdict import check_rule
+
+MANY = Ambiguity(
+    ("population", "uniform"), 8, 0.1, 400.0, 0.2, 0, True, determined=(Determined(8, True, 40, 2, 30, 0.0, 0.3),)
+)
+FAR = Ideal(0.18, 3.0, None, 0.2, 2.0)
+SLOW = "the attack did not converge in 36 s"
+SPLIT = FINDINGS.split_half.error
+"""0.2: the default policy fails at half of it."""
+
+
+def found(ideal: Ideal | None = FAR, ambiguity: Ambiguity | None = MANY, reasons=(SLOW,), short=(SLOW,), **changes):
+    findings = replace(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect_rows=2, singled_out_rows=1)
+    findings = replace(findings, ideal=ideal, ambiguity=ambiguity, **changes)
+    return replace(unexamined(Case("m.joblib")), findings=findings, reasons=reasons, shortfalls=short)
+
+
+def result(examination: Examination, rule: str = "reconstruction-error") -> str:
+    return check_rule(examination, default_policy(), rule).result
+
+
+@pytest.mark.parametrize("rule", ["reconstruction-error", "perfect-rows", "determined-rows"])
+def test_a_pass_needs_no_attack_that_converged_where_nobody_gets_close(rule):
+    assert result(found(), rule) == "passed"
+    assert result(found(ambiguity=None), rule) == "inconclusive"
+
+
+@pytest.mark.parametrize("rule", ["reconstruction-error", "perfect-rows", "determined-rows"])
+def test_no_bound_lifts_any_other_doubt(rule):
+    doubt = "this forest was not trained on these rows"
+    examination = found(reasons=(SLOW, doubt))
+    assert result(examination, rule) == "inconclusive"
+    assert doubt in check_rule(examination, default_policy(), rule).sentence
+
+
+def test_whoever_could_get_close_makes_it_inconclusive_with_both_figures_and_the_bar():
+    check = check_rule(found(ideal=replace(FAR, least_error=0.05)), default_policy(), "reconstruction-error")
+    assert check.result == "inconclusive"
+    assert all(figure in check.sentence for figure in ("0.3000", "0.0500", f"{SPLIT / 2:.4f}", SLOW))
+    rows = check_rule(found(ideal=replace(FAR, most_perfect_rows=39.0)), default_policy(), "perfect-rows")
+    assert rows.result == "inconclusive"
+    assert "39.0" in rows.sentence
+
+
+def test_an_attack_that_converged_is_no_pass_where_others_could_get_close():
+    assert result(found(ideal=replace(FAR, least_error=0.05), reasons=(), short=())) == "inconclusive"
+
+
+def test_a_failure_stands_whatever_the_bounds():
+    assert result(found(error=Distance(0.01, 0.01, 0.1))) == "failed"
+
+
+def test_no_pass_rests_on_a_bound_that_the_attack_betters():
+    beaten = found(ideal=replace(FAR, least_error=0.35, error_without_file=0.4))
+    assert result(beaten) == "inconclusive"
+    assert "no pass rests on it" in check_rule(beaten, default_policy(), "reconstruction-error").sentence
+    assert result(found(ideal=replace(FAR, most_perfect_rows=0.5)), "perfect-rows") == "inconclusive"
+
+
+def test_a_file_is_judged_by_what_it_adds_to_what_the_population_tells():
+    """Somebody who gets .1 without the file may get .06 with it, though the bar for others' rows is .1."""
+    near = Ideal(0.06, 3.0, None, 0.1, 2.0)
+    assert result(found(ideal=near)) == "passed"
+    assert result(found(ideal=replace(near, least_error=0.05))) == "inconclusive"
+    assert result(found(ideal=replace(near, error_without_file=0.3))) == "inconclusive"
+
+
+def test_too_few_datasets_can_be_tried_one_by_one():
+    few = found(ambiguity=replace(MANY, bits=12.0))
+    assert result(few) == result(few, "perfect-rows") == "inconclusive"
+    assert "2^12 datasets" in check_rule(few, default_policy(), "reconstruction-error").sentence
+
+
+def test_a_part_without_a_bound_needs_an_attack_that_converged():
+    part = replace(PART, error=Distance(0.3, 0.3, 0.4), perfect_rows=2)
+    assert result(found(seen=part)) == "inconclusive"
+    assert result(found(seen=part, reasons=(), short=())) == "passed"
+    assert result(found(seen=replace(part, ideal=FAR))) == "passed"
+    assert result(found(fully_determined=part)) == "passed"  # of the best attack these are rows that can be certain
+    assert result(found(fully_determined=PART)) == "failed"
+
+
+def test_rows_that_are_missing_in_other_datasets_are_not_certain():
+    proving = {"certain_unique_rows": 0, "most_certain_unique_rows": 30}
+    assert result(found(**proving), "perfect-rows") == "passed"
+    shared = replace(MANY, shared_unique_rows=9)
+    assert result(found(ambiguity=shared, **proving), "perfect-rows") == "inconclusive"
+
+
+def determined(*blocks: Determined, **changes):
+    return found(ambiguity=replace(MANY, determined=blocks, **changes))
+
+
+def block(size: int, lower: float, *, neighbours: bool = True) -> Determined:
+    return Determined(size, neighbours, 100, round(100 * lower), 0, lower, min(1.0, lower + 0.1))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "outcome"),
+    [
+        ((block(8, 0.8),), "failed"),
+        ((block(8, 0.75),), "passed"),
+        ((block(8, 0.9), block(16, 0.6)), "passed"),  # the largest counts
+        ((block(4, 0.9),), "inconclusive"),  # smaller ones say little
+        ((block(8, 0.9, neighbours=False),), "inconclusive"),
+        ((), "inconclusive"),
+    ],
+)
+def test_determined_rows_fail_by_the_largest_blocks_of_neighbours(blocks, outcome):
+    assert result(determined(*blocks), "determined-rows") == outcome
+
+
+def test_of_fewer_rows_than_a_block_all_are_looked_at():
+    few = determined(block(5, 0.9))
+    assert result(replace(few, findings=replace(few.findings, n_rows=5)), "determined-rows") == "failed"
+
+
+def test_what_is_not_asked_for_passes_and_says_so():
+    found = RULES["determined-rows"].check(FINDINGS, {"max_determined_share": 0.75})
+    assert found.result == "passed"
+    assert "not asked for" in found.sentence
