@@ -22,6 +22,9 @@ from pytest_draft.facts.adversary import Adversary
 from pytest_draft.knowledge import known_occurrences
 from pytest_draft.matching import row_identities, unmatched
 
+MOST_ENTRIES = 40_000_000
+"""Most (tree, row) pairs of which other datasets are looked for: each takes some 40 bytes."""
+
 
 class Beside:
     """What runs beside the attack of one examination, and ends with it.
@@ -56,7 +59,7 @@ class Beside:
             times = known_occurrences(forest, "artifact")
         except NotCoveredError:  # nobody knows them
             return
-        if times.shape[1] != data.n_rows:
+        if times.shape[1] != data.n_rows or times.size > MOST_ENTRIES:
             return
         self._search = search(
             forest,

@@ -7,6 +7,7 @@ it reaches the attack.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,8 +85,9 @@ class Search:
 
     Parameters
     ----------
-    truth : Explained
-    values : Values
+    begin : callable
+        Returns the truth as one of the datasets that explain the file, and how states become values; None where the
+        true rows do not explain it.
     seed : int
     timebox : TimeBox
         Ends it, wherever it is.
@@ -99,8 +101,7 @@ class Search:
 
     def __init__(
         self,
-        truth: Explained,
-        values: Values,
+        begin: Callable[[], tuple[Explained, Values] | None],
         seed: int,
         timebox: TimeBox,
         unknown: IntArray,
@@ -108,101 +109,13 @@ class Search:
         within_cells: bool,
         prove: bool,
     ) -> None:
-        self._truth, self._values, self._seed, self._timebox = truth, values, seed, timebox
-        rng = np.random.default_rng([seed, 63])
-        self._moving = self._unknown = unknown
-        if len(unknown) > MOST_MOVING:
-            anchors = rng.choice(len(unknown), MOST_MOVING // NEIGHBOURHOOD, replace=False)
-            self._moving = unknown[np.unique(neighbours(truth, unknown, NEIGHBOURHOOD, anchors))]
-        self._priors: dict[Prior, Population] = {
-            "population": fitted(truth.states, truth.state.astype(np.int64), seed),
-            "uniform": uniform(truth.states, truth.n_rows),
-        }
-        self._chains: dict[Prior, Chain] = {
-            name: Chain(truth, prior, seed, within_cells=within_cells, moving=self._moving)
-            for name, prior in self._priors.items()
-        }
+        self._begin, self._seed, self._timebox = begin, seed, timebox
+        self._unknown, self._within_cells, self._prove = unknown, within_cells, prove
         self._stop = threading.Event()
-        self._determined: tuple[Determined, ...] | None = () if prove else None
-        self._bits, self._aside = 0.0, 0
-        self._found: tuple[Sampled, ...] = ()
+        self._found: Alternatives | None = None
         self._failed: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            if self._determined is not None:
-                self._determined, self._aside = self._proved()
-            moving = self._timebox.first(MOVING_SHARE)
-            chains = self._chains.values()
-            self._bits = max(chain.bits(lambda: self._over(moving)) for chain in chains)
-            steps = 0
-            while steps < ENOUGH_SWEEPS * len(self._moving) and not self._over(moving):
-                for chain in chains:
-                    chain.turn()
-                steps += PARAMETERS.rows_a_turn
-                moving.spend(len(chains) * _SECONDS_A_TURN)
-            self._found = tuple(self._sampled(name, chain) for name, chain in self._chains.items())
-        except BaseException as error:  # told to whoever asks for the result
-            self._failed = error
-
-    def _over(self, timebox: TimeBox) -> bool:
-        return self._stop.is_set() or timebox.over
-
-    def _proved(self) -> tuple[tuple[Determined, ...], int]:
-        """Return the shares of determined rows, and how many attributes were set aside."""
-        truth, values = self._truth, self._values
-        is_open = left_open(values.forest, truth.domain, values.rows, truth.times.astype(np.int64)) > MOSTLY_OPEN
-        aside = self._easily_guessed(np.flatnonzero(is_open))
-        known = np.flatnonzero(truth.fixed[self._moving].all(axis=0)).tolist()
-        if len({*aside, *known}) == truth.state.shape[1]:
-            return (), len(aside)
-        others = np.ones(truth.n_rows, dtype=bool)
-        others[self._unknown] = False
-        found = determined_rows(
-            values.forest,
-            truth.domain,
-            values.rows,
-            truth.label.astype(np.int64),
-            self._timebox.first(PROOF_SHARE),
-            times=truth.times.astype(np.int64),
-            known=known,
-            aside=aside,
-            known_rows=others,
-            seed=self._seed,
-        )
-        return found, len(aside)
-
-    def _easily_guessed(self, attributes: IntArray) -> list[int]:
-        """Return those of some attributes whose commonest values are mostly right.
-
-        All of them together add no more to the error than half of what lies between these people and others.
-        """
-        truth, rows = self._truth, self._values.rows
-        weights = encoded_weights(truth.domain)
-        order = np.random.default_rng([self._seed, 65]).permutation(len(rows))[: 2 * MOST_MOVING]
-        half = len(order) // 2
-        if not half:
-            return []
-        apart = matched_distance(rows[order[:half]], rows[order[half : 2 * half]], weights, self._timebox).upper
-        wrong = differences(rows, np.repeat(median_guess(rows, truth.domain), len(rows), axis=0), weights)
-        cost = [float(wrong[:, list(truth.domain.attributes[a].columns)].sum()) for a in attributes]
-        cheapest = np.argsort(cost, kind="stable")
-        within = np.cumsum(np.array(cost)[cheapest]) <= EASILY * apart * len(rows) * weights.total
-        return sorted(int(a) for a in attributes[cheapest[within]])
-
-    def _sampled(self, name: Prior, chain: Chain) -> Sampled:
-        """Return the last datasets of a chain with all values, as many as there is time for."""
-        rng, truth = np.random.default_rng([self._seed, 64]), self._truth
-        datasets, without = list[Rows](), list[Rows]()
-        for state in chain.samples[: -PARAMETERS.kept - 1 : -1]:
-            if len(datasets) >= LEAST_SAMPLES and self._over(self._timebox):
-                break
-            datasets.append(self._values.of(state.astype(np.int64), rng, self._timebox)[self._moving])
-            drawn = np.where(truth.fixed, truth.state, self._priors[name].drawn(truth.states, rng))
-            without.append(self._values.of(drawn, rng, self._timebox, with_file=False)[self._moving])
-        return Sampled(name, tuple(datasets), tuple(without), self._moving)
 
     def end(self) -> None:
         """End the search, and wait until it has ended."""
@@ -214,31 +127,142 @@ class Search:
         self._thread.join()
         if self._failed is not None:
             raise self._failed
-        if not self._found or any(len(one.datasets) < LEAST_SAMPLES for one in self._found):
-            return None
-        return Alternatives(self._found, self._facts(self._found))
+        return self._found
 
-    def _facts(self, sampled: tuple[Sampled, ...]) -> Ambiguity:
-        box, rows = self._timebox, self._values.rows
-        weights = encoded_weights(self._truth.domain)
-        mine, population = rows[self._moving], sampled[0].datasets
-        # Halfway and at the end: where the distance to the truth still grows, the samples lie too near to it.
-        half, last = (
-            matched_distance(mine, population[place], weights, box).upper for place in (len(population) // 2, 0)
+    def _run(self) -> None:
+        try:
+            begun = self._begin()
+            if begun is not None:
+                self._found = self._alternatives(*begun)
+        except BaseException as error:  # told to whoever asks for the result
+            self._failed = error
+
+    def _alternatives(self, truth: Explained, values: Values) -> Alternatives | None:
+        """Prove, move, and give values to what was met."""
+        proved = self._proved(truth, values) if self._prove else None
+        moving = self._moving(truth)
+        priors: dict[Prior, Population] = {
+            "population": fitted(truth.states, truth.state.astype(np.int64), self._seed),
+            "uniform": uniform(truth.states, truth.n_rows),
+        }
+        chains = {
+            name: Chain(truth, prior, self._seed, within_cells=self._within_cells, moving=moving)
+            for name, prior in priors.items()
+        }
+        box = self._timebox.first(MOVING_SHARE)
+        bits = max(chain.bits(lambda: self._over(box)) for chain in chains.values())
+        steps = 0
+        while steps < ENOUGH_SWEEPS * len(moving) and not self._over(box):
+            for chain in chains.values():
+                chain.turn()
+            steps += PARAMETERS.rows_a_turn
+            box.spend(len(chains) * _SECONDS_A_TURN)
+        sampled = tuple(
+            self._sampled(name, chains[name], prior, truth, values, moving) for name, prior in priors.items()
+        )
+        if self._stop.is_set() or any(len(one.datasets) < LEAST_SAMPLES for one in sampled):
+            return None
+        changed = np.any([chain.changed for chain in chains.values()], axis=0)[moving]
+        return Alternatives(sampled, self._facts(truth, values, sampled, bits, float(1 - changed.mean()), proved))
+
+    def _moving(self, truth: Explained) -> IntArray:
+        """Return the rows that move: all, or neighbourhoods of some."""
+        unknown = self._unknown
+        if len(unknown) <= MOST_MOVING:
+            return unknown
+        rng = np.random.default_rng([self._seed, 63])
+        anchors = rng.choice(len(unknown), MOST_MOVING // NEIGHBOURHOOD, replace=False)
+        return unknown[np.unique(neighbours(truth, unknown, NEIGHBOURHOOD, anchors))]
+
+    def _over(self, timebox: TimeBox) -> bool:
+        return self._stop.is_set() or timebox.over
+
+    def _proved(self, truth: Explained, values: Values) -> tuple[tuple[Determined, ...], int]:
+        """Return the shares of determined rows, and how many attributes were set aside."""
+        times = truth.times.astype(np.int64)
+        is_open = left_open(values.forest, truth.domain, values.rows, times) > MOSTLY_OPEN
+        aside = self._easily_guessed(truth.domain, values.rows, np.flatnonzero(is_open))
+        known = np.flatnonzero(truth.fixed[self._unknown].all(axis=0)).tolist()
+        if len({*aside, *known}) == truth.state.shape[1]:
+            return (), len(aside)
+        others = np.ones(truth.n_rows, dtype=bool)
+        others[self._unknown] = False
+        found = determined_rows(
+            values.forest,
+            truth.domain,
+            values.rows,
+            truth.label.astype(np.int64),
+            self._timebox.first(PROOF_SHARE),
+            times=times,
+            known=known,
+            aside=aside,
+            known_rows=others,
+            seed=self._seed,
+        )
+        return found, len(aside)
+
+    def _easily_guessed(self, domain: Domain, rows: Rows, attributes: IntArray) -> list[int]:
+        """Return those of some attributes whose commonest values are mostly right.
+
+        All of them together add no more to the error than half of what lies between these people and others.
+        """
+        weights = encoded_weights(domain)
+        order = np.random.default_rng([self._seed, 65]).permutation(len(rows))[: 2 * MOST_MOVING]
+        half = len(order) // 2
+        if not half:
+            return []
+        apart = matched_distance(rows[order[:half]], rows[order[half : 2 * half]], weights, self._timebox).upper
+        wrong = differences(rows, np.repeat(median_guess(rows, domain), len(rows), axis=0), weights)
+        cost = [float(wrong[:, list(domain.attributes[a].columns)].sum()) for a in attributes]
+        cheapest = np.argsort(cost, kind="stable")
+        within = np.cumsum(np.array(cost)[cheapest]) <= EASILY * apart * len(rows) * weights.total
+        return sorted(int(a) for a in attributes[cheapest[within]])
+
+    def _sampled(
+        self, name: Prior, chain: Chain, prior: Population, truth: Explained, values: Values, moving: IntArray
+    ) -> Sampled:
+        """Return the last datasets of a chain with all values, as many as there is time for."""
+        rng = np.random.default_rng([self._seed, 64])
+        datasets, without = list[Rows](), list[Rows]()
+        for state in chain.samples[: -PARAMETERS.kept - 1 : -1]:
+            rows = None if self._over(self._timebox) else values.of(state.astype(np.int64), rng, self._timebox)
+            if rows is None:
+                break
+            drawn = np.where(truth.fixed, truth.state, prior.drawn(truth.states, rng))
+            other = values.of(drawn, rng, self._timebox, with_file=False)
+            if other is not None:
+                datasets.append(rows[moving])
+                without.append(other[moving])
+        return Sampled(name, tuple(datasets), tuple(without), moving)
+
+    def _facts(
+        self,
+        truth: Explained,
+        values: Values,
+        sampled: tuple[Sampled, ...],
+        bits: float,
+        unchanged: float,
+        proved: tuple[tuple[Determined, ...], int] | None,
+    ) -> Ambiguity:
+        rows, population = values.rows, sampled[0]
+        weights = encoded_weights(truth.domain)
+        # The last one, and halfway: where the distance to the truth still grows, the samples lie too near to it.
+        last, half = (
+            matched_distance(rows[population.rows], population.datasets[place], weights, self._timebox).upper
+            for place in (0, len(population.datasets) // 2)
         )
         (identity,) = row_identities(rows)
         unique = np.bincount(identity)[identity] == 1
-        changed = np.any([chain.changed for chain in self._chains.values()], axis=0)[self._moving]
         return Ambiguity(
             priors=tuple(one.prior for one in sampled),
-            samples=len(population),
-            unchanged_rows=float(1 - changed.mean()),
-            bits=self._bits,
+            samples=min(len(one.datasets) for one in sampled),
+            unchanged_rows=unchanged,
+            bits=bits,
             distance=last,
             shared_unique_rows=shared_rows(sampled, unique, rows),
             mixed=last <= MIXED * half,
-            set_aside=self._aside,
-            determined=self._determined,
+            set_aside=0 if proved is None else proved[1],
+            determined=None if proved is None else proved[0],
         )
 
 
@@ -255,7 +279,7 @@ def search(
     known: tuple[int, ...] = (),
     extremes: Extremes | None = None,
     prove: bool = True,
-) -> Search | None:
+) -> Search:
     """Begin to look for other datasets that explain a file.
 
     Parameters
@@ -281,14 +305,13 @@ def search(
 
     Returns
     -------
-    Search or None
-        None where these rows, in this order, do not explain the file.
+    Search
     """
     others = np.setdiff1d(np.arange(len(rows)), unknown)
-    truth = explained(forest, domain, rows, labels, times, known, others if len(others) else None, extremes)
-    if truth is None:
-        return None
+
+    def begin() -> tuple[Explained, Values] | None:
+        truth = explained(forest, domain, rows, labels, times, known, others if len(others) else None, extremes)
+        return None if truth is None else (truth, Values(truth, rows, forest, extremes))
+
     # The values of a regressor's leaves tell more of a row than counts do: each row is held in all its leaves.
-    within_cells = forest.classes is None
-    values = Values(truth, rows, forest, extremes)
-    return Search(truth, values, seed, timebox, unknown, within_cells=within_cells, prove=prove)
+    return Search(begin, seed, timebox, unknown, within_cells=forest.classes is None, prove=prove)

@@ -40,7 +40,7 @@ class Values:
     def __repr__(self) -> str:
         return f"Values({len(self.rows)} rows, not shown)"
 
-    def of(self, state: IntArray, rng: np.random.Generator, timebox: TimeBox, *, with_file: bool = True) -> Rows:
+    def of(self, state: IntArray, rng: np.random.Generator, timebox: TimeBox, *, with_file: bool = True) -> Rows | None:
         """Return values drawn for the states of all rows.
 
         Parameters
@@ -54,7 +54,8 @@ class Values:
 
         Returns
         -------
-        ndarray of float32, shape (n_rows, n_columns)
+        ndarray of float32, shape (n_rows, n_columns), or None
+            None where the time was out before all midpoints were heeded: values would be too far apart.
         """
         states, rows = self.truth.states, np.empty_like(self.rows)
         numeric = []
@@ -70,8 +71,8 @@ class Values:
         for a, column in numeric:
             own = state[:, a].astype(np.int64)
             rows[:, column] = self._between(column, states.low[a][own], states.high[a][own], rng)
-        if numeric and with_file:
-            self._narrowed(rows, state, numeric, rng, timebox)
+        if numeric and with_file and not self._narrowed(rows, state, numeric, rng, timebox):
+            return None
         known = self.truth.fixed
         if known.any():
             for a, attribute in enumerate(states.domain.attributes):
@@ -86,8 +87,8 @@ class Values:
         numeric: list[tuple[int, int]],
         rng: np.random.Generator,
         timebox: TimeBox,
-    ) -> None:
-        """Draw, in place, the values again that midpoints narrow further."""
+    ) -> bool:
+        """Draw, in place, the values again that midpoints narrow further; say whether there was time for all."""
         states = self.truth.states
         columns = np.ascontiguousarray(rows.T)
         leaves = np.stack(
@@ -105,6 +106,7 @@ class Values:
             high = np.minimum(states.high[a][own], found.upper[:, column])
             fits = (low <= high) & ((low > states.low[a][own]) | (high < states.high[a][own]))
             rows[fits, column] = self._between(column, low[fits], high[fits], rng)
+        return found.complete
 
     def _between(self, column: int, low: FloatArray, high: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return values between bounds, missing ones where these are, drawn as the column's own are spread."""
