@@ -128,7 +128,8 @@ def evaluate(
     )
     sliced = _sliced(whole if parts.seen is None or parts.seen.comparison.share < 1 else parts.seen, slices, data)
     labelled = labelled_figures(parts.base, data.labels, n_classes)
-    random = whole.random()  # takes the longest
+    rescaled = rescaled_figures([whole, *(part for name, part in parts.by_name.items() if name != "fully_determined")])
+    random = whole.random()  # takes the longest, as do all that follow
     for name, part in parts.by_name.items():
         figures[name] = replace(figures[name], random_error=part.random().error)
     determined, open_values = whole.values(~free), whole.values(free)
@@ -172,8 +173,8 @@ def evaluate(
         row_errors=whole.row_errors(),
         raw=None if raw is None else _raw(truth, rebuilt, raw, domain, known, comparison, timebox),
         slices=sliced,
-        rescaled=rescaled_figures(
-            [whole, *(part for name, part in parts.by_name.items() if name != "fully_determined")]
+        rescaled=tuple(
+            part if scaled is None else replace(part, random_error=scaled.random().error) for part, scaled in rescaled
         ),
         fully_determined=figures.get("fully_determined"),
         fully_determined_rows=parts.n_fully_determined,

@@ -28,13 +28,13 @@ FEW_ROWS = 300
 """Of more than `Numbers.many_rows` rows, this many are compared on other scales, each with all rebuilt ones."""
 
 
-def rescaled_figures(parts: Sequence[Compared]) -> tuple[Part, ...]:
-    """Return the figures of parts with numeric columns on further scales.
+def rescaled_figures(parts: Sequence[Compared]) -> tuple[tuple[Part, Compared | None], ...]:
+    """Return the figures of parts with numeric columns on further scales, and what their random error is yet to be of.
 
     None of the rows in which nothing is guessed: rows of numbers are hardly ever whole without a guess.
     """
     return tuple(
-        _of_sample(scaled) if scaled.many else replace(scaled.figures(), random_error=scaled.random().error)
+        (_of_sample(scaled), None) if scaled.many else (scaled.figures(), scaled)
         for part in parts
         if part.numeric
         for scaled in _on_other_scales(part)

@@ -7,7 +7,7 @@ it reaches the attack.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -157,9 +157,7 @@ class Search:
                 chain.turn()
             steps += PARAMETERS.rows_a_turn
             box.spend(len(chains) * _SECONDS_A_TURN)
-        sampled = tuple(
-            self._sampled(name, chains[name], prior, truth, values, moving) for name, prior in priors.items()
-        )
+        sampled = self._sampled(chains, priors, values, moving)
         if self._stop.is_set() or any(len(one.datasets) < LEAST_SAMPLES for one in sampled):
             return None
         changed = np.any([chain.changed for chain in chains.values()], axis=0)[moving]
@@ -219,21 +217,23 @@ class Search:
         return sorted(int(a) for a in attributes[cheapest[within]])
 
     def _sampled(
-        self, name: Prior, chain: Chain, prior: Population, truth: Explained, values: Values, moving: IntArray
-    ) -> Sampled:
-        """Return the last datasets of a chain with all values, as many as there is time for."""
-        rng = np.random.default_rng([self._seed, 64])
-        datasets, without = list[Rows](), list[Rows]()
-        for state in chain.samples[: -PARAMETERS.kept - 1 : -1]:
-            rows = None if self._over(self._timebox) else values.of(state.astype(np.int64), rng, self._timebox)
-            if rows is None:
-                break
-            drawn = np.where(truth.fixed, truth.state, prior.drawn(truth.states, rng))
-            other = values.of(drawn, rng, self._timebox, with_file=False)
-            if other is not None:
-                datasets.append(rows[moving])
-                without.append(other[moving])
-        return Sampled(name, tuple(datasets), tuple(without), moving)
+        self, chains: Mapping[Prior, Chain], priors: Mapping[Prior, Population], values: Values, moving: IntArray
+    ) -> tuple[Sampled, ...]:
+        """Return the last datasets of each chain with all values, as many as there is time for."""
+        truth, rngs = values.truth, {name: np.random.default_rng([self._seed, 64, len(name)]) for name in chains}
+        datasets, without = ({name: list[Rows]() for name in chains} for _ in range(2))
+        last = {name: chain.samples[: -PARAMETERS.kept - 1 : -1] for name, chain in chains.items()}
+        for place in range(min(map(len, last.values()))):
+            for name, rng in rngs.items():
+                if self._over(self._timebox):
+                    break
+                rows = values.of(last[name][place].astype(np.int64), rng, self._timebox)
+                drawn = np.where(truth.fixed, truth.state, priors[name].drawn(truth.states, rng))
+                other = values.of(drawn, rng, self._timebox, with_file=False)
+                if rows is not None and other is not None:
+                    datasets[name].append(rows[moving])
+                    without[name].append(other[moving])
+        return tuple(Sampled(name, tuple(datasets[name]), tuple(without[name]), moving) for name in chains)
 
     def _facts(
         self,

@@ -30,7 +30,7 @@ from pytest_draft.timebox import TimeBox
 _SECONDS_PER_CUBE = 2e-10
 """Of an assignment, for rows to the third power."""
 
-MOST_TURNS = 3
+MOST_TURNS = 2
 """Turns of matching and medians; further ones change the error little."""
 
 SEARCHED = 0.8

@@ -15,6 +15,9 @@ from pytest_draft.attack.numeric.anneal import _uniform, exchange, sweep
 from pytest_draft.attack.numeric.dataset import Attributes, compiled, lies_left, put, take
 from pytest_draft.attack.numeric.energy import missed
 
+MOVED = 2
+"""What is told of a block some row of which has changed."""
+
 
 @compiled
 def _latent_class(random, log_share, log_prior, start, row):  # type: ignore[no-untyped-def]
@@ -107,7 +110,7 @@ def excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
             continue
         counts, splits = missed(nodes, attributes, data)
         if counts + splits == 0:
-            result[b] = 2
+            result[b] = MOVED
             continue
         for i in range(size):
             k = blocks[b, i]

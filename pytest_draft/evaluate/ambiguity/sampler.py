@@ -16,7 +16,7 @@ from scipy.special import gammaln
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.attack.numeric.dataset import Copula
-from pytest_draft.evaluate.ambiguity.excursions import cell_bits, excursions
+from pytest_draft.evaluate.ambiguity.excursions import MOVED, cell_bits, excursions
 from pytest_draft.evaluate.ambiguity.explained import Explained
 from pytest_draft.evaluate.ambiguity.population import Population
 
@@ -33,6 +33,8 @@ class SamplerParameters:
         In draws that a leaf's count is off.
     steps_a_row : int
         How often each row of a block is drawn anew, on average.
+    steps_alone : int
+        The same of a block of one row, which nothing else has to make room for.
     rows_a_turn : int
         Steps of one call into compiled code: some hundredths of a second.
     neighbours : int
@@ -45,6 +47,8 @@ class SamplerParameters:
         Rows of a block of the partition by which datasets are counted.
     looks : int
         How often each of these blocks moves.
+    any_kind : float
+        Share of the moves of any size and temperature; the others are of those that have moved the most.
     plenty : float
         Bits from which on no blocks are looked at.
     """
@@ -52,6 +56,7 @@ class SamplerParameters:
     sizes: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
     temperatures: tuple[float, ...] = (0.35, 0.8, 1.2, 2.0)
     steps_a_row: int = 8
+    steps_alone: int = 2
     rows_a_turn: int = 600
     neighbours: int = 4
     by_chance: float = 0.2
@@ -59,6 +64,7 @@ class SamplerParameters:
     partition: int = 4
     looks: int = 24
     plenty: float = 200.0
+    any_kind: float = 0.5
 
 
 PARAMETERS = SamplerParameters()
@@ -105,22 +111,33 @@ class Chain:
         self._moving = np.arange(truth.n_rows) if moving is None else moving
         self._near = neighbours(truth, self._moving, PARAMETERS.neighbours * max(PARAMETERS.sizes))
         self._sizes = (1,) if within_cells else PARAMETERS.sizes
+        shape = len(self._sizes), len(PARAMETERS.temperatures)
+        self._moved, self._tried = np.zeros(shape), np.zeros(shape)
         self._turns, self._keep_every = 0, 1
         self.samples: list[Int32Array] = []
         self.changed: BoolArray = np.zeros(truth.n_rows, dtype=bool)
 
     def turn(self) -> None:
         """Let some blocks move, and keep what came of it."""
-        rng, most = self._rng, len(self._moving)
-        size = min(int(rng.choice(self._sizes)), most)
-        number = max(1, PARAMETERS.rows_a_turn // (size * PARAMETERS.steps_a_row))
-        self._excurse(self._blocks(size, number), float(rng.choice(PARAMETERS.temperatures)))
+        place, heat = self._kind_of_move()
+        size = min(self._sizes[place], len(self._moving))
+        number = max(1, PARAMETERS.rows_a_turn // _steps(size))
+        moved = self._excurse(self._blocks(size, number), PARAMETERS.temperatures[heat])
+        self._moved[place, heat] += float((moved == MOVED).sum()) * size**0.5
+        self._tried[place, heat] += number * _steps(size)
         self.changed |= (self._data.state != self._truth.state).any(axis=1)
         self._turns += 1
         if self._turns % self._keep_every == 0:
             self.samples.append(self._data.state.copy())
             if len(self.samples) >= 2 * PARAMETERS.kept:
                 self.samples, self._keep_every = self.samples[1::2], 2 * self._keep_every
+
+    def _kind_of_move(self) -> tuple[int, int]:
+        """Draw a size and a temperature: the more often those that have moved more rows for the same work so far."""
+        gain = (self._moved + 1.0) / (self._tried + 100.0)
+        share = PARAMETERS.any_kind / gain.size + (1 - PARAMETERS.any_kind) * gain / gain.sum()
+        place, heat = np.unravel_index(int(self._rng.choice(gain.size, p=share.ravel() / share.sum())), gain.shape)
+        return int(place), int(heat)
 
     def _excurse(self, blocks: IntArray, temperature: float) -> IntArray:
         truth, prior = self._truth, self._prior
@@ -132,7 +149,7 @@ class Chain:
             truth.times,
             truth.fixed,
             blocks,
-            blocks.shape[1] * PARAMETERS.steps_a_row,
+            _steps(blocks.shape[1]),
             temperature,
             1.0,
             truth.ordered,
@@ -203,6 +220,11 @@ class Chain:
         vectors = np.exp2(np.minimum(of_row[first], _MOST_BITS))
         ways = gammaln(number + vectors) - gammaln(vectors) - gammaln(number + 1)  # of as many rows out of the vectors
         return float(np.maximum(ways, 0.0).sum() / np.log(2))
+
+
+def _steps(size: int) -> int:
+    """Return how many rows are drawn anew while a block of some rows moves."""
+    return PARAMETERS.steps_alone if size == 1 else PARAMETERS.steps_a_row * size
 
 
 def neighbours(truth: Explained, rows: IntArray, number: int, of: IntArray | None = None) -> IntArray:
