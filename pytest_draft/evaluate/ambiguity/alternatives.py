@@ -41,7 +41,7 @@ NEIGHBOURHOOD = 25
 LEAST_SAMPLES = 4
 """With fewer samples nothing is known. The fewer there are, the better the best guess fits them: on the safe side."""
 
-MOVING_SHARE = 0.75
+MOVING_SHARE = 0.6
 """Share of its time box after which chains stop moving; the rest is for values between midpoints."""
 
 MOSTLY_OPEN = 0.5
