@@ -28,6 +28,7 @@ AMBIGUITY = Ambiguity(
     unchanged_rows=0.25,
     bits=63.4,
     distance=0.125,
+    shared_unique_rows=9,
     mixed=False,
     determined=(
         Determined(1, False, 100, 100, 0, 0.96, 1.0),
