@@ -52,7 +52,7 @@ def reported(found: Ambiguity | None = AMBIGUITY, ideal: Ideal | None = IDEAL, e
         ambiguity=found,
         ideal=ideal,
     )
-    examination = filled(Examination, findings=findings, reasons=())
+    examination = filled(Examination, findings=findings, reasons=(), shortfalls=())
     result = result_of(examination, judge(examination, POLICY), POLICY)
     for check in result["checks"]:
         check["item"] = "m.joblib::reconstruction-error[artifact]"
