@@ -181,7 +181,8 @@ def test_the_verdict_on_a_wrapped_forest_is_that_on_the_forest_alone(kind, tmp_p
     alone = tuple(reason for reason in wrapped.reasons if not reason.startswith("one of "))
     assert len(wrapped.reasons) - len(alone) == (place is not None)
     verdicts = [
-        [check.result for check in judge(found, policy)] for found in (wrapped, replace(wrapped, reasons=alone), by_itself)
+        [check.result for check in judge(found, policy)]
+        for found in (wrapped, replace(wrapped, reasons=alone), by_itself)
     ]
     assert verdicts[1] == verdicts[2]
     attacks = [one for rule, one in zip(policy.rules, verdicts[0], strict=True) if rule_of(rule).needs is Findings]
