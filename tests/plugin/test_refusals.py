@@ -43,8 +43,8 @@ def refused(project):
         was_read = judged["artifact"]["holds"] is not None
         outcomes = result.parseoutcomes()
         assert "failed" not in outcomes
-        assert sum(outcomes.values()) == 6
-        assert outcomes["inconclusive"] == 6 if not was_read else outcomes["inconclusive"] >= 2
+        assert sum(outcomes.values()) == 7
+        assert outcomes["inconclusive"] == 7 if not was_read else outcomes["inconclusive"] >= 3
         assert project.report()["verdict"] == judged["verdict"] == "inconclusive"
         metrics = judged["metrics"]
         told = {name for name, value in metrics.items() if value is not None}
