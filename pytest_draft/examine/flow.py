@@ -149,7 +149,7 @@ def _compare(attacked: Attacked, data: TrainingData, beside: Beside, record: Rec
     if attack.exact is not None:
         narrow_entropy(attack.exact, reconstruction, inputs, record)
     record.doubt(*attack.undecoded)
-    record.fall_short(*attack.unused)
+    record.doubt(*attack.unused)  # others may explain all but this, so that no bound holds
     if reconstruction.rows is None:
         raise OutOfTimeError
     shortfall = attack.shortfall(data, reconstruction, record.limits)
