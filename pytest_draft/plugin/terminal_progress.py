@@ -34,6 +34,10 @@ STAGES = {
     "pilot": "fitting rows to the file's counts",
     "anneal": "fitting rows to the file's counts",
     "cool": "fitting rows to the file's counts",
+    "histogram": "fitting rows to the file's counts",
+    "messages": "fitting each row to its leaves",
+    "place rows": "fitting each row to its leaves",
+    "polish rows": "correcting the last rows",
     "polish": "correcting the last rows",
     "repair": "correcting the last rows",
     "sample": "drawing datasets that fit the counts",
@@ -45,6 +49,7 @@ STAGES = {
     "bound": "proving that no dataset fits better",
     "informed": "rebuilding each row from all the others",
     "identify": "checking whether these rows trained the forest",
+    "alternatives": "looking for other datasets that explain the file",
     "evaluate": "comparing with the true rows",
 }
 """What is done in each stage of a search, for those who do not know it; a stage that is not here is told as it is."""

@@ -13,7 +13,7 @@ def _paths(report: dict) -> list[str]:
 
 def test_every_match_is_judged_when_a_glob_is_given(project):
     result = project.judge("*a*.joblib")
-    result.assert_outcomes(failed=4, passed=10)
+    result.assert_outcomes(failed=4, passed=12)
     assert _paths(project.report()) == ["bagged.joblib", "leaking.joblib", "shallow.joblib"]
 
 
@@ -144,7 +144,7 @@ def configured(request, project):
 def test_configured_forests_are_judged_when_draft_stands_on_the_command_line(project, configured, monkeypatch):
     monkeypatch.chdir(configured)
     result = project.run("--draft")
-    result.assert_outcomes(failed=2, passed=3)
+    result.assert_outcomes(failed=2, passed=4)
     judged = project.result("from-ini.json")
     assert judged["artifact"]["path"] == "models/leaking.joblib"
     assert judged["data"]["path"] == "models/train.csv"
@@ -184,7 +184,7 @@ def test_paths_of_the_command_line_are_relative_to_where_pytest_was_called(proje
         (project.path / name).rename(inner / name)
     monkeypatch.chdir(inner)
     result = project.judge("shallow.joblib")
-    result.assert_outcomes(passed=5)
+    result.assert_outcomes(passed=6)
     assert project.result("inner/report.json")["artifact"]["path"] == "inner/shallow.joblib"
 
 
@@ -196,7 +196,7 @@ def test_the_ini_file_can_ask_for_strictness(project):
 def test_the_ini_file_can_ask_for_nothing_but_the_judgements(project):
     project.configure("shallow.joblib", "draft_only = true\n")
     project.write("test_own.py", "def test_own(): ...")
-    project.run("--draft").assert_outcomes(passed=5)
+    project.run("--draft").assert_outcomes(passed=6)
     project.run().assert_outcomes(passed=1)
 
 

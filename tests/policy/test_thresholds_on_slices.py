@@ -87,11 +87,11 @@ def test_budgets_of_a_marker_leave_slices_as_they_are(written):
         ("[[slice]]\nname = 'a'\nif = {}\n", "line 5: slice.0.if: {} should be non-empty"),
         (
             "[[slice]]\nname = 'a'\nif = {b = {under = 3}}\n",
-            "line 5: slice.0.if.b: Additional properties are not allowed",
+            "line 5: slice.0.if.b: there is no key 'under'; known are: above, at_least, ",
         ),
         ("[[slice]]\nname = 'a'\nif = {b = 'x'}\n", "line 5: slice.0.if.b: 'x' is not of type"),
         ("[[slice]]\nname = 'a'\nif = {b = nan}\n", "line 5: slice.0.if.b: nan is not of type"),
-        ("[[slice]]\nname = 'a'\nif = {b = 1}\nrows = 3\n", "line 6: slice.0: Additional properties are not allowed"),
+        ("[[slice]]\nname = 'a'\nif = {b = 1}\nrows = 3\n", "line 6: slice.0: there is no key 'rows'; known are: name"),
         ("[[slice]]\nname = 'a'\nif = {b = {above = 3, at_most = 2}}\n", "line 5: slice.0.if.b: can never hold"),
         (
             "[[slice]]\nname = 'a'\nif = {b = {above = 3, at_least = 2}}\n",

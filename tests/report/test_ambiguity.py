@@ -28,6 +28,7 @@ AMBIGUITY = Ambiguity(
     unchanged_rows=0.25,
     bits=63.4,
     distance=0.125,
+    shared_unique_rows=9,
     mixed=False,
     determined=(
         Determined(1, False, 100, 100, 0, 0.96, 1.0),
@@ -51,7 +52,7 @@ def reported(found: Ambiguity | None = AMBIGUITY, ideal: Ideal | None = IDEAL, e
         ambiguity=found,
         ideal=ideal,
     )
-    examination = filled(Examination, findings=findings, reasons=())
+    examination = filled(Examination, findings=findings, reasons=(), shortfalls=())
     result = result_of(examination, judge(examination, POLICY), POLICY)
     for check in result["checks"]:
         check["item"] = "m.joblib::reconstruction-error[artifact]"
