@@ -20,7 +20,7 @@ import pytest
 
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.data import Table, TrainingData, read_domain, read_table, training_data
-from pytest_draft.errors import DataError, DraftError, NotCoveredError
+from pytest_draft.errors import DataError, DraftError, LabelError, NotCoveredError
 from pytest_draft.facts.privacy import Privacy
 
 pytest_plugins = ["pytester"]
@@ -180,16 +180,16 @@ def test_an_npz_file_s_labels_may_be_an_array_of_another_name_or_a_column(savez)
 
 def test_an_npz_file_without_its_label_array_asks_for_the_option(savez):
     table = read_table(savez(X=ROWS, other=[NUMBER, 0]))
-    assert "no array 'y'" in refusal(training_data, table, forest())
-    assert "--draft-target" in refusal(training_data, table, forest())
-    assert "no array or column 'z'" in refusal(training_data, table, forest(), "z")
+    assert "no array 'y'" in refusal(training_data, table, forest(), kind=LabelError)
+    assert "--draft-target" in refusal(training_data, table, forest(), kind=LabelError)
+    assert "no array or column 'z'" in refusal(training_data, table, forest(), "z", kind=LabelError)
 
 
 def test_object_arrays_of_an_npz_file_are_refused_only_where_they_are_needed(savez):
     labels = np.array([TEXT, None], dtype=object)
     path = savez(X=ROWS, y=[1, 0], label=labels)
     check(training_data(read_table(path), forest()))
-    message = refusal(training_data, read_table(path), forest(), "label")
+    message = refusal(training_data, read_table(path), forest(), "label", kind=LabelError)
     assert "array 'label' holds Python objects" in message
     assert "array 'X' holds Python objects" in refusal(read_table, savez(X=ROWS.astype(object)))
     assert "array 'columns' must be 1-D text" in refusal(read_table, savez(X=ROWS, columns=[[1], [2]]))
@@ -302,19 +302,19 @@ def test_columns_are_matched_by_name_and_the_rest_is_unused(write):
 
 
 def test_without_a_target_one_column_besides_the_features_is_the_label(write):
-    message = refusal(training_data, read_table(write("id,age,female,y\n1,2,0,1\n")), forest())
+    message = refusal(training_data, read_table(write("id,age,female,y\n1,2,0,1\n")), forest(), kind=LabelError)
     assert "2 columns are no features" in message
     assert "--draft-target" in message
-    assert "--draft-target" in refusal(training_data, read_table(write("age,female\n2,0\n")), forest())
+    assert "--draft-target" in refusal(training_data, read_table(write("age,female\n2,0\n")), forest(), kind=LabelError)
     unnamed = forest(None, n_features=2)
-    assert "no feature names" in refusal(training_data, read_table(write(CSV)), unnamed)
+    assert "no feature names" in refusal(training_data, read_table(write(CSV)), unnamed, kind=LabelError)
     check(training_data(read_table(write(CSV)), unnamed, "y"))
 
 
 def test_a_target_must_be_a_column_and_no_feature(write):
     table = read_table(write(CSV))
-    assert "no column 'z'" in refusal(training_data, table, forest(), "z")
-    assert "is one of the forest's features" in refusal(training_data, table, forest(), "age")
+    assert "no column 'z'" in refusal(training_data, table, forest(), "z", kind=LabelError)
+    assert "is one of the forest's features" in refusal(training_data, table, forest(), "age", kind=LabelError)
 
 
 def test_missing_features_are_named_in_one_error(write):
@@ -501,20 +501,22 @@ def test_classes_that_are_the_same_number_are_told_apart_by_their_text_only(writ
     classes = ("01", "1")
     found = training_data((ROWS, ["1", "01"]), forest(classes=classes))
     assert found.labels.tolist() == [1, 0]
-    assert "2 of 2 rows have a label" in refusal(training_data, (ROWS, [1, 1]), forest(classes=classes))
+    assert "2 of 2 rows have a label" in refusal(
+        training_data, (ROWS, [1, 1]), forest(classes=classes), kind=LabelError
+    )
 
 
 @pytest.mark.parametrize(
     "labels", [[TEXT, 0], [NUMBER, 0], [0.5, 0], ["", 0], np.array([1j, 0]), np.array(["2020"] * 2, "M8[D]")]
 )
 def test_unknown_labels_are_counted_and_not_shown(labels):
-    message = refusal(training_data, (ROWS, labels), forest())
+    message = refusal(training_data, (ROWS, labels), forest(), kind=LabelError)
     assert "of 2 rows have a label that the forest does not know; its classes are 0, 1" in message
 
 
 def test_at_most_ten_classes_are_shown_in_one_line():
     classes = ("a\n::error::", *(f"c{index}" for index in range(14)))
-    message = refusal(training_data, (ROWS, [TEXT, TEXT]), forest(classes=classes))
+    message = refusal(training_data, (ROWS, [TEXT, TEXT]), forest(classes=classes), kind=LabelError)
     assert message.endswith("'c8' and 5 more")
     assert "::error" not in message
 
@@ -549,8 +551,8 @@ def test_a_regressors_targets_are_not_looked_at_and_may_be_missing(target, write
     without = read_table(write("\n".join(line.rsplit(",", 1)[0] for line in CSV.splitlines())))
     for each in (regressor, unnamed):
         np.testing.assert_array_equal(training_data(without, each).rows, ROWS)
-    assert "no column 'y'" in refusal(training_data, without, regressor, "y")
-    assert "cannot tell the label column" in refusal(training_data, read_table(write(CSV)), unnamed)
+    assert "no column 'y'" in refusal(training_data, without, regressor, "y", kind=LabelError)
+    assert "cannot tell the label column" in refusal(training_data, read_table(write(CSV)), unnamed, kind=LabelError)
 
 
 # In-memory data
