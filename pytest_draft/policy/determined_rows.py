@@ -14,7 +14,9 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     """Fail when a larger share of the rows is proved to be determined, in the largest blocks of neighbours."""
     bar = thresholds["max_determined_share"]
     if findings.perfect_rows == findings.n_rows:
-        return Outcome("failed" if bar < 1 else "passed", f"the attack rebuilds all rows; at most {bar:.0%} are allowed")
+        return Outcome(
+            "failed" if bar < 1 else "passed", f"the attack rebuilds all rows; at most {bar:.0%} are allowed"
+        )
     if findings.ambiguity is None or findings.ambiguity.determined is None:
         return Outcome(
             "passed", "it is not asked for how many rows the file determines, given how often each was drawn"
