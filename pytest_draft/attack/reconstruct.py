@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
-from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
+from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus, expected_error
 from pytest_draft.attack.counts.by_row import ByRow
 from pytest_draft.attack.counts.exact import Alternatives, Solution
 from pytest_draft.attack.counts.integer import rounded
@@ -52,6 +52,10 @@ class ReconstructParameters:
         Most rows for which sums over groups are given out to rows: an assignment takes the cube of it.
     imagined_of_each : int
         Samples of each search that guesses are compared with, with open values drawn and as likeliest.
+    credible : float
+        How many times as far from the samples that ignore the occurrences as they are from each other others may be.
+    credible_by : int
+        Samples of each search that this is measured by.
     most_refitted_rows : int
         Most rows times trees that are refitted in all: an end that does not depend on the clock.
     """
@@ -63,6 +67,8 @@ class ReconstructParameters:
     imagined: int = 5
     most_assigned: int = 6_000
     imagined_of_each: int = 6
+    credible: float = 3.0
+    credible_by: int = 3
     most_refitted_rows: int = 20_000_000
 
 
@@ -168,18 +174,20 @@ def _least_error(draft: _Draft, solution: Solution, weaker: ByRow, search: Searc
 
     Nothing says which row is which, so rows are matched whatever group they are of. Both searches' samples stand in the
     truth's place, with open values drawn and as they are likeliest: rows that are drawn value by value
-    are more spread out than people are, and likeliest ones less. The guess's rows stand where those of the draft are
-    nearest.
+    are more spread out than people are, and likeliest ones less. Rows that miss counts and lie far from all that the
+    draws allow confirm each other only, and have no vote. The guess's rows stand where those of the draft are nearest.
     """
     problem, filling = draft.problem, draft.filling
     first = _summed(draft, solution.expected).rows if problem.groups.ordered else draft.rows
     anywhere, rng = np.zeros(len(first), dtype=np.int64), np.random.default_rng([search.seed, 7])
     cells = [_placed(problem, sample)[0] for sample in solution.samples]
     ways = _Ways([filling.likeliest(cell) for cell in cells], [filling.drawn(cell, rng) for cell in cells])
-    guesses = [first, draft.rows, *ways.agreed(first, first, anywhere, problem, search)]
+    guesses = [first, draft.rows, *ways.agreed(first, first, anywhere, problem, search.timebox)]
     imagined = [ways]
     if weaker.likely is not None and not search.timebox.over:
         loose = _guessed(weaker.loose, weaker.likely, search)
+        if solution.residual and not _credible(ways, loose.ways, problem, search):
+            guesses, imagined = [], []
         guesses.append(loose.guess)
         imagined.append(loose.ways)
     best = closest_to_all(guesses, _worlds(imagined), problem.domain, search.timebox)
@@ -296,11 +304,11 @@ class _Ways:
         drawn: NDArray[np.float32],
         together: IntArray,
         problem: Problem,
-        search: Search,
+        box: TimeBox,
     ) -> list[NDArray[np.float32]]:
         """Return the consensus of one dataset with the likeliest ones, and of another with the drawn ones."""
         return [
-            consensus(first, others, together, problem.domain, search.timebox)
+            consensus(first, others, together, problem.domain, box)
             for first, others in ((likeliest, self.likeliest), (drawn, self.drawn))
         ]
 
@@ -310,6 +318,21 @@ def _worlds(imagined: Sequence[_Ways]) -> list[NDArray[np.float32]]:
     n_rows = len(imagined[0].drawn[0])
     most = _PARAMETERS.imagined_of_each if 2 * n_rows <= MOST_ROWS else _PARAMETERS.imagined_of_each // 2
     return [world for ways in imagined for each in (ways.likeliest, ways.drawn) for world in each[-most:]]
+
+
+def _credible(known: _Ways, ignored: _Ways, problem: Problem, search: Search) -> bool:
+    """Return whether a search's samples lie where those of the posterior do that ignores the occurrences.
+
+    The truth is about as far from samples of its posterior as these are from each other. True where there are too few
+    to tell.
+    """
+    near, own = known.likeliest[-_PARAMETERS.credible_by :], ignored.likeliest[-_PARAMETERS.credible_by :]
+    if len(own) <= 1:
+        return True
+    away, spread = (
+        np.mean([expected_error(rows, own, problem.domain, search.timebox) for rows in each]) for each in (near, own)
+    )
+    return bool(away <= _PARAMETERS.credible * spread * len(own) / (len(own) - 1))  # each is itself among its own
 
 
 def _agreed(
@@ -325,7 +348,7 @@ def _agreed(
     It is measured with open values as they are likeliest, too. By drawn ones alone, drawn rows are always good guesses;
     but a value often hangs on others, and where a tree does not ask for it, there can be but one.
     """
-    guesses = [rows, likeliest, *ways.agreed(likeliest, rows, together, problem, search)]
+    guesses = [rows, likeliest, *ways.agreed(likeliest, rows, together, problem, search.timebox)]
     return closest_to_all(guesses, _worlds([ways]), problem.domain, search.timebox)
 
 
