@@ -51,7 +51,11 @@ class ReconstructParameters:
     most_assigned : int
         Most rows for which sums over groups are given out to rows: an assignment takes the cube of it.
     imagined_of_each : int
-        Samples of each of two searches that guesses are compared with, with open values drawn and as likeliest.
+        Samples of each search that guesses are compared with, with open values drawn and as likeliest.
+    credible : float
+        How many times as far from the samples that ignore the occurrences as they are from each other others may be.
+    credible_by : int
+        Samples of each search that this is measured by.
     most_refitted_rows : int
         Most rows times trees that are refitted in all: an end that does not depend on the clock.
     """
@@ -63,6 +67,8 @@ class ReconstructParameters:
     imagined: int = 5
     most_assigned: int = 6_000
     imagined_of_each: int = 6
+    credible: float = 3.0
+    credible_by: int = 3
     most_refitted_rows: int = 20_000_000
 
 
@@ -120,11 +126,11 @@ def reconstruct(
     ):  # else refitting has told which dataset it is
         with search.clock("agree"):
             rng = np.random.default_rng([search.seed, 7])
-            others = [
-                _Draft.of(problem, sample, draft.filling).drawn(asked, rng, search) for sample in solution.samples
-            ]
+            fills = [_Draft.of(problem, sample, draft.filling).ways(asked, rng, search) for sample in solution.samples]
+            ways = _Ways([likeliest for likeliest, _ in fills], [drawn for _, drawn in fills])
+            likeliest, _ = draft.ways(asked, rng, search)
             together = _in_row_order(problem, problem.pool[np.repeat(np.arange(problem.n_candidates), draft.chosen)])
-            guess = _agreed(problem, draft.rows, others, together, search)
+            guess = _agreed(problem, draft.rows, likeliest, ways, together, search)
     free = ~problem.cells.determined[reported.cells]
     seen = seen_rows(problem)
     known = problem.groups.values.attributes if problem.groups.values is not None else ()
@@ -167,39 +173,24 @@ def _least_error(draft: _Draft, solution: Solution, weaker: ByRow, search: Searc
     """Return the guess with the least expected error, among them that of somebody who ignores the occurrences.
 
     Nothing says which row is which, so rows are matched whatever group they are of. Both searches' samples stand in the
-    truth's place, as many of each, with open values drawn and as they are likeliest: rows that are drawn value by value
-    are more spread out than people are, and likeliest ones less. What is better by one of these only is not taken.
-    The guess's rows stand where those of the draft are nearest.
+    truth's place, with open values drawn and as they are likeliest: rows that are drawn value by value
+    are more spread out than people are, and likeliest ones less. Rows that miss counts and lie far from all that the
+    draws allow confirm each other only, and have no vote. The guess's rows stand where those of the draft are nearest.
     """
-    problem, filling, n_rows = draft.problem, draft.filling, len(draft.rows)
+    problem, filling = draft.problem, draft.filling
     first = _summed(draft, solution.expected).rows if problem.groups.ordered else draft.rows
-    most = _PARAMETERS.imagined_of_each if 2 * n_rows <= MOST_ROWS else _PARAMETERS.imagined_of_each // 2
-    anywhere, rng = np.zeros(n_rows, dtype=np.int64), np.random.default_rng([search.seed, 7])
+    anywhere, rng = np.zeros(len(first), dtype=np.int64), np.random.default_rng([search.seed, 7])
     cells = [_placed(problem, sample)[0] for sample in solution.samples]
-    drawn = [filling.drawn(cell, rng) for cell in cells]
-    likeliest = [filling.likeliest(cell) for cell in cells]
-    guesses = [
-        first,
-        draft.rows,
-        *(consensus(first, ways, anywhere, problem.domain, search.timebox) for ways in (drawn, likeliest)),
-    ]
-    worlds = [drawn[-most:], likeliest[-most:]]
-    if weaker.likely is None or search.timebox.over:
-        best = closest_to_all(guesses, worlds[0] + worlds[1], problem.domain, search.timebox)
-    else:
+    ways = _Ways([filling.likeliest(cell) for cell in cells], [filling.drawn(cell, rng) for cell in cells])
+    guesses = [first, draft.rows, *ways.agreed(first, first, anywhere, problem, search.timebox)]
+    imagined = [ways]
+    if weaker.likely is not None and not search.timebox.over:
         loose = _guessed(weaker.loose, weaker.likely, search)
-        worlds[0] += loose.others[-most:]
-        worlds[1] += loose.likeliest[-most:]
-
-        def errors(guess: NDArray[np.float32]) -> list[float]:
-            return [expected_error(guess, world, problem.domain, search.timebox) for world in worlds]
-
-        best, least = loose.guess, errors(loose.guess)
-        floor = least
-        for guess in guesses:
-            found = errors(guess)
-            if sum(found) < sum(least) and all(own < other for own, other in zip(found, floor, strict=True)):
-                best, least = guess, found
+        if solution.residual and not _credible(ways, loose.ways, problem, search):
+            guesses, imagined = [], []
+        guesses.append(loose.guess)
+        imagined.append(loose.ways)
+    best = closest_to_all(guesses, _worlds(imagined), problem.domain, search.timebox)
     distances = cdist(*comparable(draft.rows, best, encoded_weights(problem.domain)), "cityblock")
     nearest: NDArray[np.float32] = best[linear_sum_assignment(distances)[1]]
     return nearest
@@ -282,8 +273,7 @@ class _Guessed:
     guess: NDArray[np.float32]
     rows: NDArray[np.float32]
     cells: IntArray
-    others: list[NDArray[np.float32]]
-    likeliest: list[NDArray[np.float32]]
+    ways: _Ways
 
 
 def _guessed(problem: Problem, likely: Likely, search: Search) -> _Guessed:
@@ -292,26 +282,74 @@ def _guessed(problem: Problem, likely: Likely, search: Search) -> _Guessed:
     cells = _in_row_order(problem, problem.cell[likely.chosen])
     rng = np.random.default_rng([search.seed, 3])
     rows = guess = filling.nearest_to_all(cells, rng, search.timebox)
-    others: list[NDArray[np.float32]] = []
-    sampled: list[IntArray] = []
+    ways = _Ways([], [])
     if len(rows) <= MOST_ROWS and len(likely.samples):
         rng = np.random.default_rng([search.seed, 7])
         sampled = [_in_row_order(problem, problem.cell[sample]) for sample in likely.samples]
-        others = [filling.drawn(cell, rng) for cell in sampled]
-        guess = _agreed(problem, rows, others, problem.groups.of_row, search)
-    return _Guessed(guess, rows, cells, others, [filling.likeliest(cell) for cell in sampled])
+        ways = _Ways([filling.likeliest(cell) for cell in sampled], [filling.drawn(cell, rng) for cell in sampled])
+        guess = _agreed(problem, rows, filling.likeliest(cells), ways, problem.groups.of_row, search)
+    return _Guessed(guess, rows, cells, ways)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Ways:
+    """Sampled datasets, with open values as they are likeliest and drawn."""
+
+    likeliest: list[NDArray[np.float32]]
+    drawn: list[NDArray[np.float32]]
+
+    def agreed(
+        self,
+        likeliest: NDArray[np.float32],
+        drawn: NDArray[np.float32],
+        together: IntArray,
+        problem: Problem,
+        box: TimeBox,
+    ) -> list[NDArray[np.float32]]:
+        """Return the consensus of one dataset with the likeliest ones, and of another with the drawn ones."""
+        return [
+            consensus(first, others, together, problem.domain, box)
+            for first, others in ((likeliest, self.likeliest), (drawn, self.drawn))
+        ]
+
+
+def _worlds(imagined: Sequence[_Ways]) -> list[NDArray[np.float32]]:
+    """Return what stands in the truth's place: the last samples of each search, likeliest and drawn ones."""
+    n_rows = len(imagined[0].drawn[0])
+    most = _PARAMETERS.imagined_of_each if 2 * n_rows <= MOST_ROWS else _PARAMETERS.imagined_of_each // 2
+    return [world for ways in imagined for each in (ways.likeliest, ways.drawn) for world in each[-most:]]
+
+
+def _credible(known: _Ways, ignored: _Ways, problem: Problem, search: Search) -> bool:
+    """Return whether a search's samples lie where those of the posterior do that ignores the occurrences.
+
+    The truth is about as far from samples of its posterior as these are from each other. True where there are too few
+    to tell.
+    """
+    near, own = known.likeliest[-_PARAMETERS.credible_by :], ignored.likeliest[-_PARAMETERS.credible_by :]
+    if len(own) <= 1:
+        return True
+    away, spread = (
+        np.mean([expected_error(rows, own, problem.domain, search.timebox) for rows in each]) for each in (near, own)
+    )
+    return bool(away <= _PARAMETERS.credible * spread * len(own) / (len(own) - 1))  # each is itself among its own
 
 
 def _agreed(
     problem: Problem,
     rows: NDArray[np.float32],
-    samples: Sequence[NDArray[np.float32]],
+    likeliest: NDArray[np.float32],
+    ways: _Ways,
     together: IntArray,
     search: Search,
 ) -> NDArray[np.float32]:
-    """Return the guess with the least expected error: the rows, or their consensus with other datasets."""
-    agreed = consensus(rows, samples, together, problem.domain, search.timebox)
-    return closest_to_all([rows, agreed], samples, problem.domain, search.timebox)
+    """Return the guess with the least expected error: the rows, as they are likeliest, or a consensus with samples.
+
+    It is measured with open values as they are likeliest, too. By drawn ones alone, drawn rows are always good guesses;
+    but a value often hangs on others, and where a tree does not ask for it, there can be but one.
+    """
+    guesses = [rows, likeliest, *ways.agreed(likeliest, rows, together, problem, search.timebox)]
+    return closest_to_all(guesses, _worlds([ways]), problem.domain, search.timebox)
 
 
 def _filling(problem: Problem, expected: FloatArray) -> Filling:
@@ -351,13 +389,15 @@ class _Draft:
         likeliest, belief = self.filling.likeliest(self.cells), self.filling.belief
         return choices.filled(self.cells, self.labels, likeliest, belief, number, rng, timebox)
 
-    def drawn(self, choices: Choices | None, rng: np.random.Generator, search: Search) -> NDArray[np.float32]:
-        """Return the rows with open values drawn."""
+    def ways(
+        self, choices: Choices | None, rng: np.random.Generator, search: Search
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the rows with open values as they are likeliest, and drawn."""
         if choices is not None:
             fills = self.explaining(choices, 1, rng, search.timebox)
             if len(fills) > 1:
-                return fills[1]
-        return self.filling.drawn(self.cells, rng)
+                return fills[0], fills[1]
+        return self.filling.likeliest(self.cells), self.filling.drawn(self.cells, rng)
 
     def with_part(self, part: Alternatives, rows: IntArray) -> _Draft:
         """Return the dataset with one part of its candidates chosen otherwise."""
