@@ -140,6 +140,8 @@ class Search:
     def _alternatives(self, truth: Explained, values: Values) -> Alternatives | None:
         """Prove, move, and give values to what was met."""
         proved = self._proved(truth, values) if self._prove else None
+        if self._stop.is_set():
+            return None
         moving = self._moving(truth)
         priors: dict[Prior, Population] = {
             "population": fitted(truth.states, truth.state.astype(np.int64), self._seed),

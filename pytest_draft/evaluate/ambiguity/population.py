@@ -22,6 +22,8 @@ class PopulationParameters:
     ----------
     folds : int
         Parts of the rows; each is foreseen by all others.
+    most_rows : int
+        Of more rows so many are drawn to fit each mixture.
     rows_a_class : int
         One latent class for each so many rows.
     most_classes : int
@@ -34,6 +36,7 @@ class PopulationParameters:
     """
 
     folds: int = 5
+    most_rows: int = 2_000
     rows_a_class: int = 25
     most_classes: int = 12
     steps: int = 60
@@ -108,7 +111,12 @@ def fitted(states: States, state: IntArray, seed: int) -> Population:
     rng = np.random.default_rng([seed, 61])
     fold = rng.permutation(n_rows) % n_folds
     n_classes = int(np.clip(n_rows // _PARAMETERS.rows_a_class, 1, _PARAMETERS.most_classes))
-    parts = [_mixture(states, state[fold != one], n_classes, rng) for one in range(n_folds)]
+    parts = []
+    for one in range(n_folds):
+        others = np.flatnonzero(fold != one)
+        if len(others) > _PARAMETERS.most_rows:
+            others = rng.choice(others, _PARAMETERS.most_rows, replace=False)
+        parts.append(_mixture(states, state[others], n_classes, rng))
     log_share, log_prior = (np.ascontiguousarray(np.stack(part)) for part in zip(*parts, strict=True))
     return Population(log_share, log_prior, fold.astype(np.int64))
 
