@@ -87,4 +87,8 @@ class Beside:
         with self._record.clock("alternatives"):
             found = self._search.result()
         self._record.limits.heed(self._box, "search for other datasets")
+        if found is None and self._search.explained:
+            self._record.fall_short(
+                "the time was out before it was known how close anybody could get: give it more with --draft-budget"
+            )
         return found

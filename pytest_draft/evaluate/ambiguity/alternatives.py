@@ -6,9 +6,10 @@ it reaches the attack.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -97,6 +98,11 @@ class Search:
         As of `Chain`.
     prove : bool
         Whether it is looked at which rows are determined.
+
+    Attributes
+    ----------
+    explained : bool
+        Whether the true rows, in their order, explain the file; else there is nothing to begin at.
     """
 
     def __init__(
@@ -111,7 +117,9 @@ class Search:
     ) -> None:
         self._begin, self._seed, self._timebox = begin, seed, timebox
         self._unknown, self._within_cells, self._prove = unknown, within_cells, prove
+        self._by_clock = replace(timebox, effort=math.inf)  # a few samples are always taken
         self._stop = threading.Event()
+        self.explained = True
         self._found: Alternatives | None = None
         self._failed: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -132,6 +140,7 @@ class Search:
     def _run(self) -> None:
         try:
             begun = self._begin()
+            self.explained = begun is not None
             if begun is not None:
                 self._found = self._alternatives(*begun)
         except BaseException as error:  # told to whoever asks for the result
@@ -154,7 +163,8 @@ class Search:
         box = self._timebox.first(MOVING_SHARE)
         bits = max(chain.bits(lambda: self._over(box)) for chain in chains.values())
         steps = 0
-        while steps < ENOUGH_SWEEPS * len(moving) and not self._over(box):
+        few = LEAST_SAMPLES * PARAMETERS.rows_a_turn
+        while steps < ENOUGH_SWEEPS * len(moving) and not self._over(box if steps >= few else self._by_clock):
             for chain in chains.values():
                 chain.turn()
             steps += PARAMETERS.rows_a_turn
@@ -227,11 +237,11 @@ class Search:
         last = {name: chain.samples[: -PARAMETERS.kept - 1 : -1] for name, chain in chains.items()}
         for place in range(min(map(len, last.values()))):
             for name, rng in rngs.items():
-                if self._over(self._timebox):
+                if self._over(self._by_clock):
                     break
-                rows = values.of(last[name][place].astype(np.int64), rng, self._timebox)
+                rows = values.of(last[name][place].astype(np.int64), rng, self._by_clock)
                 drawn = np.where(truth.fixed, truth.state, priors[name].drawn(truth.states, rng))
-                other = values.of(drawn, rng, self._timebox, with_file=False)
+                other = values.of(drawn, rng, self._by_clock, with_file=False)
                 if rows is not None and other is not None:
                     datasets[name].append(rows[moving])
                     without[name].append(other[moving])
