@@ -126,7 +126,7 @@ def test_known_columns_and_rows_are_left_out_of_the_figures(noisy, project):
 
 
 def test_an_informed_adversary_scores_every_candidate(noisy, project):
-    noisy("--draft-adversary=artifact+informed").assert_outcomes(failed=2, passed=5)
+    noisy("--draft-adversary=artifact+informed").assert_outcomes(failed=3, passed=4)
     judged = project.result()
     assert judged["reasons"] == []
     metrics = judged["metrics"]
@@ -141,7 +141,7 @@ def test_who_knows_rows_knows_their_number(project, one_line_error):
 
 def test_exact_counts_behind_a_declared_epsilon_are_attacked_as_such(noisy, project):
     result = noisy(epsilon=1.0, exact=True)
-    result.assert_outcomes(failed=2, passed=4)
+    result.assert_outcomes(failed=3, passed=3)
     assert project.result()["artifact"]["privacy"]["exact"]
     result.stdout.fnmatch_lines(["*declares epsilon 1, but the counts in the file are exact*"])
 

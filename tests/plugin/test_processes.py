@@ -10,7 +10,7 @@ BOTH = ("--draft-forest=leaking.joblib", "--draft-forest=shallow.joblib", "--dra
 @pytest.fixture
 def plain(project, without_times):
     """Return the report of a run with nothing special."""
-    project.run(*BOTH, "--draft-report=json:plain.json").assert_outcomes(failed=2, passed=10)
+    project.run(*BOTH, "--draft-report=json:plain.json").assert_outcomes(failed=3, passed=9)
     return without_times(project.report("plain.json"))
 
 
@@ -28,7 +28,7 @@ def test_the_report_is_the_same_when_run_in_one_process(project, plain, without_
 def test_the_report_is_the_same_when_two_processes_share_the_work(project, plain, without_times):
     result = project.run_apart(*BOTH, "--draft-report=json:other.json", "-n2")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.assert_outcomes(failed=2, passed=10)
+    result.assert_outcomes(failed=3, passed=9)
     assert without_times(project.report("other.json")) == plain
     result.stdout.fnmatch_lines(["leaking.joblib *FAILED", "shallow.joblib *passed"])
 
@@ -50,7 +50,7 @@ def test_a_usage_error_is_one_when_there_would_be_two_processes(project):
 def test_the_demo_fails_one_forest_and_passes_the_other(project):
     result = project.run("--draft-demo")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.assert_outcomes(failed=2, passed=8)
+    result.assert_outcomes(failed=3, passed=7)
     result.stdout.fnmatch_lines(
         [
             "default.joblib *FAILED",
