@@ -309,7 +309,7 @@ def test_nothing_waits_any_more_when_a_session_has_ended(project):
 def test_one_process_examines_one_forest_after_another(project, in_child, tmp_path):
     starts = tmp_path / "starts"
     in_child(f"open({str(starts)!r}, 'a').write('.')")
-    project.judge("*a*.joblib").assert_outcomes(failed=5, passed=11)
+    project.judge("*a*.joblib").assert_outcomes(failed=6, passed=11)
     assert starts.read_text() == "."
 
 

@@ -18,8 +18,8 @@ from pytest_draft.facts.privacy import Privacy
 
 read = inputs.read
 
-def declaring(path):
-    artifact = read(path)
+def declaring(path, **place):
+    artifact = read(path, **place)
     privacy = Privacy("laplace", 5.0, scale=4.0, rounding="sum", exact=True, broken_by=("its noise can be replayed",))
     return replace(artifact, model=replace(artifact.forest, privacy=privacy))
 
