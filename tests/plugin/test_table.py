@@ -107,7 +107,7 @@ def test_each_sentence_is_told_once(project, processes):
             assert text.count(check["sentence"]) == 1, check["rule"]
     remedy = next(check["remedy"] for check in project.result()["checks"] if check["rule"] == "perfect-rows")
     assert text.count(remedy) == 1
-    assert text.count("cause and remedy: as above") == 1
+    assert text.count("cause and remedy: as above") == 2
     run.stdout.fnmatch_lines(["FAILED leaking.joblib::perfect-rows?artifact?"])
 
 
