@@ -6,6 +6,7 @@ from the histogram (`by_row`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -128,7 +129,7 @@ def _searched(problem: Problem, search: Search, *, alternatives: bool) -> tuple[
         told = _as_solution(problem, found)
         if not told.residual and problem.complete and size <= _PARAMETERS.proved_coefficients:
             return solved(search.timebox, told.rows), None
-        return told, None
+        return _repaired(told, problem, lambda: solved(search.timebox.part(_PARAMETERS.repair_share))), None
     if size <= _PARAMETERS.whole_coefficients and problem.complete and not met:
         with suppress(OutOfTimeError):
             solution = solved(search.timebox.part(_PARAMETERS.repair_share))
@@ -145,6 +146,14 @@ def _searched(problem: Problem, search: Search, *, alternatives: bool) -> tuple[
     if solution is not None and solution.residual <= placed.residual:
         return replace(solution, expected=placed.expected, samples=placed.samples), searched
     return placed, searched
+
+
+def _repaired(told: Solution, problem: Problem, solved: Callable[[], Solution]) -> Solution:
+    """Return a dataset whose rows are told but for a few, or a better one that a repair finds."""
+    if told.residual and problem.complete and problem.n_coefficients <= _PARAMETERS.quick_coefficients:
+        with suppress(OutOfTimeError):
+            return min(told, solved(), key=lambda solution: solution.residual)
+    return told
 
 
 def _told(found: ByRow, *, met: bool) -> bool:
