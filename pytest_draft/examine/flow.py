@@ -149,9 +149,7 @@ def _compare(attacked: Attacked, data: TrainingData, beside: Beside, record: Rec
     if attack.exact is not None:
         narrow_entropy(attack.exact, reconstruction, inputs, record)
     record.doubt(*attack.undecoded)
-    if (
-        inputs.forest.classes is None
-    ):  # whatever its leaves tell of targets, other datasets hold every row in its leaves
+    if inputs.forest.classes is None:  # whatever leaves tell of targets: other datasets hold each row in its leaves
         record.fall_short(*attack.unused)
     else:
         record.doubt(*attack.unused)

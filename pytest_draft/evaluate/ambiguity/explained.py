@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray, Rows
+from pytest_draft.arrays import BoolArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.dataset import Attributes, Dataset, Nodes, fill
 from pytest_draft.attack.numeric.energy import missed
@@ -93,7 +93,6 @@ def explained(
     known: Sequence[int] = (),
     known_rows: IntArray | None = None,
     extremes: Extremes | None = None,
-    proved_values: dict[int, FloatArray] | None = None,
 ) -> Explained | None:
     """Return the true rows as states; None where they do not explain the file, so that nothing follows from them.
 
@@ -112,10 +111,8 @@ def explained(
         Rows that it knows whole.
     extremes : Extremes or None
         Of the nodes of random splits.
-    proved_values : dict of int to ndarray of float64, or None
-        By column, values that are known to occur.
     """
-    states = states_of(forest, domain, proved_values or {}, points=False)
+    states = states_of(forest, domain, {}, points=False)
     state = states.of_rows(rows)
     if (state < 0).any():
         return None
