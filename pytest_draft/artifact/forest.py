@@ -74,6 +74,29 @@ class Tree:
         return np.flatnonzero(self.left < 0).astype(np.int64)
 
 
+@dataclass(frozen=True)
+class Outputs:
+    """What the leaves of a forest without counts of rows still tell: what they answer.
+
+    Attributes
+    ----------
+    kind : {"fractions", "labels"}
+        Whether `Tree.value` holds the share of each class at each leaf, or a one for the label that won there.
+    decimals : int or None
+        To how many decimals the shares were rounded; None where they are as exact as their type, and for labels.
+    tolerance : float
+        How far a share can be off: half of the last decimal, or what rounding to its type does; 0 for labels.
+    more_left : bool
+        Whether `Tree.missing_left` tells which child of an inner node more rows (draws, weights) reached, as
+        scikit-learn sets it where a column had no missing values.
+    """
+
+    kind: Literal["fractions", "labels"]
+    decimals: int | None
+    tolerance: float
+    more_left: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Forest:
     """A tree ensemble as its file describes it.
@@ -119,6 +142,12 @@ class Forest:
         `Tree.n_distinct` hold 0.
     also_tells : str or None
         What else its file tells of the rows, and is not taken from it.
+    outputs : Outputs or None
+        What the leaves of a classifier tell where its file holds no counts of rows, and none could be restored; None
+        where there are counts. `Tree.value` then holds outputs at the leaves and 0 elsewhere, `Tree.weight` and
+        `Tree.n_distinct` hold 0.
+    restored : str or None
+        What its counts were restored from, where the file's own were removed: ``"inner fractions"`` or ``"impurity"``.
     """
 
     kind: str
@@ -139,6 +168,8 @@ class Forest:
     parameters: dict[str, object] = field(default_factory=dict)
     privacy: Privacy | None = None
     also_tells: str | None = None
+    outputs: Outputs | None = None
+    restored: Literal["inner fractions", "impurity"] | None = None
 
     @property
     def n_trees(self) -> int:
@@ -199,10 +230,12 @@ class Forest:
         CorruptArtifactError
             Where a node's counts are not the sum of its children's.
         ValueError
-            Where the leaves were released with noise: see `released`.
+            Where the leaves were released with noise (see `released`), or without counts (see `outputs`).
         """
         if self.privacy is not None and not self.privacy.exact:
             raise ValueError("this forest has no counts, only what a mechanism of differential privacy released")
+        if self.outputs is not None:
+            raise ValueError("this forest has no counts, only what its leaves answer: see `outputs`")
         nodes = self.trees[tree]
         exact = self._totals(tree) / self.draw_weight[tree]
         counts = np.rint(exact)
