@@ -12,8 +12,11 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from pytest_draft.errors import DraftError, UsageError
+from pytest_draft.hardening import command as harden
 
-COMMANDS: dict[str, ModuleType] = {}
+COMMANDS: dict[str, ModuleType] = {
+    "harden": harden,
+}
 """By name; the first line of each module's docstring is its line of help."""
 
 
