@@ -17,6 +17,7 @@ import numpy as np
 from pytest_draft.errors import DataError, one_line
 from pytest_draft.hardening.compare import answers, differences
 from pytest_draft.hardening.fields import (
+    has_numbered_seed,
     is_a,
     numbers_nodes,
     selected_by_numbers,
@@ -101,6 +102,7 @@ def hardened_through(
     holders = _holders(objects)
     asked, seen = _asked(tops, tables, objects, holders)
     tally = Tally(level=level, with_data=tables is not None, n_rows=_n_rows(objects, tables))
+    tally.numbered = any(has_numbered_seed(found.value) for found in objects)
     changed = without_seeds(objects)
     if level >= COUNTS:
         changed += _without_selectors(objects)
@@ -248,7 +250,9 @@ def _n_rows(objects: Sequence[Found], tables: Sequence[Any] | None) -> int | Non
         n_rows = getattr(found.value, "__dict__", {}).get("_n_samples")
         if isinstance(n_rows, int | np.integer):
             return int(n_rows)
-    return None if not tables else len(tables[0])
+    if not tables:
+        return None
+    return int(tables[0].shape[0]) if hasattr(tables[0], "shape") else len(tables[0])
 
 
 def _require_same(found: Sequence[Difference], level: Level) -> None:
