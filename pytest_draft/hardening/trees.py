@@ -114,7 +114,7 @@ def rewritten(tree: Any, thresholds: FloatArray, keep_missing: BoolArray, wanted
         kept = np.zeros(n_nodes, dtype=np.bool_)
         kept[was_inner] = keep_missing[nodes["feature"][was_inner]]
         n_directions = int((nodes["missing_go_to_left"][~kept & was_inner] != 0).sum())
-        nodes["missing_go_to_left"][~kept] = 0  # at leaves it is memory that nobody has set
+        nodes["missing_go_to_left"][~kept] = 0
     nodes["threshold"][was_inner] = thresholds[was_inner]
     if wanted.classifier:
         values[~was_inner] = _outputs(values[~was_inner], wanted, np.atleast_1d(tree.n_classes))
@@ -133,6 +133,8 @@ def rewritten(tree: Any, thresholds: FloatArray, keep_missing: BoolArray, wanted
     nodes["right_child"] = np.where(inner, at[right], -1)
     for name in ("feature", "threshold"):
         nodes[name][~inner] = -2
+    if "missing_go_to_left" in (nodes.dtype.names or ()):
+        nodes["missing_go_to_left"][~inner] = 0  # at leaves it is memory that nobody has set
     nodes["impurity"] = 0
     nodes["n_node_samples"] = nodes["weighted_n_node_samples"] = (size + 1) // 2
     values[inner] = 0
