@@ -7,6 +7,9 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 
 from fitted_models import KINDS, TABLES, fitted, stored
 from pytest_draft.hardening.model import hardened
@@ -121,6 +124,35 @@ def test_rounding_and_labels_change_answers_by_as_much_as_is_said(kind, name):
         assert said["predict"].largest is None
         if level == "decimals:1":
             assert said["predict_proba"].largest <= 0.1 + 1e-9  # by the largest remainder, below one unit a leaf
+
+
+@given(
+    st.integers(0, 2**31),
+    st.sampled_from([RandomForestClassifier, ExtraTreesClassifier, RandomForestRegressor]),
+    st.fixed_dictionaries(
+        {
+            "max_depth": st.sampled_from([None, 1, 4]),
+            "max_leaf_nodes": st.sampled_from([None, 7]),
+            "bootstrap": st.booleans(),
+            "max_features": st.sampled_from([None, 1, "sqrt"]),
+            "ccp_alpha": st.sampled_from([0.0, 0.02]),
+        }
+    ),
+    st.sampled_from([1e-30, 1.0, 1e30]),
+    st.booleans(),
+)
+def test_whatever_a_forest_is_made_of_its_predictions_stay(seed, make, settings, scale, with_data):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(40, 3)) * scale
+    rows[:, 1] = rng.integers(0, 3, 40)
+    rows[rng.random(40) < rng.choice([0, 0.2]), 2] = np.nan
+    model = make(3, random_state=seed % 2**31, **settings).fit(rows, rng.integers(0, 3, 40))
+    new, result = hardened(model, "counts", rows if with_data else None)
+    assert result.identical
+    others = rows if with_data else rng.normal(size=(40, 3)) * scale
+    for method in ("predict", "predict_proba"):
+        if hasattr(model, method):
+            assert getattr(model, method)(others).tobytes() == getattr(new, method)(others).tobytes()
 
 
 def test_labels_vote_each_tree_once():

@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from pytest_draft.hardening.model import hardened
-from pytest_draft.hardening.trees import Wanted, depth_first, merged, rewritten, rounded
+from pytest_draft.hardening.trees import Wanted, arrays_of, depth_first, merged, rewritten, rounded, with_arrays
 
 
 @st.composite
@@ -156,3 +156,15 @@ def test_values_that_nothing_uses_can_be_taken_out_and_numbers_kept():
     ).tree
     assert not kept.value.any()
     assert np.array_equal(kept.children_left, tree.children_left)
+
+
+def test_totals_of_classes_which_scikit_learn_1_3_stores_become_fractions():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 2))
+    tree = DecisionTreeClassifier(max_depth=3).fit(rows, rows[:, 0] > rng.normal(size=60)).tree_
+    nodes, values = arrays_of(tree)
+    totals = with_arrays(tree, nodes, values * nodes["weighted_n_node_samples"][:, None, None], tree.max_depth)
+    found = rewritten(totals, tree.threshold, np.zeros(2, dtype=bool), Wanted(True))
+    leaves = found.tree.children_left < 0
+    assert found.n_totals == (nodes["weighted_n_node_samples"][leaves] > 1).sum()
+    assert np.allclose(found.tree.value[leaves], values[leaves], rtol=1e-15)

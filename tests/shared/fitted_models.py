@@ -1,7 +1,8 @@
-"""Models of many kinds, fitted on small tables: in go names and a seed, out come models and what they were fitted on."""
+"""Models of many kinds, fitted on small tables: in go names and a seed, out come models and their tables."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -77,7 +78,9 @@ def fitted(kind: str, name: str, seed: int = 0) -> tuple[Any, pd.DataFrame, np.n
             (OneHotEncoder(), ["word"]), (StandardScaler(), ["c"]), remainder="passthrough"
         )
         model = make_pipeline(encoder, model)
-    return model.fit(frame, labels), frame, labels
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # too few trees for an out-of-bag score of each row
+        return model.fit(frame, labels), frame, labels
 
 
 def stored(value: Any) -> Iterator[tuple[str | None, Any]]:
