@@ -1,0 +1,61 @@
+"""Commands beside the gate: in goes ``python -m pytest_draft COMMAND ...``, out comes an exit code.
+
+Each command is a module with ``add_arguments(parser)`` and ``run(arguments) -> int``, whose import is light: what it
+works with is imported when it runs. 0: done; 1: refused, with one line that says why; 2: wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from pytest_draft.errors import DraftError, UsageError
+from pytest_draft.hardening import command as harden
+
+COMMANDS: dict[str, ModuleType] = {
+    "harden": harden,
+}
+"""By name; the first line of each module's docstring is its line of help."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; what it parses has the chosen module as ``command``."""
+    found = argparse.ArgumentParser(
+        prog="python -m pytest_draft",
+        description="Commands beside the gate, which is pytest itself: pytest --draft-forest model.joblib ...",
+    )
+    chosen = found.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, module in COMMANDS.items():
+        line = (module.__doc__ or "").partition("\n")[0]
+        one = chosen.add_parser(name, help=line, description=line)
+        module.add_arguments(one)
+        one.set_defaults(command=module)
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        In place of those of the process.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    given = parser().parse_args(arguments)
+    try:
+        code: int = given.command.run(given)
+    except DraftError as error:
+        print(f"pytest_draft: {error}", file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
