@@ -316,7 +316,8 @@ def unpack(packed: bytes, limits: Limits) -> Stream:
 def _checked_pickle(data: bytes) -> bytes:
     if data[:1] != b"\x80":
         raise UnsupportedArtifactError(
-            "it does not begin like a model saved by joblib or pickle (protocol 2 to 5), nor is it a rule list as text"
+            "it does not begin like a model saved by joblib, pickle (protocol 2 to 5), skops or skl2onnx, nor is it a "
+            "rule list as text"
         )
     return data
 

@@ -8,10 +8,13 @@ import numpy as np
 
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.onnx_graph import Graph, Node
-from pytest_draft.errors import CorruptArtifactError, NotCoveredError, one_line
+from pytest_draft.errors import CorruptArtifactError, NotCoveredError, listed, one_line
 
 INSTEAD = "judge the joblib or .skops file that it was converted from, which tells all that it tells"
 """What to do with an ONNX file that is not judged, for messages."""
+
+
+_MOVING = {"Identity", "Cast", "Concat", "Gather", "ArrayFeatureExtractor", "Reshape", "FeatureVectorizer"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +73,23 @@ class ColumnWalk:
                 chosen.append(self._constant(node.inputs[1]))
             elif not _hands_on(node):
                 raise NotCoveredError(
-                    f"it has {one_line(node.kind, 40)} before its trees, which is not covered: convert the forest "
-                    f"alone and give it the data as that step encodes them, or {INSTEAD}"
+                    f"it has {listed(self._computing(name))} before its trees, which is not covered: convert the "
+                    f"forest alone and give it the data as that step encodes them, or {INSTEAD}"
                 )
             name = node.inputs[0]
         raise CorruptArtifactError("the nodes of its ONNX go round in a circle")
+
+    def _computing(self, name: str) -> list[str]:
+        """Return the operations before a value that compute something, or else those that move columns."""
+        kinds: dict[str, None] = {}
+        ahead, seen = [name], {name}
+        while ahead:
+            node = self._made.get(ahead.pop())
+            if node is not None:
+                kinds[one_line(node.kind, 40)] = None
+                ahead += [inner for inner in node.inputs if inner not in seen]
+                seen.update(node.inputs)
+        return sorted(kinds.keys() - _MOVING) or sorted(kinds)
 
     def _uncast(self, name: str) -> str:
         """Return what was cast or handed on to a value."""

@@ -25,6 +25,8 @@ _IN_INTEGERS = {2: 5, 3: 5, 5: 5, 6: 5, 9: 5, 7: 7, 13: 11}
 
 _STRING = 8
 _MOST_DIMENSIONS = 32
+_LONG_TEXT = 200
+"""A table could stand in texts longer than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +81,14 @@ class Attribute:
         return None if found is None else _tensor(found)
 
     @property
-    def is_graph(self) -> bool:
-        """Whether it holds graphs of its own, or other constants that are not read."""
-        return bool(self._message.field_numbers & {6, 10, 11, 14, 15, 22, 23})
+    def is_opaque(self) -> bool:
+        """Whether it holds graphs of its own, constants that are not read, or a long text beside what it holds."""
+        return bool(self._message.field_numbers - _KNOWN_OF_ATTRIBUTE) or len(self._message.text(13)) > _LONG_TEXT
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """An operation: what it is, what goes in and out by name, and its attributes by name."""
+    """An operation: what it is, what goes in and out by name, its attributes by name, and what else is said of it."""
 
     domain: str
     kind: str
@@ -94,6 +96,7 @@ class Node:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: dict[str, Attribute]
+    beside: tuple[memoryview, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,18 +153,17 @@ def read_graph(packed: bytes, budget: Budget) -> Graph:
     for found in graph.messages(11):
         if (name := found.text(1)) not in constants:  # old files list their constants among the inputs too
             inputs[name] = _width(found)
-    extra = [what for number, what in _OTHERS.items() if number in model]
-    extra += [what for number, what in _OTHERS_OF_GRAPH.items() if number in graph]
-    extra += ["(unknown fields)"] * bool((model.field_numbers - _KNOWN) | (graph.field_numbers - _KNOWN_OF_GRAPH))
-    for entry in (*model.messages(14), *graph.messages(16)):
-        extra += [f"metadata {entry.text(1)}"]
+    unknown = model.field_numbers - _KNOWN | graph.field_numbers - _KNOWN_OF_GRAPH
+    extra = ["(functions, training or fields that are not known)"] * bool(unknown)
+    beside = [*model.parts(6), *model.parts(14), *graph.parts(10), *(part for node in nodes for part in node.beside)]
+    extra += ["(documentation or metadata)"] * any(len(part) > _LONG_TEXT for part in beside)
     return Graph(graph.text(2), nodes, inputs, constants, tuple(extra))
 
 
-_OTHERS = {20: "training_info", 25: "functions"}
-_OTHERS_OF_GRAPH = {15: "sparse_initializer"}
-_KNOWN = frozenset((1, 2, 3, 4, 5, 6, 7, 8, 14, 20, 25, 26))
-_KNOWN_OF_GRAPH = frozenset((1, 2, 5, 10, 11, 12, 13, 14, 15, 16))
+_KNOWN = frozenset((1, 2, 3, 4, 5, 6, 7, 8, 14))
+_KNOWN_OF_GRAPH = frozenset((1, 2, 5, 10, 11, 12, 13))
+_KNOWN_OF_ATTRIBUTE = frozenset((1, 2, 3, 4, 5, 7, 8, 9, 13, 20))
+_BESIDE = (6, 9, 10)
 
 
 def _node(message: Message) -> Node:
@@ -170,7 +172,8 @@ def _node(message: Message) -> Node:
     if len(attributes) != len(found):
         raise CorruptArtifactError("a node of its ONNX has two attributes of one name")
     inputs, outputs = (tuple(map(as_text, message.parts(number))) for number in (1, 2))
-    return Node(message.text(7), message.text(4), message.text(3), inputs, outputs, attributes)
+    beside = tuple(part for number in _BESIDE for part in message.parts(number))
+    return Node(message.text(7), message.text(4), message.text(3), inputs, outputs, attributes, beside)
 
 
 def _width(value: Message) -> int | None:

@@ -15,6 +15,7 @@ from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.container import Budget, Limits
 from pytest_draft.artifact.contents import SMALL, Contents, Stored
 from pytest_draft.artifact.forest import Forest, Outputs
+from pytest_draft.artifact.objects import with_article
 from pytest_draft.artifact.onnx_columns import INSTEAD, Columns, ColumnWalk
 from pytest_draft.artifact.onnx_graph import Graph, read_graph
 from pytest_draft.artifact.onnx_trees import Ensemble, distinct
@@ -87,7 +88,7 @@ def _constants(graph: Graph) -> Iterator[tuple[str, AnyArray | None]]:
     for node in graph.nodes:
         for attribute in node.attributes.values():
             path = f"{node.name or node.kind}.{attribute.name}"
-            if attribute.is_graph:
+            if attribute.is_opaque:
                 yield path, None
             elif node.kind in _TREES:
                 continue
@@ -191,8 +192,8 @@ def _kind(graph: Graph) -> str:
         return _CLASSIFIER
     if named[1] not in (*_SINGLE, *_SEVERAL, _BAGGING):
         raise UnsupportedArtifactError(
-            f"it is an ONNX model of a {named[1]}: covered are {', '.join((*_SEVERAL, *_SINGLE, _BAGGING))}, alone or "
-            f"in a Pipeline; {INSTEAD}"
+            f"it is an ONNX model of {with_article(named[1])}: covered are "
+            f"{', '.join((*_SEVERAL, *_SINGLE, _BAGGING))}, alone or in a Pipeline; {INSTEAD}"
         )
     return named[1]
 

@@ -22,6 +22,9 @@ _MOST_SHARES = 1000
 _ROUNDED = 2.0**-24
 """How far a share in single precision can be off."""
 
+_HALF = 0.5 + 1e-6
+"""What of the tolerance rounding takes by itself."""
+
 _SUM = 1e-5
 """How far the sum of a leaf's shares can be off."""
 
@@ -125,9 +128,9 @@ class Ensemble:
         at, n_classes = self._positions(trees, numbers), len(self.classes)
         if not len(at) or (at < 0).any() or (of < 0).any() or (of >= n_classes).any():
             raise CorruptArtifactError("a weight of its ONNX is of no leaf or no class")
-        binary = n_classes == 2 and len(np.unique(of)) == 1
+        binary = n_classes == 2 and bool((of == of[0]).all())
         cells = at * n_classes + (1 if binary else of)
-        if len(np.unique(cells)) != len(cells):
+        if np.bincount(cells).max() > 1:
             raise CorruptArtifactError("a leaf of its ONNX has two weights of one class")
         self._budget.spend_copy(8 * n_classes * len(self._order))
         shares = np.zeros((len(self._order), n_classes))
@@ -272,14 +275,15 @@ def _as_fractions(shares: FloatArray, tolerance: float) -> FloatArray:
     A leaf of up to `_MOST_SHARES` rows has such a fraction, and at single precision no other is as near as it. Of a
     leaf with more rows, or with weights, a fraction that is taken for it is still within twice the tolerance.
     """
-    values, inverse = np.unique(shares, return_inverse=True)
+    mixed = (shares > 0) & (shares < 1)
+    values, inverse = np.unique(shares[mixed], return_inverse=True)
     rest, numerators, denominators = values.copy(), [np.ones(len(values)), np.floor(values)], None
     denominators = [np.zeros(len(values)), np.ones(len(values))]
     result, open_ = values.copy(), np.ones(len(values), np.bool_)
     for _ in range(20):
         with np.errstate(all="ignore"):
             found = numerators[1] / denominators[1]
-        near = open_ & (np.abs(found - values) <= tolerance / 2) & (denominators[1] <= _MOST_SHARES)
+        near = open_ & (np.abs(found - values) <= tolerance * _HALF) & (denominators[1] <= _MOST_SHARES)
         result[near] = found[near]
         open_ &= ~near & (denominators[1] <= _MOST_SHARES)
         remainder = rest - np.floor(rest)
@@ -290,6 +294,7 @@ def _as_fractions(shares: FloatArray, tolerance: float) -> FloatArray:
         whole = np.floor(rest)
         numerators = [numerators[1], whole * numerators[1] + numerators[0]]
         denominators = [denominators[1], whole * denominators[1] + denominators[0]]
-    exact = result[inverse].reshape(shares.shape)
+    exact = shares.copy()
+    exact[mixed] = result[inverse]
     adds_up = np.abs(exact.sum(axis=1) - 1) <= 1e-12
     return np.where(adds_up[:, None], exact, shares)

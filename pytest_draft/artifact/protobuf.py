@@ -139,6 +139,8 @@ class Message:
         return end
 
     def _varint(self, at: int) -> tuple[int, int]:
+        if at < len(self._content) and self._content[at] < 128:
+            return self._content[at], at + 1
         value = 0
         for index, byte in enumerate(self._content[at : at + _LONGEST]):
             value |= (byte & 127) << (7 * index)
