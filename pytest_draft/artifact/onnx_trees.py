@@ -145,7 +145,7 @@ class Ensemble:
                 f"its leaves do not hold class shares that add up to 1 over {len(self._ids)} trees, as with boosting: "
                 f"covered are forests as skl2onnx converts them; {INSTEAD}"
             )
-        shares[at] = _as_fractions(np.clip(rows, 0, 1), self.tolerance)
+        shares[at] = as_fractions(rows, self.tolerance)
         self._shares = shares
 
     def trees(self, columns: IntArray | None) -> list[Tree]:
@@ -269,15 +269,27 @@ def _from_root(children: IntArray, inner: BoolArray) -> IntArray | None:
     return np.concatenate(levels) if reached == n else None
 
 
-def _as_fractions(shares: FloatArray, tolerance: float) -> FloatArray:
+def as_fractions(shares: FloatArray, tolerance: float) -> FloatArray:
     """Return shares that rounding has moved away from fractions of whole numbers as these, in double precision.
 
     A leaf of up to `_MOST_SHARES` rows has such a fraction, and at single precision no other is as near as it. Of a
-    leaf with more rows, or with weights, a fraction that is taken for it is still within twice the tolerance.
+    leaf with more rows, or with weights, a fraction that is taken for it is still within the tolerance.
+
+    Parameters
+    ----------
+    shares : ndarray of float64, shape (n_leaves, n_classes)
+        Off by at most half of the tolerance.
+    tolerance : float
+
+    Returns
+    -------
+    ndarray of float64, shape (n_leaves, n_classes)
+        Off by at most the tolerance.
     """
+    shares = np.clip(shares, 0.0, 1.0)
     mixed = (shares > 0) & (shares < 1)
     values, inverse = np.unique(shares[mixed], return_inverse=True)
-    rest, numerators, denominators = values.copy(), [np.ones(len(values)), np.floor(values)], None
+    rest, numerators = values.copy(), [np.ones(len(values)), np.floor(values)]
     denominators = [np.zeros(len(values)), np.ones(len(values))]
     result, open_ = values.copy(), np.ones(len(values), np.bool_)
     for _ in range(20):

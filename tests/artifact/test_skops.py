@@ -30,7 +30,6 @@ from mutated_files import MUTATIONS, assert_read_or_refused, mutated
 from profiles import examples
 from pytest_draft.artifact import Limits, read
 from pytest_draft.errors import (
-    ArtifactError,
     ArtifactNotAllowedError,
     ArtifactTooBigError,
     CorruptArtifactError,
@@ -118,7 +117,9 @@ def test_a_skops_file_is_read_as_the_joblib_file_of_the_same_model(name, columns
 @pytest.mark.parametrize("labels", [[False, True], [-1, 1], [0.0, 2.0], ["a", "b"]], ids=str)
 def test_classes_and_the_keys_of_class_weights_keep_their_types(labels, columns, both):
     target = np.array(labels)[columns[:, 0].astype(int)]
-    theirs, ours = both(RandomForestClassifier(2, class_weight=dict(zip(labels, (1, 3), strict=True))).fit(columns, target))
+    theirs, ours = both(
+        RandomForestClassifier(2, class_weight=dict(zip(labels, (1, 3), strict=True))).fit(columns, target)
+    )
     assert_equal(theirs, ours)
     assert list(ours.forest.parameters["class_weight"]) == labels
 
