@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from pytest_draft.data.files import parsed
 from pytest_draft.errors import DataError, one_line
 from pytest_draft.hardening.compare import answers, differences
 from pytest_draft.hardening.fields import (
     has_numbered_seed,
     is_a,
     numbers_nodes,
+    only_asked_to_transform,
     selected_by_numbers,
     without_inner_path_lengths,
     without_seeds,
@@ -99,7 +101,7 @@ def hardened_through(
         kind = one_line(type(model).__name__, 60)
         raise DataError(f"{kind}: no fitted scikit-learn trees are in it, so there is nothing to harden")
     tables = None if rows is None else [features_of(top.value, rows, target) for top in tops]
-    new = copy.deepcopy(model)
+    new = parsed(lambda: copy.deepcopy(model), "the model", lambda error: f"cannot be copied ({type(error).__name__})")
     tops, objects = outermost(new), list(objects_in(new))
     holders = _holders(objects)
     asked, seen = _asked(tops, tables, objects, holders)
@@ -134,7 +136,7 @@ class _Question:
 
     def differences(self, model: Any) -> list[Difference]:
         """Ask again, and compare."""
-        return differences(self.before, answers(model, self.rows), one_line(self.model.path, 80))
+        return differences(self.before, answered(model, self.rows, self.model.path), one_line(self.model.path, 80))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,17 +181,21 @@ def _asked(
         holder.found.value for holder in holders if holder.name == "tree_" and id(holder.found.value) not in compiled
     ]
     with recording(owners) as seen:
-        questions = [_Question(top, rows, answered(top, rows)) for top, rows in zip(tops, tables, strict=True)]
+        questions = [
+            _Question(top, rows, answered(top.value, rows, top.path)) for top, rows in zip(tops, tables, strict=True)
+        ]
     return questions, {id(owner): one for owner, one in zip(owners, seen, strict=True) if one.tables}
 
 
 def _without_selectors(objects: Sequence[Found]) -> Changed:
     """Take the models out by which columns were selected, in place."""
     changed: Changed = Counter()
+    asked = only_asked_to_transform(found.value for found in objects)
     for found in objects:
-        if is_a(found.value, "SelectFromModel") and any(is_tree(one.value) for one in objects_in(found.value)):
-            what = "trees gone: a VarianceThreshold keeps the same columns"
-            changed["SelectFromModel", what] += selected_by_numbers(found.value)
+        selects = is_a(found.value, "SelectFromModel") or (is_a(found.value, "RFE") and id(found.value) in asked)
+        if selects and any(is_tree(one.value) for one in objects_in(found.value)):
+            kind = type(found.value).__name__
+            changed[kind, "trees gone: a VarianceThreshold keeps the same columns"] += selected_by_numbers(found.value)
     return changed
 
 

@@ -74,7 +74,7 @@ def features_of(model: Any, rows: Any, target: str | None = None) -> Any:
     return rows.to_numpy() if names is None else rows.set_axis(list(names), axis=1)
 
 
-def answered(model: Found, rows: Any) -> dict[str, list[Any]]:
+def answered(model: Any, rows: Any, place: str) -> dict[str, list[Any]]:
     """Return what a model says of the owner's rows; what it says of them where it fails is quoted nowhere."""
 
     def problem(error: Exception) -> str:
@@ -83,7 +83,7 @@ def answered(model: Found, rows: Any) -> dict[str, list[Any]]:
             "on, and its label column (--target)"
         )
 
-    return parsed(lambda: answers(model.value, rows), model.path or "the model", problem)
+    return parsed(lambda: answers(model, rows), one_line(place, 80) or "the model", problem)
 
 
 def on_drawn_rows(objects: Iterable[Found]) -> Iterator[tuple[Found, Rows]]:

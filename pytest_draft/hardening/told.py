@@ -173,9 +173,10 @@ def _splits(tally: Tally) -> list[str]:
     if tally.unseen_thresholds:
         why = "their trees were not asked" if tally.with_data else "no data were given (--data)"
         said.append(
-            f"{tally.unseen_thresholds:,} THRESHOLDS AS THEY WERE, middles of two training values, because {why}; "
-            "and which child of each such split has more rows (missing_go_to_left)"
+            f"{tally.unseen_thresholds:,} THRESHOLDS AS THEY WERE, mostly middles of two training values, because {why}"
         )
+        if tally.directions:
+            said.append("which child of each of these splits has more rows (missing_go_to_left)")
     if tally.outside:
         said.append(
             f"{tally.outside:,} thresholds as they were, because no given row is on one side of them: are these all "
