@@ -1,0 +1,68 @@
+"""Levels of hardening: in goes a level as somebody writes it, out comes a frozen `Level`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import total_ordering
+
+from pytest_draft.errors import UsageError, one_line
+
+MOST_DECIMALS = 6
+DEFAULT = "counts"
+_NAMES = ("seeds", "counts", "decimals", "labels")
+
+
+@total_ordering
+@dataclass(frozen=True)
+class Level:
+    """How much is taken out of a model; each level includes those before it.
+
+    Attributes
+    ----------
+    name : {"seeds", "counts", "decimals", "labels"}
+    decimals : int or None
+        Of leaf fractions, for ``decimals`` alone.
+    """
+
+    name: str
+    decimals: int | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.decimals is None else f"{self.name}:{self.decimals}"
+
+    def __lt__(self, other: Level) -> bool:
+        return _NAMES.index(self.name) < _NAMES.index(other.name)
+
+
+SEEDS, COUNTS, LABELS = Level("seeds"), Level("counts"), Level("labels")
+
+
+def level_of(text: str | Level) -> Level:
+    """Return the level that is meant.
+
+    Parameters
+    ----------
+    text : str or Level
+        ``seeds``, ``counts``, ``decimals:N`` with N from 1 to 6, or ``labels``.
+
+    Returns
+    -------
+    Level
+
+    Raises
+    ------
+    UsageError
+        Where it is none of these.
+    """
+    if isinstance(text, Level):
+        return text
+    if text in ("seeds", "counts", "labels"):
+        return Level(text)
+    match = re.fullmatch(r"decimals:(\d{1,3})", str(text))
+    if match and 1 <= int(match[1]) <= MOST_DECIMALS:
+        return Level("decimals", int(match[1]))
+    raise UsageError(
+        f"level {one_line(text, 60)!r} is not known: give seeds, counts, labels, or decimals:N with N from 1 to "
+        f"{MOST_DECIMALS}"
+    )

@@ -1,0 +1,238 @@
+"""A model in memory: in go a fitted model, a level and rows, out come another model that tells less, and what it tells.
+
+The given model is not changed. What must not change its answers is checked: at the levels ``seeds`` and ``counts``
+every answer on the rows is bit for bit the same, or there is no result.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pytest_draft.errors import DataError, one_line
+from pytest_draft.hardening.compare import answers, differences
+from pytest_draft.hardening.fields import (
+    is_a,
+    numbers_nodes,
+    selected_by_numbers,
+    without_inner_path_lengths,
+    without_seeds,
+)
+from pytest_draft.hardening.level import COUNTS, DEFAULT, LABELS, Level, level_of
+from pytest_draft.hardening.result import Change, Difference, Hardened
+from pytest_draft.hardening.rows import answered, features_of, on_drawn_rows, outermost
+from pytest_draft.hardening.thresholds import Seen, Shortened, Values, recording, shortened, unchanged
+from pytest_draft.hardening.told import Tally, stays, stops
+from pytest_draft.hardening.trees import Rewritten, Wanted, rewritten
+from pytest_draft.hardening.walk import Found, is_tree, objects_in
+
+Changed = Counter[tuple[str, str]]
+
+
+def hardened(
+    model: Any, level: str | Level = DEFAULT, rows: Any = None, target: str | None = None
+) -> tuple[Any, Hardened]:
+    """Take out of a fitted model what its answers do not need.
+
+    Parameters
+    ----------
+    model : estimator, or dict, list or tuple of estimators
+        Fitted, with scikit-learn's trees anywhere inside; it is left as it is.
+    level : str
+        ``seeds``, ``counts``, ``decimals:N`` or ``labels``; each includes those before it.
+    rows : data frame or array-like, optional
+        The features of the training data as `model` takes them. Without them thresholds stay, and so does where missing
+        values go.
+    target : str, optional
+        A column of `rows` that is no feature.
+
+    Returns
+    -------
+    model : object
+        A copy, hardened.
+    result : Hardened
+        What was changed, and what it changes.
+
+    Raises
+    ------
+    DataError
+        Where there is no tree in the model, the rows do not fit it, or its answers would change at a level at which
+        they must not.
+    UsageError
+        Where there is no such level.
+    """
+    wanted = level_of(level)
+    tops = outermost(model)
+    if not tops:
+        kind = one_line(type(model).__name__, 60)
+        raise DataError(f"{kind}: no fitted scikit-learn trees are in it, so there is nothing to harden")
+    tables = None if rows is None else [features_of(top.value, rows, target) for top in tops]
+    new = copy.deepcopy(model)
+    tops, objects = outermost(new), list(objects_in(new))
+    holders = _holders(objects)
+    asked, seen = _asked(tops, tables, objects, holders)
+    tally = Tally(level=wanted, with_data=tables is not None, n_rows=_n_rows(objects, tables))
+    changed = without_seeds(objects)
+    if wanted >= COUNTS:
+        changed += _without_selectors(objects)
+        changed += _without_counts(list(objects_in(new)), seen, tally)
+    found = [
+        one
+        for question in asked
+        for one in differences(
+            question.before, answers(question.model.value, question.rows), one_line(question.model.path, 80)
+        )
+    ]
+    _require_same(found, wanted)
+    result = Hardened(
+        str(wanted),
+        tuple(Change(name, count, what) for (name, what), count in sorted(changed.items()) if count),
+        tuple(found),
+        "the given data" if tables is not None else "rows drawn around its thresholds, as no data were given",
+        stops(new, tally),
+        stays(new, tally),
+    )
+    return new, result
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """What is asked before and after: a model, rows, and what it said before."""
+
+    model: Found
+    rows: Any
+    before: dict[str, list[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Holder:
+    """An object with a tree as an attribute."""
+
+    found: Found
+    name: str
+
+    @property
+    def tree(self) -> Any:
+        return getattr(self.found.value, self.name)
+
+
+def _holders(objects: Sequence[Found]) -> list[_Holder]:
+    """Return who holds the trees of a model."""
+    holders = [
+        _Holder(found, name)
+        for found in objects
+        for name, value in getattr(found.value, "__dict__", {}).items()
+        if is_tree(value)
+    ]
+    held = {id(holder.tree) for holder in holders}
+    for found in objects:
+        if is_tree(found.value) and id(found.value) not in held:
+            raise DataError(
+                f"{one_line(found.path)}: a tree that is no estimator's attribute cannot be hardened: take it out"
+            )
+    return holders
+
+
+def _asked(
+    tops: Sequence[Found], tables: Sequence[Any] | None, objects: Sequence[Found], holders: Sequence[_Holder]
+) -> tuple[list[_Question], dict[int, Seen]]:
+    """Ask the models, and note what reaches each tree, by the id of the object that holds it."""
+    if tables is None:
+        pairs = [pair for top in tops for pair in on_drawn_rows(top)]
+        return [_Question(model, rows, answers(model.value, rows)) for model, rows in pairs], {}
+    boosting = [found.value for found in objects if is_a(found.value, "BaseGradientBoosting")]
+    # Compiled code of gradient boosting asks its trees, and takes nothing in their place.
+    compiled = {id(inner.value) for model in boosting for inner in objects_in(model)}
+    owners = [
+        holder.found.value for holder in holders if holder.name == "tree_" and id(holder.found.value) not in compiled
+    ]
+    with recording(owners) as seen:
+        questions = [_Question(top, rows, answered(top, rows)) for top, rows in zip(tops, tables, strict=True)]
+    return questions, {id(owner): one for owner, one in zip(owners, seen, strict=True) if one.tables}
+
+
+def _without_selectors(objects: Sequence[Found]) -> Changed:
+    """Take the models out by which columns were selected, in place."""
+    changed: Changed = Counter()
+    for found in objects:
+        if is_a(found.value, "SelectFromModel") and any(is_tree(one.value) for one in objects_in(found.value)):
+            what = "trees gone: a VarianceThreshold keeps the same columns"
+            changed["SelectFromModel", what] += selected_by_numbers(found.value)
+    return changed
+
+
+def _without_counts(objects: Sequence[Found], seen: dict[int, Seen], tally: Tally) -> Changed:
+    """Take counts, and what gives them back, out of all trees, in place."""
+    by_number = [found.value for found in objects if numbers_nodes(found.value)]
+    fixed = {id(inner.value) for model in by_number for inner in objects_in(model)}
+    scored = {id(i.value) for model in by_number if is_a(model, "IsolationForest") for i in objects_in(model)}
+    lengths = sum(without_inner_path_lengths(model) for model in by_number if is_a(model, "IsolationForest"))
+    changed: Changed = Counter({("_average_path_length_per_tree", "numbers of inner nodes set to 0"): lengths})
+    values = Values()
+    for holder in _holders(objects):
+        owner, tree = holder.found.value, holder.tree
+        watched = seen.get(id(owner))
+        new = unchanged(tree) if watched is None else shortened(tree, watched, values)
+        wanted = Wanted(
+            classifier=_is_classifier(owner, tree),
+            decimals=tally.level.decimals,
+            labels=tally.level >= LABELS,
+            without_values=id(owner) in scored,
+            reorder=id(owner) not in fixed,
+        )
+        done = rewritten(tree, new.thresholds, new.missing, wanted)
+        setattr(owner, holder.name, done.tree)
+        tally.add(owner, done, new, wanted)
+        changed += _changed(done, new, wanted)
+    return changed
+
+
+def _changed(done: Rewritten, new: Shortened, wanted: Wanted) -> Changed:
+    """Return what became of one tree."""
+    leaves = done.n_leaves if wanted.classifier else 0
+    rounded = f"leaves rounded to {wanted.decimals} decimals"
+    return Counter(
+        {
+            ("n_node_samples, weighted_n_node_samples", "nodes: 1 at a leaf, sums above"): done.n_nodes,
+            ("impurity", "nodes set to 0"): done.n_impurities,
+            ("value", "inner nodes set to 0"): done.n_inner_values,
+            ("value at leaves", "leaves set to 0, which scores do not use"): done.n_leaves * wanted.without_values,
+            ("value at leaves", rounded): leaves * (wanted.decimals is not None),
+            ("value at leaves", "leaves with their label alone"): leaves * wanted.labels,
+            ("leaves", "merged into their sibling, which had the same label"): done.n_merged,
+            ("missing_go_to_left", "splits set to 0"): done.n_directions,
+            ("threshold", "splits with the shortest decimal that sends the same rows left"): new.n_shortened,
+            ("order of nodes", "trees made depth-first"): int(done.reordered),
+        }
+    )
+
+
+def _is_classifier(owner: Any, tree: Any) -> bool:
+    """Whether a tree's leaves hold class fractions."""
+    from sklearn.base import is_classifier
+
+    return bool(is_classifier(owner)) or tree.max_n_classes > 1
+
+
+def _n_rows(objects: Sequence[Found], tables: Sequence[Any] | None) -> int | None:
+    """Return the number of training rows, where the model or the data tell it."""
+    for found in objects:
+        n_rows = getattr(found.value, "__dict__", {}).get("_n_samples")
+        if isinstance(n_rows, int | np.integer):
+            return int(n_rows)
+    return None if not tables else len(tables[0])
+
+
+def _require_same(found: Sequence[Difference], level: Level) -> None:
+    """Refuse a result that answers otherwise where it must not."""
+    changed = [one for one in found if not one.identical]
+    if changed and level <= COUNTS:
+        raise DataError(
+            f"{changed[0]}, which must not be at level {level}: there is no result; load and harden the model with the "
+            "scikit-learn that trained it"
+        )

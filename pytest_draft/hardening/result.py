@@ -1,0 +1,106 @@
+"""What hardening did: nothing goes in, and frozen, plain results come out, without a value of a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Change:
+    """One kind of field that was changed.
+
+    Attributes
+    ----------
+    field : str
+        Its name in the file.
+    count : int
+        How often.
+    what : str
+        Of what there are so many, and what became of it.
+    """
+
+    field: str
+    count: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.count:,} {self.what}"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far predictions of the hardened model are from the model's own.
+
+    Attributes
+    ----------
+    method : str
+        Such as ``predict_proba``, with the place of the model in front where it is not the whole file.
+    n_rows : int
+    identical : bool
+        Whether all answers are bit for bit the same.
+    largest : float or None
+        The largest absolute difference of numbers; None for labels that are no numbers.
+    changed : float
+        The share of rows with another answer.
+    """
+
+    method: str
+    n_rows: int
+    identical: bool
+    largest: float | None
+    changed: float
+
+    def __str__(self) -> str:
+        if self.identical:
+            return f"{self.method}: bit for bit the same on {self.n_rows:,} rows"
+        largest = "" if self.largest is None else f", the largest difference is {self.largest:.3g}"
+        return f"{self.method}: another answer for {self.changed:.2%} of {self.n_rows:,} rows{largest}"
+
+
+@dataclass(frozen=True)
+class Hardened:
+    """What became of a model.
+
+    Attributes
+    ----------
+    level : str
+        ``seeds``, ``counts``, ``decimals:N`` or ``labels``.
+    changes : tuple of Change
+        Field by field.
+    differences : tuple of Difference
+        Of all predictions that were compared.
+    compared_on : str
+        Which rows those were.
+    stops : tuple of str
+        What no longer works.
+    stays : tuple of str
+        What still tells something of the training data.
+    path : str or None
+        The file that was written; None for a model in memory.
+    """
+
+    level: str
+    changes: tuple[Change, ...]
+    differences: tuple[Difference, ...]
+    compared_on: str
+    stops: tuple[str, ...]
+    stays: tuple[str, ...]
+    path: str | None = None
+
+    @property
+    def identical(self) -> bool:
+        """Whether all compared predictions are bit for bit the same."""
+        return all(one.identical for one in self.differences)
+
+    def __str__(self) -> str:
+        where = "a model in memory" if self.path is None else self.path
+        parts = [f"{where}: hardened, level {self.level}"]
+        for title, lines in (
+            ("changed", [*map(str, self.changes)]),
+            (f"predictions ({self.compared_on})", [*map(str, self.differences)]),
+            ("stops working", [*self.stops]),
+            ("still tells", [*self.stays]),
+        ):
+            if lines:
+                parts += [f"{title}:", *(f"  - {line}" for line in lines)]
+        return "\n".join(parts)

@@ -1,0 +1,151 @@
+"""Rows to compare predictions on: in go a model and a table, or nothing but the model, out come rows for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pytest_draft.arrays import Rows
+from pytest_draft.data.files import parsed
+from pytest_draft.errors import DataError, one_line
+from pytest_draft.hardening.compare import answers
+from pytest_draft.hardening.walk import Found, is_estimator, is_tree, objects_in
+
+N_DRAWN = 1000
+_MISSING = 0.1
+
+
+def outermost(root: object) -> list[Found]:
+    """Return the estimators of a model that hold trees and stand in no other one."""
+    found: list[Found] = []
+    waiting = [Found(root, "")]
+    while waiting:
+        one = waiting.pop(0)
+        if is_estimator(one.value):
+            if any(is_tree(inner.value) for inner in objects_in(one.value)):
+                found.append(one)
+        elif isinstance(one.value, dict):
+            waiting += [Found(item, f"{one.path}[{index}]") for index, item in enumerate(one.value.values())]
+        elif isinstance(one.value, list | tuple):
+            waiting += [Found(item, f"{one.path}[{index}]") for index, item in enumerate(one.value)]
+    return found
+
+
+def features_of(model: Any, rows: Any, target: str | None = None) -> Any:
+    """Return of a table what a model's ``predict`` takes.
+
+    Parameters
+    ----------
+    model : object
+    rows : data frame or array-like
+        All of a data frame's columns that are no features are left out where the model knows its features' names;
+        the frame becomes an array where the model was fitted on one.
+    target : str, optional
+        A column that is left out.
+
+    Returns
+    -------
+    data frame or array-like
+
+    Raises
+    ------
+    DataError
+        Where features are missing, or there are too many.
+    """
+    import pandas as pd
+
+    if not isinstance(rows, pd.DataFrame):
+        return rows
+    if target is not None and target in rows.columns:
+        rows = rows.drop(columns=target)
+    names = getattr(model, "feature_names_in_", None)
+    count = getattr(model, "n_features_in_", None)
+    named = any(isinstance(name, str) for name in rows.columns)
+    if names is not None and named:
+        missing = [name for name in names if name not in rows.columns]
+        if missing:
+            raise DataError(
+                f"the data lack {len(missing)} of the model's {len(names)} columns, such as "
+                f"{one_line(missing[0], 60)!r}: give the table that the model was fitted on"
+            )
+        return rows[list(names)]
+    if count is not None and rows.shape[1] != count:
+        what = "" if target is not None else "; say which column holds the labels (--target)"
+        raise DataError(f"the data have {rows.shape[1]} columns, but the model takes {count}{what}")
+    return rows.to_numpy() if names is None else rows.set_axis(list(names), axis=1)
+
+
+def answered(model: Found, rows: Any) -> dict[str, list[Any]]:
+    """Return what a model says of the owner's rows; what it says of them where it fails is quoted nowhere."""
+
+    def problem(error: Exception) -> str:
+        return (
+            f"cannot be asked about the given data ({type(error).__name__}): give the table that the model was fitted "
+            "on, and its label column (--target)"
+        )
+
+    return parsed(lambda: answers(model.value, rows), model.path or "the model", problem)
+
+
+def on_drawn_rows(model: Found) -> Iterator[tuple[Found, Rows]]:
+    """Return, from a model or from those inside it, the outermost that take numbers, and rows for each.
+
+    Parameters
+    ----------
+    model : Found
+
+    Yields
+    ------
+    model : Found
+    rows : ndarray of float32, shape (n_rows, n_features)
+        Around the thresholds of its trees.
+    """
+    covered: set[int] = set()
+    for inner in list(objects_in(model.value)):
+        if id(inner.value) in covered or not is_estimator(inner.value):
+            continue
+        below = [one.value for one in objects_in(inner.value)]
+        if not any(map(is_tree, below)):
+            continue
+        for with_missing in (True, False):
+            rows = _drawn(inner.value, with_missing)
+            if rows is not None and _takes(inner.value, rows):
+                covered.update(map(id, below))
+                yield Found(inner.value, ".".join(filter(None, (model.path, inner.path)))), rows
+                break
+
+
+def _takes(model: Any, rows: Rows) -> bool:
+    try:
+        return bool(answers(model, rows))
+    except Exception:
+        # Text is wanted, or another number of columns, or no missing values: whatever it is, these rows won't do.
+        return False
+
+
+def _drawn(model: Any, with_missing: bool) -> Rows | None:
+    """Draw values at, next to and around thresholds, shape (n_rows, n_features)."""
+    n_features = getattr(model, "n_features_in_", None)
+    if not isinstance(n_features, int | np.integer):
+        return None
+    trees = [found.value for found in objects_in(model) if is_tree(found.value)]
+    generator = np.random.default_rng(0)
+    rows = np.zeros((N_DRAWN, int(n_features)), dtype=np.float32)
+    every = [tree for tree in trees if tree.n_features == n_features]
+    for column in range(rows.shape[1]):
+        parts = [tree.threshold[tree.feature == column] for tree in every] or [
+            t.threshold[t.feature >= 0] for t in trees
+        ]
+        thresholds = np.concatenate([part[np.isfinite(part)] for part in parts]) if parts else np.zeros(0)
+        if not len(thresholds):
+            continue
+        chosen = generator.choice(thresholds, N_DRAWN).astype(np.float32)
+        spread = np.float32(np.ptp(thresholds) or 1)
+        around = chosen + spread * generator.normal(0, 0.1, N_DRAWN).astype(np.float32)
+        above, below = np.nextafter(chosen, np.float32(np.inf)), np.nextafter(chosen, np.float32(-np.inf))
+        rows[:, column] = np.choose(generator.integers(0, 4, N_DRAWN), [chosen, above, below, around])
+    if with_missing:
+        rows[generator.random(rows.shape) < _MISSING] = np.nan
+    return rows

@@ -1,0 +1,208 @@
+"""Thresholds that tell less: in go a tree and the values that reach it, out comes the shortest decimal in each gap.
+
+A best split's threshold is the middle of two training values. Any number between the two sends the same rows left, so
+the shortest decimal takes its place: one for each gap between values of the whole table, wherever the gap is split.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pytest_draft.arrays import AnyArray, BoolArray, FloatArray
+
+_LEAST_POWER = -300
+"""Far below the exponent of any single."""
+
+
+@dataclass
+class Seen:
+    """The values of each column that reach a tree when its model predicts.
+
+    Attributes
+    ----------
+    tables : list of ndarray of float32, shape (n_rows, n_features)
+        As a tree gets them; scipy's sparse matrices too.
+    """
+
+    tables: list[Any] = field(default_factory=list)
+
+
+class Values:
+    """Sorted values of tables' columns, worked out when they are asked for, and once for all trees of a forest."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[AnyArray, bool]] = {}
+        self._alive: dict[int, Any] = {}  # so that no other table gets its number
+
+    def of(self, tables: Sequence[Any], column: int) -> tuple[AnyArray, bool]:
+        """Return a column's distinct values, ascending, of float32; and whether one is missing."""
+        parts = [self._of_one(table, column) for table in tables]
+        if len(parts) == 1:
+            return parts[0]
+        values = np.unique(np.concatenate([values for values, _ in parts]))
+        return values, any(missing for _, missing in parts)
+
+    def _of_one(self, table: Any, column: int) -> tuple[AnyArray, bool]:
+        key = (id(table), column)
+        if key not in self._known:
+            self._alive[id(table)] = table
+            part = table[:, column] if isinstance(table, np.ndarray) else table[:, [column]].toarray().ravel()
+            missing = np.isnan(part)
+            self._known[key] = np.unique(np.asarray(part, dtype=np.float32)[~missing]), bool(missing.any())
+        return self._known[key]
+
+
+class _Recorder:
+    """Stands in for a tree, and notes what it is asked."""
+
+    def __init__(self, tree: Any, seen: Seen, lock: threading.Lock) -> None:
+        self._tree, self._seen, self._lock = tree, seen, lock
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tree, name)
+
+    def _note(self, rows: Any) -> None:
+        with self._lock:
+            if not any(rows is table for table in self._seen.tables):
+                self._seen.tables.append(rows)
+
+    def predict(self, rows: Any) -> Any:
+        self._note(rows)
+        return self._tree.predict(rows)
+
+    def apply(self, rows: Any) -> Any:
+        self._note(rows)
+        return self._tree.apply(rows)
+
+    def decision_path(self, rows: Any) -> Any:
+        self._note(rows)
+        return self._tree.decision_path(rows)
+
+
+@contextmanager
+def recording(owners: Sequence[Any]) -> Iterator[list[Seen]]:
+    """Note the rows that reach each estimator's ``tree_`` while the block runs.
+
+    Parameters
+    ----------
+    owners : sequence of object
+        Each with a scikit-learn ``Tree`` as ``tree_``, which stands there again afterwards.
+
+    Yields
+    ------
+    list of Seen
+        One for each.
+    """
+    trees = [owner.tree_ for owner in owners]
+    seen = [Seen() for _ in owners]
+    lock = threading.Lock()
+    try:
+        for owner, tree, one in zip(owners, trees, seen, strict=True):
+            owner.tree_ = _Recorder(tree, one, lock)
+        yield seen
+    finally:
+        for owner, tree in zip(owners, trees, strict=True):
+            owner.tree_ = tree
+
+
+@dataclass(frozen=True)
+class Shortened:
+    """A tree's thresholds after shortening.
+
+    Attributes
+    ----------
+    thresholds : ndarray of float64, shape (n_nodes,)
+    missing : ndarray of bool, shape (n_features,)
+        Columns in which a value was missing.
+    n_shortened : int
+        Thresholds that changed.
+    n_outside : int
+        Thresholds with no value on one side, which were left as they are.
+    """
+
+    thresholds: FloatArray
+    missing: BoolArray
+    n_shortened: int
+    n_outside: int
+
+
+def shortened(tree: Any, seen: Seen, values: Values) -> Shortened:
+    """Replace each threshold by the shortest decimal between the values next to it.
+
+    Parameters
+    ----------
+    tree : sklearn.tree._tree.Tree
+    seen : Seen
+        What reaches it.
+    values : Values
+        Shared by all trees.
+
+    Returns
+    -------
+    Shortened
+    """
+    thresholds = np.array(tree.threshold, dtype=np.float64)
+    feature, inner = np.asarray(tree.feature), np.asarray(tree.children_left) >= 0
+    missing = np.zeros(tree.n_features, dtype=np.bool_)
+    n_outside = 0
+    before = thresholds.copy()
+    for column in np.unique(feature[inner]):
+        present, missing[column] = values.of(seen.tables, int(column))
+        nodes = np.flatnonzero(inner & (feature == column) & np.isfinite(thresholds))
+        # A row goes left when its value, a float32, is at most the threshold, a float64.
+        above = np.searchsorted(present.astype(np.float64), thresholds[nodes], side="right")
+        between = (above > 0) & (above < len(present))
+        n_outside += int((~between).sum())
+        gaps, which = np.unique(above[between], return_inverse=True)
+        decimals = [shortest_decimal(float(present[gap - 1]), float(present[gap])) for gap in gaps]
+        if decimals:
+            thresholds[nodes[between]] = np.array(decimals)[which]
+    return Shortened(thresholds, missing, int((before != thresholds).sum()), n_outside)
+
+
+def unchanged(tree: Any) -> Shortened:
+    """Return a tree's thresholds as they are, where nothing is known of what reaches it: anything can be missing."""
+    return Shortened(np.array(tree.threshold, dtype=np.float64), np.ones(tree.n_features, dtype=np.bool_), 0, 0)
+
+
+def shortest_decimal(low: float, high: float) -> float:
+    """Return the decimal with the fewest digits strictly between two numbers; of several, the one nearest the middle.
+
+    It depends on the two numbers alone.
+
+    Parameters
+    ----------
+    low, high : float
+        Finite, ``low < high``, with another double between them.
+
+    Returns
+    -------
+    float
+        Above `low` and below `high`.
+    """
+    if low < 0 < high:
+        return 0.0
+    middle = low / 2 + high / 2
+    power = math.floor(math.log10(high - low)) + 1 if math.isfinite(high - low) else 308
+    while power > _LEAST_POWER:
+        unit = 10.0 ** abs(power)
+        scaled = middle / unit if power > 0 else middle * unit
+        if not math.isfinite(scaled):
+            break
+        nearest = math.floor(scaled)
+        found = [
+            number
+            for number in (float(f"{count}e{power}") for count in range(nearest - 1, nearest + 3))
+            if low < number < high
+        ]
+        if found:
+            return min(found, key=lambda number: (abs(number - middle), number))
+        power -= 1
+    return middle

@@ -1,0 +1,196 @@
+"""What a hardened model still tells, and what it no longer can: in goes the model, out come sentences."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pytest_draft.hardening.fields import is_a
+from pytest_draft.hardening.level import COUNTS, LABELS, Level
+from pytest_draft.hardening.thresholds import Shortened
+from pytest_draft.hardening.trees import Rewritten, Wanted
+from pytest_draft.hardening.walk import is_estimator, is_tree, objects_in
+
+_LEAST_ROWS = 10
+"""Below, an array with as many entries as there are rows is most likely something else."""
+
+
+@dataclass
+class Tally:
+    """What was met while a model was hardened.
+
+    Attributes
+    ----------
+    level : Level
+    with_data : bool
+        Whether the owner gave rows.
+    n_rows : int or None
+        Number of training rows, where it was known.
+    """
+
+    level: Level
+    with_data: bool
+    n_rows: int | None
+    fractions: int = 0
+    means: int = 0
+    unseen_thresholds: int = 0
+    outside: int = 0
+    shortened: int = 0
+    directions: int = 0
+    cleared: int = 0
+    renumbered: int = 0
+    owners: Counter[str] = field(default_factory=Counter)
+
+    def add(self, owner: Any, done: Rewritten, new: Shortened, wanted: Wanted) -> None:
+        """Note what became of a tree."""
+        tree = done.tree
+        inner = np.asarray(tree.children_left) >= 0
+        n_leaves = int((~inner).sum())
+        if wanted.classifier:
+            self.fractions += n_leaves
+        elif not wanted.without_values:
+            self.means += n_leaves
+        watched = not new.missing.all() or new.n_outside or new.n_shortened
+        if not watched:
+            self.unseen_thresholds += int(inner.sum())
+        self.outside += new.n_outside
+        self.shortened += new.n_shortened
+        self.directions += int(np.asarray(getattr(tree, "missing_go_to_left", np.zeros(0)))[: len(inner)].sum())
+        self.cleared += done.n_directions
+        self.renumbered += bool(done.reordered or done.n_merged)
+        self.owners[type(owner).__name__] += 1
+
+
+def stops(model: Any, tally: Tally) -> tuple[str, ...]:
+    """Return what a hardened model no longer does.
+
+    Parameters
+    ----------
+    model : object
+        Hardened.
+    tally : Tally
+
+    Returns
+    -------
+    tuple of str
+    """
+    said = ["estimators_samples_ raises, and fitting again gives another model: no seed is left"]
+    if tally.level < COUNTS:
+        return tuple(said)
+    importances = _importances(model)
+    if importances is not None:
+        said.append(f"feature_importances_ is {importances}: it is worked out from counts and impurities")
+    said.append(
+        "SHAP values along the trees' paths (tree_path_dependent) weigh all leaves alike, and are wrong without an "
+        "error: use the interventional ones with background data"
+    )
+    if tally.means:
+        said.append("partial_dependence(method='recursion') is wrong in the same way: use method='brute'")
+    said.append("plots and texts of trees show 1 sample a leaf")
+    if tally.renumbered:
+        said.append(f"apply and decision_path number the nodes otherwise (trees: {tally.renumbered:,})")
+    said.append("warm_start adds trees with all their counts: harden again after it")
+    if tally.cleared:
+        said.append(
+            "rows with a missing value in a column that had none go right at each of its splits, no longer to the "
+            "child with more rows"
+        )
+    if tally.shortened:
+        said.append("rows with values between two of the given table's can get another answer: thresholds moved there")
+    return tuple(said)
+
+
+def _importances(model: Any) -> str | None:
+    for found in objects_in(model):
+        forest = is_a(found.value, "ForestClassifier", "ForestRegressor") and "estimators_" in found.value.__dict__
+        if forest or (is_a(found.value, "BaseDecisionTree") and "tree_" in found.value.__dict__):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                values = np.asarray(found.value.feature_importances_)
+            return "NaN" if np.isnan(values).all() else "0" if not values.any() else "wrong"
+    return None
+
+
+def stays(model: Any, tally: Tally) -> tuple[str, ...]:
+    """Return what a hardened model still tells of its training data.
+
+    Parameters
+    ----------
+    model : object
+        Hardened.
+    tally : Tally
+
+    Returns
+    -------
+    tuple of str
+    """
+    said = []
+    if tally.level < COUNTS:
+        said.append("all counts, impurities and inner nodes' fractions: whoever has them needs no seeds")
+    elif tally.level >= LABELS:
+        said += [f"the label of {tally.fractions:,} leaves"] * bool(tally.fractions)
+    elif tally.level.decimals is not None:
+        what = f"the class fractions of {tally.fractions:,} leaves to {tally.level.decimals} decimals"
+        said += [f"{what}: of small leaves that is as good as exact"] * bool(tally.fractions)
+    elif tally.fractions:
+        said.append(f"the exact class fractions of {tally.fractions:,} leaves: of small leaves they tell the counts")
+    if tally.means:
+        said.append(f"the mean targets of {tally.means:,} leaves, which a regressor answers with")
+    if tally.level >= COUNTS:
+        said += _splits(tally)
+    said += _others(model, tally)
+    return tuple(said)
+
+
+def _splits(tally: Tally) -> list[str]:
+    said = []
+    if tally.unseen_thresholds:
+        why = "their trees were not asked" if tally.with_data else "no data were given (--data)"
+        said.append(
+            f"{tally.unseen_thresholds:,} THRESHOLDS AS THEY WERE, middles of two training values, because {why}; "
+            "and which child of each such split has more rows (missing_go_to_left)"
+        )
+    if tally.outside:
+        said.append(
+            f"{tally.outside:,} thresholds as they were, because no given row is on one side of them: are these all "
+            "rows that it was trained on?"
+        )
+    if tally.shortened:
+        said.append("thresholds to the shortest decimal: between which values of the table a split was")
+    if tally.directions and tally.with_data:
+        said.append(
+            f"at {tally.directions:,} splits, of columns that have missing values, that the left child has more rows, "
+            "or those with a missing value (missing_go_to_left)"
+        )
+    return said
+
+
+def _others(model: Any, tally: Tally) -> list[str]:
+    """Return what else is in the file: what other parts have learned, results of searches, arrays by row."""
+    learned: Counter[str] = Counter()
+    by_row, said = [], []
+    for found in objects_in(model):
+        fields = getattr(found.value, "__dict__", {})
+        kind = type(found.value).__name__
+        if "cv_results_" in fields:
+            said.append(f"{kind}.cv_results_: scores and parameters of its search")
+        if is_a(found.value, "IsolationForest"):
+            said.append("IsolationForest._average_path_length_per_tree: how many rows are in each leaf; scores need it")
+        if is_a(found.value, "BaseWeightBoosting"):
+            said.append(f"{kind}.estimator_weights_ and estimator_errors_: how well each tree did")
+        fitted = any(name.endswith("_") and not name.startswith("_") for name in fields)
+        if fitted and not any(is_tree(one.value) for one in objects_in(found.value)) and is_estimator(found.value):
+            learned[kind] += 1
+        shape = getattr(found.value, "shape", ())
+        if tally.n_rows is not None and tally.n_rows >= _LEAST_ROWS and shape and shape[0] == tally.n_rows:
+            by_row.append(found.path)
+    if learned:
+        named = ", ".join(kind if count == 1 else f"{kind} ({count})" for kind, count in sorted(learned.items()))
+        said.append(f"what other parts have learned (categories, means, quantiles, numbers of rows): {named}")
+    if by_row:
+        said.append(f"arrays with as many entries as there are training rows: {', '.join(by_row[:5])}")
+    return list(dict.fromkeys(said))

@@ -1,0 +1,259 @@
+"""One tree without counts: in go a scikit-learn ``Tree`` and a level, out comes one that answers as it says.
+
+The canonical form: each leaf weighs 1 and an inner node as much as its children together; no impurity; inner nodes have
+no value; nodes stand in depth-first order, left before right; bytes that no field owns are 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
+
+_IS_SUM = 1e-6  # as far as a leaf's class fractions can be from 1 in sum
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What shall become of a tree besides its counts.
+
+    Attributes
+    ----------
+    classifier : bool
+        Whether its leaves hold class fractions.
+    decimals : int or None
+        To which class fractions are rounded.
+    labels : bool
+        Whether each leaf keeps only its label, and siblings with one label become one leaf.
+    without_values : bool
+        Whether leaves' values are taken out too, where nothing uses them.
+    reorder : bool
+        Whether nodes may change their numbers.
+    """
+
+    classifier: bool
+    decimals: int | None = None
+    labels: bool = False
+    without_values: bool = False
+    reorder: bool = True
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A tree in canonical form, and what had to be changed to get there.
+
+    Attributes
+    ----------
+    tree : object
+        A new scikit-learn ``Tree``.
+    n_nodes, n_leaves : int
+        Of the tree as it was.
+    n_inner_values, n_impurities, n_directions : int
+        Inner nodes with a value, nodes with an impurity, and splits that told which child has more rows.
+    n_merged : int
+        Leaves that went into their sibling.
+    reordered : bool
+        Whether the nodes that are left changed their order.
+    """
+
+    tree: Any
+    n_nodes: int
+    n_leaves: int
+    n_inner_values: int
+    n_impurities: int
+    n_directions: int
+    n_merged: int
+    reordered: bool
+
+
+def arrays_of(tree: Any) -> tuple[AnyArray, FloatArray]:
+    """Return a tree's node records, shape (n_nodes,), and values, shape (n_nodes, n_outputs, n_classes), copied."""
+    state = tree.__getstate__()
+    return state["nodes"].copy(), state["values"].copy()
+
+
+def with_arrays(tree: Any, nodes: AnyArray, values: FloatArray, max_depth: int) -> Any:
+    """Return a tree of the same kind with other nodes."""
+    make, arguments, state = tree.__reduce__()
+    new = make(*arguments)
+    clean = np.zeros(len(nodes), dtype=nodes.dtype)  # np.zeros clears the padding between fields, too
+    for name in nodes.dtype.names or ():
+        clean[name] = nodes[name]
+    changed = {"nodes": clean, "values": np.ascontiguousarray(values), "node_count": len(nodes)}
+    new.__setstate__({**state, **changed, "max_depth": max_depth})
+    return new
+
+
+def rewritten(tree: Any, thresholds: FloatArray, keep_missing: BoolArray, wanted: Wanted) -> Rewritten:
+    """Bring a tree into canonical form.
+
+    Parameters
+    ----------
+    tree : sklearn.tree._tree.Tree
+    thresholds : ndarray of float64, shape (n_nodes,)
+        What each inner node shall compare with.
+    keep_missing : ndarray of bool, shape (n_features,)
+        Columns for which it must still be told where missing values go.
+    wanted : Wanted
+
+    Returns
+    -------
+    Rewritten
+    """
+    nodes, values = arrays_of(tree)
+    n_nodes = len(nodes)
+    left, right = nodes["left_child"].astype(np.int64), nodes["right_child"].astype(np.int64)
+    was_inner = left >= 0
+    n_impurities = int((nodes["impurity"] != 0).sum())
+    n_inner_values = int((values[was_inner] != 0).any(axis=(1, 2)).sum())
+    n_directions = 0
+    if "missing_go_to_left" in (nodes.dtype.names or ()):
+        kept = np.zeros(n_nodes, dtype=np.bool_)
+        kept[was_inner] = keep_missing[nodes["feature"][was_inner]]
+        n_directions = int((nodes["missing_go_to_left"][~kept & was_inner] != 0).sum())
+        nodes["missing_go_to_left"][~kept] = 0  # at leaves it is memory that nobody has set
+    nodes["threshold"][was_inner] = thresholds[was_inner]
+    if wanted.classifier:
+        values[~was_inner] = _outputs(values[~was_inner], wanted, np.atleast_1d(tree.n_classes))
+    if wanted.labels and wanted.classifier:
+        left, right, values = merged(left, right, values)
+    order, depth, size = depth_first(left, right)
+    in_order = bool((np.diff(order) > 0).all())
+    if not wanted.reorder and not in_order:
+        order = np.sort(order)
+    at = np.full(n_nodes, -1, dtype=np.int64)
+    at[order] = np.arange(len(order))
+    left, right, size = left[order], right[order], size[order]
+    inner = left >= 0
+    nodes, values = nodes[order], values[order]
+    nodes["left_child"] = np.where(inner, at[left], -1)
+    nodes["right_child"] = np.where(inner, at[right], -1)
+    for name in ("feature", "threshold"):
+        nodes[name][~inner] = -2
+    nodes["impurity"] = 0
+    nodes["n_node_samples"] = nodes["weighted_n_node_samples"] = (size + 1) // 2
+    values[inner] = 0
+    if wanted.without_values:
+        values[:] = 0
+    n_leaves = int((~was_inner).sum())
+    return Rewritten(
+        with_arrays(tree, nodes, values, depth),
+        n_nodes,
+        n_leaves,
+        n_inner_values,
+        n_impurities,
+        n_directions,
+        n_leaves - int((~inner).sum()),
+        wanted.reorder and not in_order,
+    )
+
+
+def _outputs(leaves: FloatArray, wanted: Wanted, n_classes: IntArray) -> FloatArray:
+    """Return leaves' class fractions, rounded or as labels where that is wanted; shape as given."""
+    total = leaves.sum(axis=2, keepdims=True)
+    if (np.abs(total - 1) > _IS_SUM).any():  # scikit-learn 1.3 stores totals, and divides when it predicts
+        leaves = np.divide(leaves, total, out=leaves.copy(), where=total > 0)
+    if wanted.labels:
+        return np.asarray(np.eye(leaves.shape[2])[leaves.argmax(axis=2)])
+    if wanted.decimals is None:
+        return leaves
+    return np.stack(
+        [rounded(leaves[:, output], wanted.decimals, int(count)) for output, count in enumerate(n_classes)], axis=1
+    )
+
+
+def rounded(fractions: FloatArray, decimals: int, n_classes: int) -> FloatArray:
+    """Round rows of fractions so that each still sums to 1, by the largest remainders; ties go to the first class.
+
+    Parameters
+    ----------
+    fractions : ndarray of float64, shape (n_rows, at least n_classes)
+    decimals : int
+    n_classes : int
+        How many of the columns are classes; all others hold 0.
+
+    Returns
+    -------
+    ndarray of float64
+        Of the same shape; multiples of ``10 ** -decimals``.
+    """
+    scale = 10**decimals
+    # To 1e-9 of a unit: which class gets the last unit must not hang on how a fraction was computed.
+    exact = np.round(fractions[:, :n_classes] * scale, 9)
+    units = np.floor(exact)
+    lacking = (scale - units.sum(axis=1)).astype(np.int64)
+    rank = np.argsort(np.argsort(units - exact, axis=1, kind="stable"), axis=1, kind="stable")
+    units += rank < lacking[:, None]
+    result = np.zeros_like(fractions)
+    result[:, :n_classes] = units / scale
+    return result
+
+
+def merged(left: IntArray, right: IntArray, values: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Make a leaf of each node whose children are leaves with one value, from the deepest up.
+
+    Parameters
+    ----------
+    left, right : ndarray of int64, shape (n_nodes,)
+        Children; -1 at leaves.
+    values : ndarray of float64, shape (n_nodes, n_outputs, n_classes)
+
+    Returns
+    -------
+    left, right, values : ndarray
+        Of the same shapes; nodes that nothing leads to any more are left where they were.
+    """
+    left, right, values = left.copy(), right.copy(), values.copy()
+    for level in reversed(levels(left, right)):
+        inner = level[left[level] >= 0]
+        leaves = inner[(left[left[inner]] < 0) & (left[right[inner]] < 0)]
+        same = leaves[(values[left[leaves]] == values[right[leaves]]).all(axis=(1, 2))]
+        values[same] = values[left[same]]
+        left[same] = right[same] = -1
+    return left, right, values
+
+
+def levels(left: IntArray, right: IntArray) -> list[IntArray]:
+    """Return the nodes of each depth, from the root down."""
+    found = [np.zeros(1, dtype=np.int64)]
+    while True:
+        inner = found[-1][left[found[-1]] >= 0]
+        if not len(inner):
+            return found
+        found.append(np.concatenate([left[inner], right[inner]]))
+
+
+def depth_first(left: IntArray, right: IntArray) -> tuple[IntArray, int, IntArray]:
+    """Return the nodes that the root leads to, depth first and left before right.
+
+    Parameters
+    ----------
+    left, right : ndarray of int64, shape (n_nodes,)
+        Children; -1 at leaves.
+
+    Returns
+    -------
+    order : ndarray of int64, shape (n_reached,)
+    depth : int
+        Of the tree.
+    size : ndarray of int64, shape (n_nodes,)
+        How many nodes are below each node, and itself; 0 where nothing leads.
+    """
+    found = levels(left, right)
+    size = np.zeros(len(left), dtype=np.int64)
+    for level in reversed(found):
+        inner = level[left[level] >= 0]
+        size[level] = 1
+        size[inner] += size[left[inner]] + size[right[inner]]
+    position = np.zeros(len(left), dtype=np.int64)
+    for level in found:
+        inner = level[left[level] >= 0]
+        position[left[inner]] = position[inner] + 1
+        position[right[inner]] = position[inner] + 1 + size[left[inner]]
+    reached = np.concatenate(found)
+    order = np.empty(len(reached), dtype=np.int64)
+    order[position[reached]] = reached
+    return order, len(found) - 1, size
