@@ -11,9 +11,10 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+from pytest_draft.advice import command as advise
 from pytest_draft.errors import DraftError, UsageError
 
-COMMANDS: dict[str, ModuleType] = {}
+COMMANDS: dict[str, ModuleType] = {"advise": advise}
 """By name; the first line of each module's docstring is its line of help."""
 
 

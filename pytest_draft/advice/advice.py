@@ -57,6 +57,8 @@ class Advice:
     notes : tuple of str
     model : estimator or None
         The pick's, trained on all rows: as private as these, until it is hardened.
+    released : estimator or None
+        The same, hardened.
     """
 
     holds: str
@@ -86,6 +88,7 @@ class Advice:
     commands: tuple[str, ...]
     notes: tuple[str, ...]
     model: Any = field(default=None, repr=False, compare=False)
+    released: Any = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         from pytest_draft.advice.table import text

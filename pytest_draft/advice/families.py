@@ -56,10 +56,7 @@ def lines(owner: Owner, fitted: object) -> list[Line]:
     if owner.bag is None and not isinstance(owner.forest, TREES):
         sizes = [size for size in _steps(2, n_rows // 4) if size <= most_leaves]
         found.append(
-            tuple(
-                Setting("single tree", size, 1, (("max_leaf_nodes", size),), "tree")
-                for size in reversed(sizes)
-            )
+            tuple(Setting("single tree", size, 1, (("max_leaf_nodes", size),), "tree") for size in reversed(sizes))
         )
     return [line for line in (*found, _private(owner)) if line]
 
@@ -88,7 +85,7 @@ def _numbers_of_trees(owner: Owner) -> list[int]:
 
 
 def _private(owner: Owner) -> Line:
-    """Return private forests, where they can be trained: with diffprivlib, on yes-or-no columns that bound themselves."""
+    """Return private forests, where they can be trained: with diffprivlib, on columns of yes and no."""
     if not owner.is_classifier or owner.place or isinstance(owner.forest, BAGS) or not has_private(owner):
         return ()
     classes = np.unique(owner.labels).tolist()

@@ -16,7 +16,7 @@ import joblib
 
 from pytest_draft.advice.facts import Judgement
 from pytest_draft.advice.owner import n_leaves
-from pytest_draft.errors import UsageError
+from pytest_draft.errors import DraftError, UsageError
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
@@ -34,8 +34,8 @@ _NOT_OF_NEW_FILES = frozenset(("artifact-pinned",))
 _NOT_OF_SWEEPS = frozenset(("time-box",))
 """Rules on how long a judgement takes: they hold for the last ones, which have boxes of full length."""
 
-Harden = Callable[[Any, str], Any]
-"""Takes a fitted model and a level; returns the model whose file is to be released."""
+Harden = Callable[[Any], Any]
+"""Takes a fitted model; returns the one whose file is to be released. It raises a `DraftError` where it cannot."""
 
 
 class Gate:
@@ -47,8 +47,6 @@ class Gate:
     case : Case
         As the files are judged; its artifact, seconds and seed are replaced.
     harden : callable
-    level : str
-        Of hardening.
     data : object, optional
         Training data in memory.
 
@@ -58,7 +56,7 @@ class Gate:
         Rules of the policy that no new file could pass.
     """
 
-    def __init__(self, policy: Policy, case: Case, harden: Harden, level: str, data: object = None) -> None:
+    def __init__(self, policy: Policy, case: Case, harden: Harden, data: object = None) -> None:
         self.left_out = tuple(sorted(_NOT_OF_NEW_FILES & set(policy.rules)))
         self._policy = replace(
             policy,
@@ -67,7 +65,7 @@ class Gate:
         )
         if not self._policy.rules:
             raise UsageError(f"the policy {policy.name!r} has no rule that a new file could pass: name another one")
-        self._case, self._harden, self._level, self._data = case, harden, level, data
+        self._case, self._harden, self._data = case, harden, data
         self._children = Children()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
@@ -119,9 +117,11 @@ class Gate:
             policy = replace(policy, rules={r: keys for r, keys in policy.rules.items() if r not in _NOT_OF_SWEEPS})
         path = Path(self._folder.name) / "model.joblib"
         try:
-            joblib.dump(self._harden(model, self._level) if hardened else model, path)
+            joblib.dump(self._harden(model) if hardened else model, path)
             path.chmod(0o600)
             results = self._results(policy, str(path), seconds, seed, since, tell)
+        except DraftError as error:
+            return Judgement("inconclusive", None, str(error), n_leaves(model), time.monotonic() - since, seconds, seed)
         finally:
             path.unlink(missing_ok=True)
         verdicts: list[tuple[Verdict, bool]] = []
@@ -193,4 +193,3 @@ def _why(reasons: dict[str, str]) -> str:
         return ""
     first = next(iter(reasons.values()))
     return f"{', '.join(reasons)}: {first}"
-

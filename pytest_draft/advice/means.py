@@ -49,9 +49,7 @@ class Means:
         if setting.kind != "forest" or setting.trees <= FEW_TREES or self._is_tree:
             return n_leaves(self.model(setting))
         few = dict(setting.parameters) | {"n_estimators": FEW_TREES}
-        model = self._owner.fitted(
-            Setting(setting.family, setting.value, FEW_TREES, tuple(few.items())), self._seed
-        )
+        model = self._owner.fitted(Setting(setting.family, setting.value, FEW_TREES, tuple(few.items())), self._seed)
         return round(n_leaves(model) * setting.trees / FEW_TREES)
 
     @property

@@ -69,6 +69,8 @@ class Owner:
     data : Table
     target : str
         Name of the label column, or array.
+    fitted_like : estimator
+        The model as it was given, which tells its columns and classes.
     notes : tuple of str
     """
 
@@ -84,6 +86,7 @@ class Owner:
     label_type: str | None
     data: Table
     target: str
+    fitted_like: Any
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -157,7 +160,9 @@ class Owner:
         except Exception as error:  # what it says could quote rows
             kind = type(error).__name__
         where = place_of(self.data.source)
-        raise DataError(f"{where}: the model cannot be trained on these rows ({kind}); give those that it was trained on")
+        raise DataError(
+            f"{where}: the model cannot be trained on these rows ({kind}); give those that it was trained on"
+        )
 
     def _other(self, setting: Setting, random_state: int) -> Any:
         """Return a new estimator for the forest's place."""
@@ -224,6 +229,7 @@ def owner_of(model: object, data: object, target: str | None) -> Owner:
         label_type=label_type,
         data=table,
         target=target or "y",
+        fitted_like=estimator,
         notes=tuple(notes),
     )
 
@@ -303,6 +309,25 @@ def _table(data: object, target: str | None) -> Table:
     )
 
 
+def as_given(owner: Owner, holdout: object, target: str | None) -> tuple[Any, Any]:
+    """Return further rows and their labels as an owner's model takes them.
+
+    Parameters
+    ----------
+    owner : Owner
+    holdout : path-like, pandas.DataFrame or tuple (X, y)
+    target : str or None
+
+    Raises
+    ------
+    DataError, UsageError
+    """
+    table = _table(holdout, target)
+    features, _ = _features(owner.fitted_like, table, target, "the model")
+    labels, _ = _labels(owner.fitted_like, table, target)
+    return features, labels
+
+
 def _features(estimator: Any, table: Table, target: str | None, named: str) -> tuple[Any, bool]:
     """Return the columns that a model takes, as it takes them, and whether they are chosen by name."""
     where = place_of(table.source)
@@ -374,7 +399,7 @@ def _as_trained(labels: Any, classes: Any, where: str) -> tuple[Any, str | None]
     mine = {"b": "bool", "i": "int", "u": "int", "f": "float"}.get(labels.dtype.kind, "str")
     if word == mine:
         return labels, None
-    made = pd.Series(labels).astype(word).to_numpy()
+    made = pd.Series(labels).astype(pd.api.types.pandas_dtype(word)).to_numpy()
     if set(made.tolist()) <= set(classes.tolist()):
         return (made.astype(object) if word == "str" else made), word
     return labels, None

@@ -71,7 +71,9 @@ class Scorer:
                 np.zeros(n_rows), owner.labels
             )
             self._test = (_rows(owner.features, test), owner.labels[test])
-            self.tested_on = f"{len(test):,} rows that no other score has used, by models of the other {len(self._train):,}"
+            self.tested_on = (
+                f"{len(test):,} rows that no other score has used, by models of the other {len(self._train):,}"
+            )
         self.folds = min(FOLDS, self._least_of_class(self._train))
         if self.folds < 2:
             raise DataError(f"{self._where}: too few rows of a class for scores: at least 2 are needed")
@@ -86,10 +88,10 @@ class Scorer:
         since = time.monotonic()
         self._owner.fit(self._owner.made(setting, self._seed), *self._rows_of(self._train))
         each = time.monotonic() - since
-        for self.repeats, folds in ((REPEATS, self.folds), (1, self.folds), (1, min(3, self.folds))):  # noqa: B007
-            if each * self.repeats * folds * settings * _CHEAPER <= seconds:
+        for repeats, folds in ((REPEATS, self.folds), (1, self.folds), (1, min(3, self.folds))):
+            self.repeats, self.folds = repeats, folds
+            if each * repeats * folds * settings * _CHEAPER <= seconds:
                 break
-        self.folds = folds
 
     def cross_validated(self, setting: Setting) -> Score:
         """Return the mean over all folds; its standard error counts one repeat's folds as independent.
@@ -118,7 +120,9 @@ class Scorer:
         mean = self._scored(model, features, labels)
         for _ in range(RESAMPLES):
             rows = draw.integers(0, len(labels), len(labels))
-            if not owner.is_classifier or set(np.unique(labels.astype(str))) == set(np.unique(labels[rows].astype(str))):
+            if not owner.is_classifier or set(np.unique(labels.astype(str))) == set(
+                np.unique(labels[rows].astype(str))
+            ):
                 found.append(self._scored(model, _rows(features, rows), labels[rows]))
         return Score(mean, float(np.std(found, ddof=1)) if len(found) > 1 else 0.0, len(found))
 
@@ -147,7 +151,9 @@ def usual_metric(owner: Owner) -> str:
 
 
 def _likely(owner: Owner, wrong: str) -> list[str]:
-    kinds = ("r2", "neg_") if not owner.is_classifier else ("roc_auc", "accuracy", "balanced", "f1", "average", "neg_log")
+    kinds = (
+        ("r2", "neg_") if not owner.is_classifier else ("roc_auc", "accuracy", "balanced", "f1", "average", "neg_log")
+    )
     return [name for name in get_scorer_names() if name.startswith((*kinds, wrong[:3]))]
 
 

@@ -22,6 +22,7 @@ _SCORES = 0.25  # of the time, for scores before anything is swept
 _LAST = 0.45  # of the time, at most, that is kept for the last judgements
 _LEAST_SECONDS = 1.0  # of a judgement that is worth beginning
 _MOST_PLAIN = 4  # plain files that are judged in the end
+_STRIDE = 3.0  # from the fewest leaves that do not pass to where the bar is looked for, where nothing passes yet
 _PER_LINE = 2.5  # judgements, about, for the estimate of what is left
 
 
@@ -50,6 +51,8 @@ class Found:
     tried : dict of Setting to Tried
     pick : Setting or None
         Confirmed by all fresh judgements; None where none is.
+    candidate : Setting or None
+        Without a pick, the setting that passed by now and is to be judged with fresh seeds next.
     finished : bool
         Whether nothing was left out for want of time.
     interrupted : bool
@@ -59,6 +62,7 @@ class Found:
 
     tried: dict[Setting, Tried] = field(default_factory=dict)
     pick: Setting | None = None
+    candidate: Setting | None = None
     finished: bool = True
     interrupted: bool = False
     judgements: int = 0
@@ -99,7 +103,12 @@ def search(
         running.run()
     except KeyboardInterrupt:
         running.found.finished, running.found.interrupted = False, True
-    return running.found
+    found = running.found
+    if found.pick is None:
+        passed = {setting: one for setting, one in found.tried.items() if one.passed}
+        chosen = pick(lines, passed)
+        found.candidate = None if chosen is None else chosen.setting
+    return found
 
 
 class _Search:
@@ -128,9 +137,10 @@ class _Search:
         self._judge(self._own, hardened=False)
         self._judge(self._own, hardened=True)
         self._score_first()
-        for line in sorted(self._lines, key=self._promise, reverse=True):
-            self._bisect(line)
-            self._lines_left -= 1
+        self._sweep()
+        if not any(one.passed for one in self.found.tried.values()):
+            self._kept = 0.0  # there is nothing yet to keep time for
+            self._sweep()
         self._score_passing()
         self._settle()
         self._judge_plain()
@@ -185,6 +195,14 @@ class _Search:
 
     # --- judgements
 
+    def _sweep(self) -> None:
+        """Bisect all lines, those with the best scores first."""
+        self.found.finished = True
+        self._lines_left = len(self._lines)
+        for line in sorted(self._lines, key=self._promise, reverse=True):
+            self._bisect(line)
+            self._lines_left -= 1
+
     @property
     def _share(self) -> float:
         return min(1.0, self._box.elapsed / self._box.seconds)
@@ -205,7 +223,8 @@ class _Search:
             self.found.finished = False
             return None
         file = "hardened" if hardened else "plain"
-        self._say(f"judging {setting.name}, {file} file (judgement {self.found.judgements + 1}; {self._about_left()})", self._share)
+        count = f"judgement {self.found.judgements + 1}; {self._about_left()}"
+        self._say(f"judging {setting.name}, {file} file ({count})", self._share)
         judged = self._means.judge(setting, min(self._seconds, room), hardened=hardened)
         self._count(judged)
         self._note(setting, leaves=judged.leaves, **{"hardened" if hardened else "plain": judged})
@@ -250,8 +269,8 @@ class _Search:
         most = max((one.leaves or 0 for one in judged if one.passed), default=None)
         least = min((one.leaves or 0 for one in judged if not one.passed), default=None)
         if most is None:
-            return None if least is None else least / 2
-        return math.sqrt(most * least) if least is not None else 2.0 * most
+            return None if least is None else least / _STRIDE
+        return math.sqrt(most * least) if least is not None else _STRIDE * most
 
     # --- the pick
 

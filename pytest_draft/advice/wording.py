@@ -9,13 +9,13 @@ HEADINGS = ("Setting", "Leaves", "Score", "Plain file", "Error / limit", "Harden
 """Of the table's columns."""
 
 HOW_TO_READ = (
-    "Error / limit: the attack's error on the hardened file beside the error at which the check fails; above 1 it is not "
-    "crossed. Leaves: of all trees. Score: mean of the folds and its standard error."
+    "Error / limit: the attack's error on the hardened file beside the error at which the check fails; above 1 it is "
+    "not crossed. Leaves: of all trees. Score: mean of the folds and its standard error."
 )
 
 SECRET_SEED = (
-    "Keep the random_state to yourself: who knows it knows which rows were drawn for each tree, which hardening has taken "
-    "out of the file."
+    "Keep the random_state to yourself: who knows it knows which rows were drawn for each tree, which hardening has "
+    "taken out of the file."
 )
 
 
@@ -35,8 +35,8 @@ def tried(advice: Advice) -> str:
     """Return how much was tried."""
     state = "stopped by hand" if advice.interrupted else "finished" if advice.finished else "not finished: time was out"
     return (
-        f"{advice.scored:,} settings were scored and {advice.judgements:,} files judged in {advice.seconds / 60:.1f} min "
-        f"({state}). The more settings are tried, the more the best score owes to chance."
+        f"{advice.scored:,} settings were scored and {advice.judgements:,} files judged in "
+        f"{advice.seconds / 60:.1f} min ({state}). The more settings are tried, the more the best score owes to chance."
     )
 
 
