@@ -114,9 +114,11 @@ def release_commands(owner: Owner, setting: Setting, level: str, policy: str | N
     data = shlex.quote(shown_path(owner.data.source))
     if setting.kind != "private":
         released = shown_path(_beside(owner.source, "hardened"))
-        named = "" if level == "counts" else f" --level {level}"
-        trained = shlex.quote(trained_file(owner))
-        commands.append(f"python -m pytest_draft harden {trained} {shlex.quote(released)}{named}")
+        trained, named = shlex.quote(trained_file(owner)), "" if level == "counts" else f" --level {level}"
+        commands.append(
+            f"python -m pytest_draft harden {trained} {shlex.quote(released)}{named} "
+            f"--data {data} --target {shlex.quote(owner.target)}"
+        )
     more = "" if policy is None else f" --draft-policy {shlex.quote(policy)}"
     commands.append(
         f"pytest --draft-forest {shlex.quote(released)} --draft-data {data} "

@@ -13,6 +13,7 @@ from pytest_draft.hardening.walk import Found, is_tree, objects_in
 _GENERATORS = (np.random.RandomState, np.random.Generator, np.random.BitGenerator)
 _OF_ENSEMBLES = ("_seeds", "_sample_weight", "_n_samples", "_n_samples_bootstrap", "_max_samples")
 _BY_ROW = ("transduction_", "labeled_iter_")  # of a SelfTrainingClassifier: a label for each row
+_KEYS = ("random_state", "param_random_state")  # of parameters, and of a search's results
 _BY_NODE = ("IsolationForest", "RandomTreesEmbedding")
 
 
@@ -24,6 +25,12 @@ def is_a(value: object, *names: str) -> bool:
 def numbers_nodes(value: object) -> bool:
     """Whether a model looks something up by the numbers of its trees' nodes, which must stay as they are then."""
     return is_a(value, *_BY_NODE)
+
+
+def has_numbered_seed(value: object) -> bool:
+    """Whether something is an ensemble whose seed is a number that somebody has chosen."""
+    fields = getattr(value, "__dict__", {})
+    return "estimators_" in fields and isinstance(fields.get("random_state"), int | np.integer)
 
 
 def without_seeds(objects: Iterable[Found]) -> Counter[tuple[str, str]]:
@@ -42,7 +49,7 @@ def without_seeds(objects: Iterable[Found]) -> Counter[tuple[str, str]]:
     for found in objects:
         value = found.value
         if isinstance(value, dict):
-            for key in [key for key in value if isinstance(key, str) and key.split("__")[-1] == "random_state"]:
+            for key in [key for key in value if isinstance(key, str) and key.split("__")[-1] in _KEYS]:
                 if value[key] is not None:
                     value[key] = None
                     changed["random_state", "entries of parameters set to None"] += 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from pytest_draft.errors import DataError, one_line
 from pytest_draft.hardening.compare import answers, differences
 from pytest_draft.hardening.fields import (
+    has_numbered_seed,
     is_a,
     numbers_nodes,
     selected_by_numbers,
@@ -66,7 +67,31 @@ def hardened(
     UsageError
         Where there is no such level.
     """
-    wanted = level_of(level)
+    return hardened_through(model, level_of(level), rows, target, lambda new: new)
+
+
+def hardened_through(
+    model: Any, level: Level, rows: Any, target: str | None, saved: Callable[[Any], Any]
+) -> tuple[Any, Hardened]:
+    """Harden a model, and compare what is left of it after it was saved.
+
+    Parameters
+    ----------
+    model, level, rows, target
+        As in `hardened`.
+    saved : callable
+        Takes the hardened model and returns it as somebody gets it who loads its file.
+
+    Returns
+    -------
+    model : object
+    result : Hardened
+
+    Raises
+    ------
+    DataError
+        As in `hardened`.
+    """
     tops = outermost(model)
     if not tops:
         kind = one_line(type(model).__name__, 60)
@@ -76,21 +101,18 @@ def hardened(
     tops, objects = outermost(new), list(objects_in(new))
     holders = _holders(objects)
     asked, seen = _asked(tops, tables, objects, holders)
-    tally = Tally(level=wanted, with_data=tables is not None, n_rows=_n_rows(objects, tables))
+    tally = Tally(level=level, with_data=tables is not None, n_rows=_n_rows(objects, tables))
+    tally.numbered = any(has_numbered_seed(found.value) for found in objects)
     changed = without_seeds(objects)
-    if wanted >= COUNTS:
+    if level >= COUNTS:
         changed += _without_selectors(objects)
         changed += _without_counts(list(objects_in(new)), seen, tally)
-    found = [
-        one
-        for question in asked
-        for one in differences(
-            question.before, answers(question.model.value, question.rows), one_line(question.model.path, 80)
-        )
-    ]
-    _require_same(found, wanted)
+    new = saved(new)
+    after = {found.path: found.value for found in objects_in(new)}
+    found = [one for question in asked for one in question.differences(after[question.model.path])]
+    _require_same(found, level)
     result = Hardened(
-        str(wanted),
+        str(level),
         tuple(Change(name, count, what) for (name, what), count in sorted(changed.items()) if count),
         tuple(found),
         "the given data" if tables is not None else "rows drawn around its thresholds, as no data were given",
@@ -107,6 +129,10 @@ class _Question:
     model: Found
     rows: Any
     before: dict[str, list[Any]]
+
+    def differences(self, model: Any) -> list[Difference]:
+        """Ask again, and compare."""
+        return differences(self.before, answers(model, self.rows), one_line(self.model.path, 80))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +169,7 @@ def _asked(
 ) -> tuple[list[_Question], dict[int, Seen]]:
     """Ask the models, and note what reaches each tree, by the id of the object that holds it."""
     if tables is None:
-        pairs = [pair for top in tops for pair in on_drawn_rows(top)]
-        return [_Question(model, rows, answers(model.value, rows)) for model, rows in pairs], {}
+        return [_Question(model, rows, answers(model.value, rows)) for model, rows in on_drawn_rows(objects)], {}
     boosting = [found.value for found in objects if is_a(found.value, "BaseGradientBoosting")]
     # Compiled code of gradient boosting asks its trees, and takes nothing in their place.
     compiled = {id(inner.value) for model in boosting for inner in objects_in(model)}
@@ -225,7 +250,9 @@ def _n_rows(objects: Sequence[Found], tables: Sequence[Any] | None) -> int | Non
         n_rows = getattr(found.value, "__dict__", {}).get("_n_samples")
         if isinstance(n_rows, int | np.integer):
             return int(n_rows)
-    return None if not tables else len(tables[0])
+    if not tables:
+        return None
+    return int(tables[0].shape[0]) if hasattr(tables[0], "shape") else len(tables[0])
 
 
 def _require_same(found: Sequence[Difference], level: Level) -> None:

@@ -77,6 +77,8 @@ class Hardened:
         What still tells something of the training data.
     path : str or None
         The file that was written; None for a model in memory.
+    notes : tuple of str
+        What else is to be known.
     """
 
     level: str
@@ -86,6 +88,7 @@ class Hardened:
     stops: tuple[str, ...]
     stays: tuple[str, ...]
     path: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def identical(self) -> bool:
@@ -96,6 +99,7 @@ class Hardened:
         where = "a model in memory" if self.path is None else self.path
         parts = [f"{where}: hardened, level {self.level}"]
         for title, lines in (
+            ("note", [*self.notes]),
             ("changed", [*map(str, self.changes)]),
             (f"predictions ({self.compared_on})", [*map(str, self.differences)]),
             ("stops working", [*self.stops]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,16 +20,13 @@ _MISSING = 0.1
 def outermost(root: object) -> list[Found]:
     """Return the estimators of a model that hold trees and stand in no other one."""
     found: list[Found] = []
-    waiting = [Found(root, "")]
-    while waiting:
-        one = waiting.pop(0)
-        if is_estimator(one.value):
-            if any(is_tree(inner.value) for inner in objects_in(one.value)):
+    covered: set[int] = set()
+    for one in objects_in(root):
+        if id(one.value) not in covered and is_estimator(one.value):
+            below = [inner.value for inner in objects_in(one.value)]
+            if any(map(is_tree, below)):
                 found.append(one)
-        elif isinstance(one.value, dict):
-            waiting += [Found(item, f"{one.path}[{index}]") for index, item in enumerate(one.value.values())]
-        elif isinstance(one.value, list | tuple):
-            waiting += [Found(item, f"{one.path}[{index}]") for index, item in enumerate(one.value)]
+                covered.update(map(id, below))
     return found
 
 
@@ -89,12 +86,13 @@ def answered(model: Found, rows: Any) -> dict[str, list[Any]]:
     return parsed(lambda: answers(model.value, rows), model.path or "the model", problem)
 
 
-def on_drawn_rows(model: Found) -> Iterator[tuple[Found, Rows]]:
-    """Return, from a model or from those inside it, the outermost that take numbers, and rows for each.
+def on_drawn_rows(objects: Iterable[Found]) -> Iterator[tuple[Found, Rows]]:
+    """Return the outermost estimators of a model that take numbers, and rows for each.
 
     Parameters
     ----------
-    model : Found
+    objects : iterable of Found
+        Of the model, from the outside in.
 
     Yields
     ------
@@ -103,17 +101,17 @@ def on_drawn_rows(model: Found) -> Iterator[tuple[Found, Rows]]:
         Around the thresholds of its trees.
     """
     covered: set[int] = set()
-    for inner in list(objects_in(model.value)):
-        if id(inner.value) in covered or not is_estimator(inner.value):
+    for found in objects:
+        if id(found.value) in covered or not is_estimator(found.value):
             continue
-        below = [one.value for one in objects_in(inner.value)]
+        below = [one.value for one in objects_in(found.value)]
         if not any(map(is_tree, below)):
             continue
         for with_missing in (True, False):
-            rows = _drawn(inner.value, with_missing)
-            if rows is not None and _takes(inner.value, rows):
+            rows = _drawn(found.value, with_missing)
+            if rows is not None and _takes(found.value, rows):
                 covered.update(map(id, below))
-                yield Found(inner.value, ".".join(filter(None, (model.path, inner.path)))), rows
+                yield found, rows
                 break
 
 

@@ -59,6 +59,15 @@ class Values:
         return self._known[key]
 
 
+def _same(rows: Any, table: Any) -> bool:
+    """Whether two tables hold the same; each method of a model may convert its rows by itself."""
+    if rows is table:
+        return True
+    return (
+        isinstance(rows, np.ndarray) and isinstance(table, np.ndarray) and np.array_equal(rows, table, equal_nan=True)
+    )
+
+
 class _Recorder:
     """Stands in for a tree, and notes what it is asked."""
 
@@ -70,7 +79,7 @@ class _Recorder:
 
     def _note(self, rows: Any) -> None:
         with self._lock:
-            if not any(rows is table for table in self._seen.tables):
+            if not any(_same(rows, table) for table in self._seen.tables):
                 self._seen.tables.append(rows)
 
     def predict(self, rows: Any) -> Any:

@@ -30,6 +30,18 @@ class Tally:
         Whether the owner gave rows.
     n_rows : int or None
         Number of training rows, where it was known.
+    fractions, means : int
+        Leaves of classifiers and of regressors that are left.
+    unseen_thresholds, outside, shortened : int
+        Thresholds of trees that nothing is known to reach, with no row on one side, and made shorter.
+    directions, cleared : int
+        Splits that still tell where missing values go, and that no longer tell which child has more rows.
+    renumbered : int
+        Trees whose nodes have other numbers.
+    numbered : bool
+        Whether an ensemble's seed was a number.
+    owners : Counter of str
+        Kinds of what held the trees.
     """
 
     level: Level
@@ -43,6 +55,7 @@ class Tally:
     directions: int = 0
     cleared: int = 0
     renumbered: int = 0
+    numbered: bool = False
     owners: Counter[str] = field(default_factory=Counter)
 
     def add(self, owner: Any, done: Rewritten, new: Shortened, wanted: Wanted) -> None:
@@ -139,7 +152,12 @@ def stays(model: Any, tally: Tally) -> tuple[str, ...]:
     elif tally.fractions:
         said.append(f"the exact class fractions of {tally.fractions:,} leaves: of small leaves they tell the counts")
     if tally.means:
-        said.append(f"the mean targets of {tally.means:,} leaves, which a regressor answers with")
+        said.append(f"what {tally.means:,} leaves answer with (a regressor's mean targets)")
+    if tally.numbered:
+        said.append(
+            "THE SEED, to whoever tries them all: its random_state was a number, and which columns the trees split on "
+            "tells which one. With it the draws of the rows are known: train with random_state=None for a release"
+        )
     if tally.level >= COUNTS:
         said += _splits(tally)
     said += _others(model, tally)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -42,10 +43,10 @@ def objects_in(root: object) -> Iterator[Found]:
     Found
         Dicts, lists, tuples, arrays and whatever has attributes; each once, with the first path that leads to it.
     """
-    waiting = [Found(root, "")]
+    waiting = deque([Found(root, "")])
     seen = {id(root)}
     while waiting:
-        found = waiting.pop(0)
+        found = waiting.popleft()
         yield found
         for path, inner in _inside(found):
             if not isinstance(inner, _PLAIN) and id(inner) not in seen:

@@ -1,0 +1,69 @@
+"""Write a copy of a model file without what its predictions do not need.
+
+In go the arguments of ``python -m pytest_draft harden``, out come a file and an exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
+    parser.add_argument("model", help="a file of your own (.joblib, .pkl, .skops): loading it runs what is in it")
+    parser.add_argument("output", help="the file to write (.joblib, .pkl)")
+    parser.add_argument(
+        "--level",
+        default="counts",
+        help="seeds; counts (default; predictions stay as they are); decimals:N (leaves' class fractions are rounded); "
+        "labels (leaves keep their label alone); each includes those before it",
+    )
+    parser.add_argument(
+        "--data", metavar="TABLE", help="the training data (.csv, .parquet, .npz); else thresholds stay"
+    )
+    parser.add_argument("--target", metavar="COLUMN", help="the label column in the data")
+    parser.add_argument("--force", action="store_true", help="replace the output if it is there, never the model")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Harden a file, and say on standard output what was done.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+
+    Returns
+    -------
+    int
+        0.
+
+    Raises
+    ------
+    DraftError
+        Where there is no result.
+    """
+    from pytest_draft.errors import one_line
+    from pytest_draft.hardening.files import harden
+
+    print(
+        f"{one_line(arguments.model)} is loaded, which runs whatever is in it: only ever do this to a file of your own"
+    )
+    result = harden(
+        arguments.model,
+        arguments.output,
+        level=arguments.level,
+        data=arguments.data,
+        target=arguments.target,
+        force=arguments.force,
+    )
+    print(result)
+    data, target = arguments.data or "TRAIN.csv", arguments.target or "LABEL"
+    judged = shlex.join(["pytest", "--draft-forest", arguments.output, "--draft-data", data, "--draft-target", target])
+    print(f"A hardened file is not safe by that. Judge it before you release it:\n  {one_line(judged)}")
+    return 0
