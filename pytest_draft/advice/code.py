@@ -6,9 +6,14 @@ import shlex
 from pathlib import PurePath
 from typing import Any
 
+import pandas as pd
+
 from pytest_draft.advice.facts import Setting
 from pytest_draft.advice.owner import Owner, shown_path
 from pytest_draft.data.files import IN_MEMORY
+
+_EXACT = "" if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else ', float_precision="round_trip"'
+"""Before pandas 3.1 the default is a unit in the last place off for many numbers."""
 
 
 def training_code(owner: Owner, setting: Setting, random_state: int) -> str:
@@ -57,7 +62,7 @@ def _reading(owner: Owner, imports: list[str]) -> list[str]:
     if kind.endswith((".parquet", ".pq")):
         lines = [f"table = pd.read_parquet({path!r})"]
     else:
-        lines = [f'table = pd.read_csv({path!r}, index_col=False, low_memory=False, float_precision="round_trip")']
+        lines = [f"table = pd.read_csv({path!r}, index_col=False, low_memory=False{_EXACT})"]
     if owner.by_name:
         lines.append(f"X = table[{list(owner.features.columns)!r}]")
     else:

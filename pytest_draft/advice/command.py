@@ -1,6 +1,7 @@
 """Look for settings of a model whose hardened file passes the gate.
 
-In go the arguments of ``python -m pytest_draft advise``, out come a table, files and an exit code. 0: a setting was found that passed three times with fresh seeds; 1: none was; 2: wrong usage; 130: interrupted before.
+In go the arguments of ``python -m pytest_draft advise``, out come a table, files and an exit code. 0: a setting was
+found that passed and passed three times more with fresh seeds; 1: none was; 2: wrong usage; 130: interrupted before.
 """
 
 from __future__ import annotations
