@@ -27,7 +27,7 @@ TEST_SHARE = 0.25
 """Of the rows, where no others are given: no score that chooses looks at them."""
 
 FOLDS, REPEATS = 5, 2
-RESAMPLES = 200
+RESAMPLES = 50
 _CHEAPER = 0.4  # a setting beside the owner's, about: fewer trees, fewer leaves
 
 

@@ -22,6 +22,7 @@ _SCORES = 0.25  # of the time, for scores before anything is swept
 _LAST = 0.45  # of the time, at most, that is kept for the last judgements
 _LEAST_SECONDS = 1.0  # of a judgement that is worth beginning
 _MOST_PLAIN = 4  # plain files that are judged in the end
+_EARLY = 0.6  # of its box: a judgement that has ended before was not ended by it
 _STRIDE = 3.0  # from the fewest leaves that do not pass to where the bar is looked for, where nothing passes yet
 _PER_LINE = 2.5  # judgements, about, for the estimate of what is left
 
@@ -127,7 +128,7 @@ class _Search:
         self.found = Found()
         self._own, self._lines, self._means, self._box = own, lines, means, timebox
         self._seconds, self._full, self._say = seconds, full_seconds, say
-        self._kept = min(FRESH * full_seconds, _LAST * timebox.seconds)
+        self._keeps = True
         self._spent: list[float] = []
         self._lines_left = len(lines)
 
@@ -139,7 +140,7 @@ class _Search:
         self._score_first()
         self._sweep()
         if not any(one.passed for one in self.found.tried.values()):
-            self._kept = 0.0  # there is nothing yet to keep time for
+            self._keeps = False  # there is nothing yet to keep time for
             self._sweep()
         self._score_passing()
         self._settle()
@@ -206,6 +207,21 @@ class _Search:
     @property
     def _share(self) -> float:
         return min(1.0, self._box.elapsed / self._box.seconds)
+
+    @property
+    def _kept(self) -> float:
+        """Return the seconds that are kept for the last judgements, by how long passes have taken by now."""
+        if not self._keeps:
+            return 0.0
+        return min(FRESH * self._last, _LAST * self._box.seconds)
+
+    @property
+    def _last(self) -> float:
+        """Return the seconds that a last judgement is expected to take, by how long passes have taken by now."""
+        passes = [one.hardened for one in self.found.tried.values() if one.passed and one.hardened is not None]
+        if passes and all(one.seconds < _EARLY * one.box for one in passes):
+            return min(self._full, 2 * max(one.seconds for one in passes))
+        return self._full
 
     def _about_left(self) -> str:
         mean = sum(self._spent) / len(self._spent) if self._spent else self._seconds
@@ -277,7 +293,7 @@ class _Search:
     def _settle(self) -> None:
         """Judge the pick with fresh seeds, and the next stricter one where it does not pass."""
         below, out = math.inf, set[Setting]()
-        self._kept = 0.0
+        self._keeps = False
         while (chosen := pick(self._lines, self.found.tried, below, out)) is not None:
             setting = chosen.setting
             if chosen.hardened is None:
@@ -287,7 +303,9 @@ class _Search:
             while len(self._known(setting).fresh) < FRESH:
                 number = len(self._known(setting).fresh)
                 left = FRESH - number
-                seconds = min(self._full, self._box.remaining / left)
+                seconds = self._box.remaining / left
+                if self._last <= seconds:
+                    seconds = self._full
                 if seconds < _LEAST_SECONDS:
                     self.found.finished = False
                     return
