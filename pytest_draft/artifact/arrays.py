@@ -16,7 +16,7 @@ from pytest_draft.artifact.container import Budget, Stream
 from pytest_draft.artifact.records import Array, Dtype, Global, Mapping, Record
 from pytest_draft.errors import ArtifactNotAllowedError, CorruptArtifactError, UnsupportedArtifactError
 
-_MAX_FIELDS = 64
+MAX_FIELDS = 64
 """Most fields of a record; those of scikit-learn's nodes have 7 or 8."""
 
 _MAX_DIMENSIONS = 32
@@ -90,8 +90,8 @@ def _record_layout(names: object, fields: object, size: object) -> np.dtype[Any]
     if not isinstance(names, tuple) or not isinstance(fields, Mapping) or not _is_size(size):
         raise CorruptArtifactError("a record's data type is malformed")
     described = fields.texts()
-    if not 0 < len(names) <= _MAX_FIELDS or len(described) > 2 * _MAX_FIELDS:
-        raise CorruptArtifactError(f"a record's data type does not have 1 to {_MAX_FIELDS} fields")
+    if not 0 < len(names) <= MAX_FIELDS or len(described) > 2 * MAX_FIELDS:
+        raise CorruptArtifactError(f"a record's data type does not have 1 to {MAX_FIELDS} fields")
     if any(type(name) is not str for name in names) or len(set(names)) != len(names):
         raise CorruptArtifactError("a record's data type has fields that are not named, each differently")
     placed = [_field(described.get(name), size) for name in names]

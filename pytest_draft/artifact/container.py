@@ -45,6 +45,8 @@ class Limits:
         Length of one text argument (a module's or a class's name).
     text_bytes : int
         Size of a rule list that is a text.
+    members : int
+        Files in a zip archive; a tree takes about 4.
     """
 
     file_bytes: int = 2 * _GiB
@@ -56,6 +58,7 @@ class Limits:
     integer_bits: int = 1024
     line_bytes: int = 4096
     text_bytes: int = _MiB
+    members: int = 100_000
 
     def unpacked(self, packed: int) -> int:
         """Return how many bytes a compressed file of `packed` bytes may unpack to."""
@@ -269,10 +272,6 @@ _COMPRESSED: tuple[tuple[bytes, str, Callable[[Limits], _Decompressor]], ...] = 
 )
 
 _UNSUPPORTED: tuple[tuple[bytes, str], ...] = (
-    (
-        b"PK",
-        "zip archives, such as .skops files, are not supported yet: use joblib.dump",
-    ),
     (b"\x04\x22\x4d\x18", "lz4 compression is not supported: save it with compress=3 instead"),
     (b"ZF", "joblib before 0.10 wrote it: load it with that version and save it with a current one"),
     (b"version https://git-lfs", "it is a Git LFS pointer, not the model: run git lfs pull"),
@@ -309,7 +308,7 @@ def unpack(packed: bytes, limits: Limits) -> Stream:
             raise UnsupportedArtifactError(message)
     for magic, name, decompressor in _COMPRESSED:
         if packed.startswith(magic):
-            data = _decompress(packed, name, decompressor(limits), limits)
+            data = _decompress(packed, name, decompressor(limits), limits, limits.unpacked(len(packed)))
             return Stream(_checked_pickle(data), line_bytes=limits.line_bytes, unpacked=True)
     return Stream(_checked_pickle(packed), line_bytes=limits.line_bytes, unpacked=False)
 
@@ -317,13 +316,35 @@ def unpack(packed: bytes, limits: Limits) -> Stream:
 def _checked_pickle(data: bytes) -> bytes:
     if data[:1] != b"\x80":
         raise UnsupportedArtifactError(
-            "it does not begin like a model saved by joblib or pickle (protocol 2 to 5), nor is it a rule list as text"
+            "it does not begin like a model saved by joblib, pickle (protocol 2 to 5), skops or skl2onnx, nor is it a "
+            "rule list as text"
         )
     return data
 
 
-def _decompress(packed: bytes, name: str, decompressor: _Decompressor, limits: Limits) -> bytes:
-    limit = limits.unpacked(len(packed))
+def unpack_member(packed: bytes, *, bz2_packed: bool, limits: Limits, most: int) -> bytes:
+    """Unpack a member of a zip archive.
+
+    Parameters
+    ----------
+    packed : bytes
+    bz2_packed : bool
+        Whether it is packed by bz2; else by deflate.
+    limits : Limits
+    most : int
+        Bytes that may come out.
+
+    Raises
+    ------
+    CorruptArtifactError
+        If they are damaged, end too early, or others follow their end.
+    ArtifactTooBigError
+        If too many come out.
+    """
+    return _decompress(packed, "zip", bz2.BZ2Decompressor() if bz2_packed else _Zlib(-15), limits, most)
+
+
+def _decompress(packed: bytes, name: str, decompressor: _Decompressor, limits: Limits, limit: int) -> bytes:
     chunks: list[bytes] = []
     size = consumed = 0
     while not decompressor.eof:

@@ -292,7 +292,7 @@ class _Interpreter:
         function = self._stack.pop()
         if not isinstance(arguments, tuple):
             raise self._malformed()
-        make = _CALLS.get(function.key) if isinstance(function, Global) else None
+        make = CALLS.get(function.key) if isinstance(function, Global) else None
         if make is None:
             shown = function.shown if isinstance(function, Global) else "something that is not a name"
             raise self._refused(f"a call of {shown}")
@@ -431,7 +431,8 @@ def _allowed_calls() -> dict[tuple[str, str], _Call]:
     return calls
 
 
-_CALLS = _allowed_calls()
+CALLS = _allowed_calls()
+"""What a file may call, by module and name."""
 
 # An instruction that is missing here is refused: INST, OBJ, PERSID, BINPERSID, EXT1, EXT2, EXT4,
 # NEXT_BUFFER and READONLY_BUFFER.

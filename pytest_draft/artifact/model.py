@@ -17,6 +17,7 @@ from pytest_draft.artifact.estimators import ForestReader
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.greedy import GREEDY, greedy_rule_list
 from pytest_draft.artifact.objects import Object, with_article
+from pytest_draft.artifact.onnx_model import OnnxModel
 from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.places import Found, models_in
 from pytest_draft.artifact.records import Record
@@ -143,6 +144,18 @@ def view_of_rules(rules: RuleList, not_read: Sequence[str]) -> View:
     holds = ", ".join((rules.kind, _count(rules.n_rules, "rule"), columns, f"{rules.n_classes} classes"))
     others = tuple(sorted({one_line(path) for path in not_read}))
     return View(holds, rules, others, contents=Contents(opaque=others))
+
+
+def view_of_onnx(found: OnnxModel) -> View:
+    """Return the view of an ONNX file."""
+    before = "" if found.not_covered is None else ", behind operations that are not covered"
+    return View(
+        f"{_holds(found.forest)}{before}, in an ONNX file",
+        found.forest,
+        found.not_read,
+        not_covered=found.not_covered,
+        contents=found.contents,
+    )
 
 
 def _holds(forest: Forest) -> str:

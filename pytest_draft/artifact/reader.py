@@ -15,20 +15,23 @@ import numpy as np
 from pytest_draft.artifact.container import DEFAULT_LIMITS, Budget, Limits, load, unpack
 from pytest_draft.artifact.forest import Artifact
 from pytest_draft.artifact.interpreter import interpret
-from pytest_draft.artifact.model import view, view_of_rules
+from pytest_draft.artifact.model import view, view_of_onnx, view_of_rules
+from pytest_draft.artifact.onnx_graph import is_onnx
+from pytest_draft.artifact.onnx_model import read_onnx
 from pytest_draft.artifact.rule_list_texts import rule_list_in, text_of
+from pytest_draft.artifact.skops import is_archive, read_skops
 from pytest_draft.errors import ArtifactError, ArtifactTooBigError, CorruptArtifactError, one_line
 
 
 def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Artifact:
-    """Read a tree ensemble or a rule list: what joblib or pickle saved without unpickling it, rule lists as text too.
+    """Read a tree ensemble or a rule list, and run nothing: files of joblib, pickle, skops, skl2onnx, and texts.
 
     Parameters
     ----------
     path : path-like
-        A ``.joblib`` or ``.pkl`` file, plain or packed with zlib, gzip, bz2, xz or lzma; or a rule list as text: TOML,
-        JSON (``rules/rule-list.schema.json``), or what CORELS prints or writes. The format is recognised by the
-        content.
+        A ``.joblib`` or ``.pkl`` file, plain or packed with zlib, gzip, bz2, xz or lzma; a ``.skops`` file; an ONNX
+        file of skl2onnx; or a rule list as text: TOML, JSON (``rules/rule-list.schema.json``), or what CORELS prints or
+        writes. The format is recognised by the content.
     place : str or None
         Which of several models in the file, as `SeveralModelsError.places` lists them, such as ``estimators_[2]``.
     limits : Limits
@@ -60,8 +63,11 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
         packed = load(given, limits)
         source.sha256 = hashlib.sha256(packed).hexdigest()
         size = len(packed)
-        text = text_of(packed, limits)
-        if text is not None:
+        if is_archive(packed):
+            found = view(*read_skops(packed, limits), place)
+        elif is_onnx(packed):
+            found = view_of_onnx(read_onnx(packed, limits))
+        elif (text := text_of(packed, limits)) is not None:
             found = view_of_rules(*rule_list_in(text))
         else:
             stream = unpack(packed, limits)

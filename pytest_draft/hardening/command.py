@@ -51,9 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pytest_draft.errors import one_line
     from pytest_draft.hardening.files import harden
 
-    print(
-        f"{one_line(arguments.model)} is loaded, which runs whatever is in it: only ever do this to a file of your own"
-    )
+    print(f"{one_line(arguments.model)} will be loaded, which runs whatever is in it: only give a file of your own")
     result = harden(
         arguments.model,
         arguments.output,

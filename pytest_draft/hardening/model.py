@@ -34,6 +34,8 @@ from pytest_draft.hardening.walk import Found, is_tree, objects_in
 
 Changed = Counter[tuple[str, str]]
 
+_ROUNDING = 1e-14  # of probabilities, where scikit-learn divides totals at each prediction
+
 
 def hardened(
     model: Any, level: str | Level = DEFAULT, rows: Any = None, target: str | None = None
@@ -110,7 +112,7 @@ def hardened_through(
     new = saved(new)
     after = {found.path: found.value for found in objects_in(new)}
     found = [one for question in asked for one in question.differences(after[question.model.path])]
-    _require_same(found, level)
+    _require_same(found, level, _ROUNDING if tally.totals else 0.0)
     result = Hardened(
         str(level),
         tuple(Change(name, count, what) for (name, what), count in sorted(changed.items()) if count),
@@ -223,12 +225,13 @@ def _changed(done: Rewritten, new: Shortened, wanted: Wanted) -> Changed:
     rounded = f"leaves rounded to {wanted.decimals} decimals"
     return Counter(
         {
-            ("n_node_samples, weighted_n_node_samples", "nodes: 1 at a leaf, sums above"): done.n_nodes,
+            ("n_node_samples, weighted_n_node_samples", "nodes: 1 at a leaf, sums above"): done.n_counted,
             ("impurity", "nodes set to 0"): done.n_impurities,
             ("value", "inner nodes set to 0"): done.n_inner_values,
             ("value at leaves", "leaves set to 0, which scores do not use"): done.n_leaves * wanted.without_values,
             ("value at leaves", rounded): leaves * (wanted.decimals is not None),
             ("value at leaves", "leaves with their label alone"): leaves * wanted.labels,
+            ("value at leaves", "leaves with fractions in place of totals"): done.n_totals,
             ("leaves", "merged into their sibling, which had the same label"): done.n_merged,
             ("missing_go_to_left", "splits set to 0"): done.n_directions,
             ("threshold", "splits with the shortest decimal that sends the same rows left"): new.n_shortened,
@@ -244,20 +247,16 @@ def _is_classifier(owner: Any, tree: Any) -> bool:
     return bool(is_classifier(owner)) or tree.max_n_classes > 1
 
 
-def _n_rows(objects: Sequence[Found], tables: Sequence[Any] | None) -> int | None:
-    """Return the number of training rows, where the model or the data tell it."""
-    for found in objects:
-        n_rows = getattr(found.value, "__dict__", {}).get("_n_samples")
-        if isinstance(n_rows, int | np.integer):
-            return int(n_rows)
-    if not tables:
-        return None
-    return int(tables[0].shape[0]) if hasattr(tables[0], "shape") else len(tables[0])
+def _n_rows(objects: Sequence[Found], tables: Sequence[Any] | None) -> frozenset[int]:
+    """Return on how many rows a model's parts were trained, as far as they or the data tell."""
+    told = [getattr(found.value, "__dict__", {}).get("_n_samples") for found in objects]
+    given = [table.shape[0] if hasattr(table, "shape") else len(table) for table in tables or ()]
+    return frozenset(int(count) for count in [*told, *given] if isinstance(count, int | np.integer))
 
 
-def _require_same(found: Sequence[Difference], level: Level) -> None:
+def _require_same(found: Sequence[Difference], level: Level, tolerance: float) -> None:
     """Refuse a result that answers otherwise where it must not."""
-    changed = [one for one in found if not one.identical]
+    changed = [one for one in found if not one.identical and (one.largest is None or one.largest > tolerance)]
     if changed and level <= COUNTS:
         raise DataError(
             f"{changed[0]}, which must not be at level {level}: there is no result; load and harden the model with the "

@@ -28,8 +28,8 @@ class Tally:
     level : Level
     with_data : bool
         Whether the owner gave rows.
-    n_rows : int or None
-        Number of training rows, where it was known.
+    n_rows : frozenset of int
+        Numbers of rows that its parts were trained on, as far as known.
     fractions, means : int
         Leaves of classifiers and of regressors that are left.
     unseen_thresholds, outside, shortened : int
@@ -38,6 +38,8 @@ class Tally:
         Splits that still tell where missing values go, and that no longer tell which child has more rows.
     renumbered : int
         Trees whose nodes have other numbers.
+    totals : int
+        Leaves that held totals of classes: dividing them once more rounds otherwise.
     numbered : bool
         Whether an ensemble's seed was a number.
     owners : Counter of str
@@ -46,7 +48,7 @@ class Tally:
 
     level: Level
     with_data: bool
-    n_rows: int | None
+    n_rows: frozenset[int]
     fractions: int = 0
     means: int = 0
     unseen_thresholds: int = 0
@@ -55,6 +57,7 @@ class Tally:
     directions: int = 0
     cleared: int = 0
     renumbered: int = 0
+    totals: int = 0
     numbered: bool = False
     owners: Counter[str] = field(default_factory=Counter)
 
@@ -74,6 +77,7 @@ class Tally:
         self.shortened += new.n_shortened
         self.directions += int(np.asarray(getattr(tree, "missing_go_to_left", np.zeros(0)))[: len(inner)].sum())
         self.cleared += done.n_directions
+        self.totals += done.n_totals
         self.renumbered += bool(done.reordered or done.n_merged)
         self.owners[type(owner).__name__] += 1
 
@@ -204,7 +208,7 @@ def _others(model: Any, tally: Tally) -> list[str]:
         if fitted and not any(is_tree(one.value) for one in objects_in(found.value)) and is_estimator(found.value):
             learned[kind] += 1
         shape = getattr(found.value, "shape", ())
-        if tally.n_rows is not None and tally.n_rows >= _LEAST_ROWS and shape and shape[0] == tally.n_rows:
+        if shape and shape[0] >= _LEAST_ROWS and shape[0] in tally.n_rows:
             by_row.append(found.path)
     if learned:
         named = ", ".join(kind if count == 1 else f"{kind} ({count})" for kind, count in sorted(learned.items()))

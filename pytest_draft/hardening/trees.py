@@ -49,24 +49,27 @@ class Rewritten:
     ----------
     tree : object
         A new scikit-learn ``Tree``.
-    n_nodes, n_leaves : int
-        Of the tree as it was.
+    n_counted, n_leaves : int
+        Nodes, where some had other counts; and leaves of the tree as it was.
     n_inner_values, n_impurities, n_directions : int
         Inner nodes with a value, nodes with an impurity, and splits that told which child has more rows.
     n_merged : int
         Leaves that went into their sibling.
     reordered : bool
         Whether the nodes that are left changed their order.
+    n_totals : int
+        Leaves that held totals of classes in place of fractions, as scikit-learn 1.3 stores them.
     """
 
     tree: Any
-    n_nodes: int
+    n_counted: int
     n_leaves: int
     n_inner_values: int
     n_impurities: int
     n_directions: int
     n_merged: int
     reordered: bool
+    n_totals: int
 
 
 def arrays_of(tree: Any) -> tuple[AnyArray, FloatArray]:
@@ -114,9 +117,11 @@ def rewritten(tree: Any, thresholds: FloatArray, keep_missing: BoolArray, wanted
         kept = np.zeros(n_nodes, dtype=np.bool_)
         kept[was_inner] = keep_missing[nodes["feature"][was_inner]]
         n_directions = int((nodes["missing_go_to_left"][~kept & was_inner] != 0).sum())
-        nodes["missing_go_to_left"][~kept] = 0  # at leaves it is memory that nobody has set
+        nodes["missing_go_to_left"][~kept] = 0
     nodes["threshold"][was_inner] = thresholds[was_inner]
+    n_totals = 0
     if wanted.classifier:
+        n_totals = int((np.abs(values[~was_inner].sum(axis=2) - 1) > _IS_SUM).any(axis=1).sum())
         values[~was_inner] = _outputs(values[~was_inner], wanted, np.atleast_1d(tree.n_classes))
     if wanted.labels and wanted.classifier:
         left, right, values = merged(left, right, values)
@@ -133,21 +138,26 @@ def rewritten(tree: Any, thresholds: FloatArray, keep_missing: BoolArray, wanted
     nodes["right_child"] = np.where(inner, at[right], -1)
     for name in ("feature", "threshold"):
         nodes[name][~inner] = -2
+    if "missing_go_to_left" in (nodes.dtype.names or ()):
+        nodes["missing_go_to_left"][~inner] = 0  # at leaves it is memory that nobody has set
     nodes["impurity"] = 0
-    nodes["n_node_samples"] = nodes["weighted_n_node_samples"] = (size + 1) // 2
+    counts = (size + 1) // 2
+    told = (nodes["n_node_samples"] != counts).any() or (nodes["weighted_n_node_samples"] != counts).any()
+    nodes["n_node_samples"] = nodes["weighted_n_node_samples"] = counts
     values[inner] = 0
     if wanted.without_values:
         values[:] = 0
     n_leaves = int((~was_inner).sum())
     return Rewritten(
         with_arrays(tree, nodes, values, depth),
-        n_nodes,
+        n_nodes if told else 0,
         n_leaves,
         n_inner_values,
         n_impurities,
         n_directions,
         n_leaves - int((~inner).sum()),
         wanted.reorder and not in_order,
+        n_totals,
     )
 
 

@@ -15,6 +15,9 @@ from pytest_draft.facts.adversary import check_adversary
 from pytest_draft.facts.rules import Literal, literals
 from pytest_draft.facts.slices import Slice
 from pytest_draft.policy.compared_with_earlier import OF_ATTACKS, OF_AUDITS
+from pytest_draft.policy.determined_rows import RULE as DETERMINED
+from pytest_draft.policy.perfect_rows import RULE as PERFECT
+from pytest_draft.policy.reconstruction_error import RULE as ERROR
 from pytest_draft.policy.rule import Severity
 from pytest_draft.policy.rules import COMPARED, RULES, nameable, rule_of
 from pytest_draft.policy.waiver import Waiver
@@ -174,7 +177,11 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
     listed += all_located(_wrong_adversaries(adversaries), text) if named else []
     slices: list[Slice] = []
     if not listed:
-        problems = [*_wrong_severities(content), *_wrong_waivers(content, today or date.today())]
+        problems = [
+            *_wrong_severities(content),
+            *_missing_companions(content["rules"]),
+            *_wrong_waivers(content, today or date.today()),
+        ]
         slices, wrong = _slices(content, text, shown)
         listed = all_located([*problems, *wrong], text)
     if listed:
@@ -236,6 +243,15 @@ def _wrong_adversaries(adversaries: Sequence[str]) -> list[Problem]:
         except UsageError as error:
             problems.append((str(error), ["adversaries", index]))
     return problems
+
+
+def _missing_companions(rules: Mapping[str, Any]) -> list[Problem]:
+    """Return which rules cannot stand alone: they say nothing of some files, which would pass by that."""
+    if DETERMINED.id not in rules or not {ERROR.id, PERFECT.id}.isdisjoint(rules):
+        return []
+    beside = f"[rules.{ERROR.id}] or [rules.{PERFECT.id}]"
+    problem = f"it says nothing of a file whose occurrences nobody can know: name {beside} beside it"
+    return [(problem, ["rules", DETERMINED.id])]
 
 
 def _wrong_severities(content: Mapping[str, Any]) -> list[Problem]:

@@ -287,7 +287,7 @@ def test_a_very_deep_list_is_refused_without_a_crash(dump):
             "git lfs pull",
         ),
         (b"<!DOCTYPE html><html></html>", UnsupportedArtifactError, "web page"),
-        (b"PK\x03\x04", UnsupportedArtifactError, "skops"),
+        (b"PK\x03\x04", CorruptArtifactError, "zip directory"),
         (b"\x04\x22\x4d\x18", UnsupportedArtifactError, "lz4"),
         (b"ZF0x10", UnsupportedArtifactError, "joblib before 0.10"),
         (

@@ -23,7 +23,7 @@ sys.exit(pytest.main(["-p", "pytest_draft.plugin.hooks", "-p", "no:cacheprovider
 """
 
 
-@pytest.mark.parametrize("lacking", ["hypothesis", "hypothesis,xdist,yaml,coverage", "hypothesis,execnet"])
+@pytest.mark.parametrize("lacking", ["hypothesis", "hypothesis,xdist,execnet,yaml,coverage"])
 def test_the_demo_is_collected_in_a_checkout_without_what_only_tests_need(lacking):
     alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     alone.pop("PYTEST_ADDOPTS", None)

@@ -224,7 +224,7 @@ def test_an_examination_whose_time_box_stands_still_while_code_is_compiled_does_
 def test_an_examination_that_tells_nothing_new_while_code_is_compiled_is_ended(inconclusive, at_stage, monkeypatch):
     at_stage("training_data", f"from pytest_draft.timebox import CLOCK; CLOCK.stop(); {HANG}")
     monkeypatch.setattr(isolation, "COMPILE_SECONDS", 0.5)
-    assert inconclusive("--draft-budget=60")["solver_status"] == "overran"
+    assert inconclusive("--draft-budget=2")["solver_status"] == "overran"
 
 
 def test_an_examination_that_never_begins_is_ended(inconclusive, in_child, monkeypatch):

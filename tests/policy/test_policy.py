@@ -135,6 +135,13 @@ def test_a_threshold_that_is_not_given_is_in_force_with_its_default(written):
     assert policy.rules == {"epsilon-cap": {"max_epsilon": 3, "max_delta": 0}}
 
 
+@pytest.mark.parametrize(
+    "other", ["[rules.perfect-rows]\nmax_perfect_rows = 3\n", "[rules.reconstruction-error]\nmax_error = 0.1\n"]
+)
+def test_determined_rows_stand_beside_a_rule_that_judges_every_file(written, other):
+    assert "determined-rows" in written(HEAD + other + "[rules.determined-rows]\nmax_determined_share = 0.5\n").rules
+
+
 def test_a_policy_says_all_that_its_file_says(written):
     policy = written(
         'schema_version = 1\nname = "ours"\nadversaries = ["published", "artifact"]\nallow_inconclusive = true\n'
@@ -162,6 +169,14 @@ def test_a_policy_says_all_that_its_file_says(written):
         (HEAD + "[rules.perfect-rows]\nmax_share_beyond_split_half = nan\n", ["line 4", "max_share"]),
         (HEAD + '[rules.reconstruction-error]\nmax_error = "0.5"\n', ["line 4", "max_error"]),
         (HEAD + "[rules.reconstruction-error]\n", ["line 3", "reconstruction-error"]),
+        (
+            HEAD + "[rules.determined-rows]\nmax_determined_share = 0.5\n",
+            ["line 3", "rules.determined-rows", "[rules.reconstruction-error] or [rules.perfect-rows] beside it"],
+        ),
+        (
+            HEAD + "[rules.smallest-leaf]\nmin_rows = 5\n[rules.determined-rows]\nmax_determined_share = 0.5\n",
+            ["line 5", "rules.determined-rows"],
+        ),
         (HEAD + "[rules.dp-required]\nmax_epsilon = 1\n", ["line 4", "max_epsilon"]),
         (HEAD + "[rules.epsilon-cap]\n", ["line 3", "max_epsilon"]),
         (HEAD + "[rules.epsilon-cap]\nmax_delta = 0\n", ["line 3", "max_epsilon"]),

@@ -1,0 +1,419 @@
+"""Files of skops.io: in goes a zip archive, out comes one inert record, such as `interpreter` makes of a pickle.
+
+A ``.skops`` file is an archive of ``schema.json``, a tree of nodes that each name a class and a loader, and of arrays
+in NumPy's own format. What a pickle of the same object would be turned into, its nodes are turned into; what the pickle
+interpreter refuses to call is refused here too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from pytest_draft.artifact.arrays import set_shape
+from pytest_draft.artifact.container import Budget, Limits
+from pytest_draft.artifact.interpreter import CALLS
+from pytest_draft.artifact.npy import read_npy
+from pytest_draft.artifact.records import Array, Dtype, Global, Items, Mapping, Record
+from pytest_draft.artifact.zip_archive import MAGIC, Archive
+from pytest_draft.errors import (
+    ArtifactNotAllowedError,
+    ArtifactTooBigError,
+    CorruptArtifactError,
+    UnsupportedArtifactError,
+    one_line,
+)
+
+_SCHEMA = "schema.json"
+_PROTOCOLS = range(3)
+_SPARSE = ("csr", "csc", "coo", "bsr", "dia")
+_LONGEST_NUMBER = 400
+"""Most characters of a dictionary's key that is a number."""
+
+Node = dict[str, Any]
+
+
+def is_archive(packed: bytes) -> bool:
+    """Return whether a file is a zip archive, by its first bytes."""
+    return packed.startswith(MAGIC)
+
+
+def read_skops(packed: bytes, limits: Limits) -> tuple[object, Budget]:
+    """Read a file of skops.io.
+
+    Parameters
+    ----------
+    packed : bytes
+        All of the file, a zip archive.
+    limits : Limits
+
+    Returns
+    -------
+    root : object
+        As of `interpret`.
+    budget : Budget
+        For what follows.
+
+    Raises
+    ------
+    ArtifactError
+        One of its four kinds.
+    """
+    archive = Archive(packed, limits)
+    if _SCHEMA not in archive:
+        raise UnsupportedArtifactError("it is a zip archive without schema.json, and so no file of skops.io")
+    budget = Budget(limits, archive.size)
+    schema = _parsed(archive.read(_SCHEMA), limits)
+    protocol = schema.get("protocol")
+    if type(protocol) is not int or protocol not in _PROTOCOLS:
+        shown = protocol if type(protocol) is int and abs(protocol) < 10**6 else "that is not known"
+        raise UnsupportedArtifactError(f"it has a skops protocol {shown}; supported are 0 to {_PROTOCOLS[-1]}")
+    root = _Reader(archive, budget).node(schema)
+    if archive.unread:
+        raise CorruptArtifactError(
+            f"it has {archive.unread} members that its schema.json does not name: save it again with skops.io.dump"
+        )
+    return root, budget
+
+
+def _parsed(text: memoryview, limits: Limits) -> Node:
+    """Return the JSON text of a schema, once it is known that it has not too many values to be held."""
+    content = bytes(text)
+    if sum(map(content.count, (b",", b"[", b"{"))) > limits.opcodes:
+        raise ArtifactTooBigError(f"its schema.json has more than {limits.opcodes} values")
+    try:
+        found = json.loads(content.decode("utf-8"), object_pairs_hook=_unique)
+    except ValueError:
+        raise CorruptArtifactError("its schema.json is not JSON: copy or save it again") from None
+    if type(found) is not dict:
+        raise CorruptArtifactError("its schema.json is not an object")
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> Node:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise CorruptArtifactError("its schema.json has an object with a key twice")
+    return result
+
+
+class _Reader:
+    """Turns nodes into records.
+
+    Parameters
+    ----------
+    archive : Archive
+    budget : Budget
+    """
+
+    def __init__(self, archive: Archive, budget: Budget) -> None:
+        self._archive = archive
+        self._budget = budget
+        self._made: dict[int, tuple[Node, object]] = {}
+        self._files: dict[str, tuple[Array, Dtype]] = {}
+
+    def node(self, found: object) -> object:
+        """Return what a node describes; the same thing where an equal one of the same id came before."""
+        self._budget.spend_opcode()
+        if type(found) is not dict:
+            raise _malformed()
+        loader, number = found.get("__loader__"), found.get("__id__")
+        if type(loader) is not str or not (number is None or type(number) is int):
+            raise _malformed()
+        if loader == "JsonNode":
+            return self._atom(found)
+        if loader == "CachedNode":
+            if number not in self._made:
+                raise _malformed()
+            return self._made[number][1]
+        before = self._made.get(number) if number is not None else None
+        if before is not None and self._are_same(before[0], found):
+            return before[1]
+        make = _LOADERS.get(loader) or (_Reader._reduced if "__reduce__" in found else None)
+        if make is None:
+            raise UnsupportedArtifactError(f"it has a node of a kind that is not covered ({one_line(loader, 40)})")
+        value = make(self, found)
+        if number is not None:
+            self._made[number] = (found, value)
+        return value
+
+    def _are_same(self, one: object, other: object) -> bool:
+        """Return whether two nodes describe the same: skops writes an object wherever it stands, and loads the first.
+
+        What is made only to be written, such as a tree's arrays, has another id and another file each time.
+        """
+        if isinstance(one, dict) and isinstance(other, dict):
+            if one.keys() != other.keys():
+                return False
+            files = (one.get("file"), other.get("file"))
+            if files != (None, None) and not self._have_same_bytes(*files):
+                return False
+            return all(self._are_same(one[key], other[key]) for key in one if key not in ("__id__", "file"))
+        if isinstance(one, list) and isinstance(other, list):
+            return len(one) == len(other) and all(map(self._are_same, one, other))
+        return type(one) is type(other) and one == other
+
+    def _have_same_bytes(self, one: object, other: object) -> bool:
+        if type(one) is not str or type(other) is not str:
+            raise _malformed()
+        contents = self._archive.read(one), self._archive.read(other)
+        self._budget.spend_copy(len(contents[0]))
+        return one == other or contents[0] == contents[1]
+
+    # What they are read with
+
+    def _class(self, found: Node) -> Global:
+        module, name = found.get("__module__"), found.get("__class__")
+        if type(module) is not str or type(name) is not str:
+            raise _malformed()
+        if max(len(module), len(name)) > self._budget.limits.line_bytes:
+            raise ArtifactTooBigError("a name of too many characters in its schema.json")
+        return Global(module, name)
+
+    def _nodes(self, found: object) -> list[object]:
+        if type(found) is not list:
+            raise _malformed()
+        return [self.node(inner) for inner in found]
+
+    def _file(self, found: Node) -> str:
+        name = found.get("file")
+        if type(name) is not str:
+            raise _malformed()
+        return name
+
+    # One for each loader
+
+    def _atom(self, found: Node) -> object:
+        """Return a number, a text, a boolean or None, which are written as JSON inside JSON."""
+        content = found.get("content")
+        if type(content) is not str:
+            raise _malformed()
+        try:
+            value = json.loads(content)
+        except ValueError:
+            raise _malformed() from None
+        if not (value is None or type(value) in (bool, int, float, str)):
+            raise _malformed()
+        return self._checked_integer(value)
+
+    def _checked_integer(self, value: object) -> object:
+        if type(value) is int and value.bit_length() > self._budget.limits.integer_bits:
+            raise ArtifactTooBigError(f"an integer of {value.bit_length()} bits in its schema.json")
+        return value
+
+    def _list(self, found: Node) -> object:
+        cls, items = self._class(found), self._nodes(found.get("content"))
+        if cls.key == ("builtins", "list"):
+            return items
+        record = Record(cls, ())
+        record.appended = items
+        return record
+
+    def _tuple(self, found: Node) -> object:
+        cls, items = self._class(found), tuple(self._nodes(found.get("content")))
+        return items if cls.key == ("builtins", "tuple") else Record(cls, items)
+
+    def _set(self, found: Node) -> object:
+        return Items(self._nodes(found.get("content")))
+
+    def _dict(self, found: Node) -> object:
+        content, types = found.get("content"), self.node(found.get("key_types"))
+        if type(content) is not dict or not isinstance(types, list) or len(types) != len(content):
+            raise _malformed()
+        mapping = Mapping()
+        for (key, inner), kind in zip(content.items(), types, strict=True):
+            mapping.pairs.append((self._key(key, kind), self.node(inner)))
+        cls = self._class(found)
+        if cls.key == ("builtins", "dict"):
+            return mapping
+        record = Record(cls, ())
+        record.set_items = mapping
+        return record
+
+    def _key(self, text: str, kind: object) -> object:
+        """Return a dictionary's key, which JSON has made a text."""
+        name = kind.name if isinstance(kind, Global) else ""
+        try:
+            if name == "NoneType":
+                return None
+            if name in ("bool", "bool_"):
+                return {"true": True, "false": False}[text.lower()]
+            if name.startswith(("int", "uint")) and len(text) <= _LONGEST_NUMBER:
+                return self._checked_integer(int(text))
+            if name.startswith("float") and len(text) <= _LONGEST_NUMBER:
+                return float(text)
+        except (ValueError, KeyError):
+            raise _malformed() from None
+        return text
+
+    def _default_dict(self, found: Node) -> object:
+        content = _inner(found)
+        main = self.node(content.get("main"))
+        record = Record(self._class(found), tuple(self.node(content[key]) for key in content if key != "main"))
+        record.set_items = main if isinstance(main, Mapping) else Mapping()
+        return record
+
+    def _object(self, found: Node) -> object:
+        record = Record(self._class(found), ())
+        if found.get("content") is not None:
+            record.state = self.node(found["content"])
+        return record
+
+    def _reduced(self, found: Node) -> object:
+        reduce = found.get("__reduce__")
+        arguments = self.node(reduce.get("args")) if type(reduce) is dict else None
+        if not isinstance(arguments, tuple):
+            raise _malformed()
+        record = Record(self._class(found), arguments)
+        record.state = self.node(found.get("content"))
+        return record
+
+    def _name(self, found: Node) -> object:
+        content = found.get("content")
+        if type(content) is dict:  # functions of protocol 0
+            return self._class({"__module__": content.get("module_path"), "__class__": content.get("function")})
+        return self._class(found)
+
+    def _slice(self, found: Node) -> object:
+        content = _inner(found)
+        limits = tuple(content.get(key) for key in ("start", "stop", "step"))
+        if not all(limit is None or type(limit) is int for limit in limits):
+            raise _malformed()
+        return Record(Global("builtins", "slice"), tuple(map(self._checked_integer, limits)))
+
+    def _bytes(self, found: Node) -> object:
+        return self._archive.read(self._file(found))
+
+    def _array(self, found: Node) -> object:
+        if found.get("type") == "json":
+            return self._array_of_objects(found)
+        array, _ = self._stored(found)
+        if self._class(found).name != "ndarray" and array.shape == () and array.data is not None:
+            if array.data.dtype.names is not None or array.data.dtype.kind == "V":
+                raise UnsupportedArtifactError("it has a NumPy scalar that is a record, which no supported model needs")
+            value: object = array.data.item()
+            return value
+        return array
+
+    def _stored(self, found: Node) -> tuple[Array, Dtype]:
+        name = self._file(found)
+        if found.get("type") != "numpy":
+            raise _malformed()
+        if name not in self._files:
+            self._files[name] = read_npy(self._archive.read(name))
+        known, dtype = self._files[name]
+        array = Array()
+        array.shape, array.data = known.shape, known.data
+        return array, dtype
+
+    def _array_of_objects(self, found: Node) -> Array:
+        array = Array()
+        count = set_shape(array, self.node(found.get("shape")))
+        rows: list[Any] = [found.get("content")]
+        for depth, length in enumerate(array.shape):
+            if not all(type(row) is list and len(row) == length for row in rows):
+                raise _malformed()
+            rows = [item if depth == len(array.shape) - 1 else _listed(item) for row in rows for item in row]
+        if not array.shape or len(rows) != count:
+            raise _malformed()
+        array.items = [self.node(item) for item in rows]
+        return array
+
+    def _masked_array(self, found: Node) -> object:
+        content = _inner(found)
+        record = Record(Global("numpy.ma.core", "MaskedArray"), ())
+        record.state = Mapping()
+        record.state.pairs += [(key, self.node(content.get(key))) for key in ("data", "mask")]
+        return record
+
+    def _dtype(self, found: Node) -> object:
+        content = _inner(found)
+        return self._stored(content)[1] if content.get("type") == "numpy" else Dtype("O", None, is_object=True)
+
+    def _generator(self, found: Node) -> object:
+        """Return a random generator: nothing but its state."""
+        record = Record(self._class(found), ())
+        content = _inner(found)
+        if "__loader__" in content:
+            record.state = self.node(content)
+        else:
+            record.state = Mapping()
+            record.state.pairs += [(key, self.node(inner)) for key, inner in content.items()]
+        return record
+
+    def _sparse(self, found: Node) -> object:
+        """Return a sparse matrix, which SciPy has saved as an archive of its arrays."""
+        content = self._archive.read(self._file(found))
+        inner = Archive(bytes(content), self._budget.limits)
+        self._budget.spend_copy(len(content) + inner.size)
+        parts = {name.removesuffix(".npy"): read_npy(inner.read(name))[0] for name in inner.names}
+        layout, shape = (parts.pop(name, Array()).data for name in ("format", "shape"))
+        if layout is None or shape is None or shape.dtype.kind not in "iu" or shape.size > 32:
+            raise CorruptArtifactError("a sparse matrix is malformed")
+        text = bytes(layout.item(0)).decode("ascii", "replace") if layout.dtype.kind == "S" and layout.size else ""
+        if text not in _SPARSE:
+            raise CorruptArtifactError("a sparse matrix is malformed")
+        record = Record(Global(f"scipy.sparse._{text}", f"{text}_matrix"), ())
+        record.state = Mapping()
+        record.state.pairs += [("_shape", tuple(shape.ravel().tolist())), *parts.items()]
+        return record
+
+    def _made_by_call(self, found: Node) -> object:
+        cls = self._class(found)
+        arguments = self.node(found.get("content"))
+        if cls.key not in CALLS or not isinstance(arguments, tuple):
+            raise _refused(cls.shown)
+        return Record(cls, arguments)
+
+    def _called(self, found: Node) -> object:
+        raise _refused(self._class(found).shown)
+
+
+def _malformed() -> CorruptArtifactError:
+    return CorruptArtifactError("its schema.json is not what skops.io writes: save it again with skops.io.dump")
+
+
+def _refused(shown: str) -> ArtifactNotAllowedError:
+    return ArtifactNotAllowedError(
+        f"it asks for a call of {shown} (schema.json): nothing was run; if it is yours, save the forest alone"
+    )
+
+
+def _inner(found: Node) -> Node:
+    content = found.get("content")
+    if type(content) is not dict:
+        raise _malformed()
+    return content
+
+
+def _listed(found: object) -> object:
+    """Return what the node of a list holds: the rows of an array of objects are lists."""
+    return found.get("content") if type(found) is dict and found.get("__loader__") == "ListNode" else None
+
+
+_LOADERS: dict[str, Callable[[_Reader, Node], object]] = {
+    "ListNode": _Reader._list,
+    "TupleNode": _Reader._tuple,
+    "SetNode": _Reader._set,
+    "DictNode": _Reader._dict,
+    "DefaultDictNode": _Reader._default_dict,
+    "_DictWithDeprecatedKeysNode": _Reader._default_dict,
+    "ObjectNode": _Reader._object,
+    "TypeNode": _Reader._name,
+    "FunctionNode": _Reader._name,
+    "SliceNode": _Reader._slice,
+    "BytesNode": _Reader._bytes,
+    "BytearrayNode": _Reader._bytes,
+    "NdArrayNode": _Reader._array,
+    "MaskedArrayNode": _Reader._masked_array,
+    "DTypeNode": _Reader._dtype,
+    "RandomStateNode": _Reader._generator,
+    "RandomGeneratorNode": _Reader._generator,
+    "SparseMatrixNode": _Reader._sparse,
+    "ConstructorFromReduceNode": _Reader._made_by_call,
+    "PartialNode": _Reader._called,
+    "MethodNode": _Reader._called,
+    "OperatorFuncNode": _Reader._called,
+}
+"""What makes a record of a node, by its loader; any other that has arguments is an object made with these."""
