@@ -214,6 +214,7 @@ def owner_of(model: object, data: object, target: str | None) -> Owner:
     named = source or "the model"
     place, bag = _place(estimator, named)
     table = _table(data, target)
+    target = _target(estimator, table, target)
     features, by_name = _features(estimator, table, target, named)
     labels, label_type = _labels(estimator, table, target)
     return Owner(
@@ -323,9 +324,21 @@ def as_given(owner: Owner, holdout: object, target: str | None) -> tuple[Any, An
     DataError, UsageError
     """
     table = _table(holdout, target)
+    if table.targets is None:
+        target = owner.target
     features, _ = _features(owner.fitted_like, table, target, "the model")
     labels, _ = _labels(owner.fitted_like, table, target)
     return features, labels
+
+
+def _target(estimator: Any, table: Table, target: str | None) -> str | None:
+    """Return the name of the label column: the only one that is no feature, where none is given."""
+    if target is not None or table.targets is not None:
+        return target
+    others = set(map(str, table.frame.columns)) - set(map(str, getattr(estimator, "feature_names_in_", ())))
+    if len(others) != 1:
+        raise UsageError(f"{place_of(table.source)}: name the label column with --target")
+    return others.pop()
 
 
 def _features(estimator: Any, table: Table, target: str | None, named: str) -> tuple[Any, bool]:
@@ -333,8 +346,6 @@ def _features(estimator: Any, table: Table, target: str | None, named: str) -> t
     where = place_of(table.source)
     frame = table.frame
     if table.targets is None:
-        if target is None:
-            raise UsageError(f"{where}: name the label column with --target")
         if target not in frame.columns:
             nearest = nearest_of(target, map(str, frame.columns))
             raise UsageError(f"{where}: there is no column {one_line(target)!r} for --target{nearest}")

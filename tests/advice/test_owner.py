@@ -180,16 +180,22 @@ def test_what_cannot_be_handled_is_refused_in_one_line(saved, table, model, said
     [
         ("z", list("abcdef"), "there is no column 'z' for --target"),
         ("a", list("abcdef"), "1 of the model's 6 columns are missing: 'a'"),
-        (None, list("abcdef"), "name the label column with --target"),
+        (None, list("abcdefg"), "name the label column with --target"),
         ("y", list("abcd"), "2 of the model's 6 columns are missing: 'e', 'f'"),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused(tmp_path, table, target, columns, said):
     joblib.dump(RandomForestClassifier(2).fit(table[list("abcdef")], table.y), tmp_path / "m.joblib")
-    table[[*columns, "y"]].to_csv(tmp_path / "t.csv", index=False)
+    table.assign(g=0)[[*columns, "y"]].to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(UsageError) as raised:
         owner_of(tmp_path / "m.joblib", tmp_path / "t.csv", target)
     assert said in str(raised.value)
+
+
+def test_the_only_column_that_is_no_feature_holds_the_labels(tmp_path, table):
+    joblib.dump(RandomForestClassifier(2).fit(table[list("abcdef")], table.y), tmp_path / "m.joblib")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert owner_of(tmp_path / "m.joblib", tmp_path / "t.csv", None).target == "y"
 
 
 def test_other_labels_than_the_models_are_refused(tmp_path, table):
