@@ -12,10 +12,12 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+from pytest_draft.advice import command as advise
 from pytest_draft.errors import DraftError, UsageError
 from pytest_draft.hardening import command as harden
 
 COMMANDS: dict[str, ModuleType] = {
+    "advise": advise,
     "harden": harden,
 }
 """By name; the first line of each module's docstring is its line of help."""
