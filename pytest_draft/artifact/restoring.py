@@ -93,7 +93,7 @@ class _State:
     below: tuple[_State, _State] | None = None
     parts: tuple[int, int] = (1, 1)  # multiples of the children's, or, where these are free, what each brings
     free: bool = False
-    unsure: bool = False  # whether the children's counts can be others
+    twins: tuple[_State, ...] = ()  # those with the same counts, and other ones below
 
 
 def restore(forest: Sequence[Evidence], total: int | None, *, same_rows: bool) -> list[Restoration | None]:
@@ -230,9 +230,13 @@ def _root_states(evidence: Evidence, shares: _Shares, limit: int) -> list[_State
         for state in (state for one in children[0] for other in children[1] for state in solve(one, other)):
             if state.weight * state.least <= limit:
                 twin = made.get(state.counts)
-                made[state.counts] = state if twin is None else replace(min(twin, state, key=_size), unsure=True)
+                made[state.counts] = state if twin is None else _with_twin(twin, state)
         states[node] = sorted(made.values(), key=_size)[:_STATES]
     return states[0]
+
+
+def _with_twin(one: _State, other: _State) -> _State:
+    return replace(one, least=min(one.least, other.least), twins=(*(one.twins or (one,)), other))
 
 
 def _size(state: _State) -> int:
@@ -397,9 +401,13 @@ def _spread(tree: Tree, root: _State, times: int) -> Restoration | None:
         counts[node] = _times(state.counts, times)
         if state.below is None:
             continue
-        if state.unsure:
-            cut[node] = True
-            continue
+        if state.twins:
+            able = [twin for twin in state.twins if twin.least <= times]
+            if len(able) != 1:
+                cut[node] = True
+                continue
+            state = able[0]
+        assert state.below is not None
         left, right = state.below
         shares = (state.parts[0] * times, state.parts[1] * times)
         if state.free:
