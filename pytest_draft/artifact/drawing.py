@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_draft.artifact.forest import Tree
+from pytest_draft.artifact.forest import UNSCALED, Tree, minor_of
+from pytest_draft.artifact.halfway import Size, Told
 from pytest_draft.artifact.objects import Object
-from pytest_draft.artifact.outputs import Size, Told
 from pytest_draft.errors import CorruptArtifactError
 
 
@@ -26,6 +26,8 @@ def draw_of_forest(estimator: Object, told: Told) -> Draw:
     if not estimator.boolean("bootstrap"):
         return Draw(False, False, n_samples or rows_of(told), None)
     n_draws = estimator.optional_integer("_n_samples_bootstrap", minimum=1)
+    if n_draws is None and told.restored in UNSCALED:
+        n_draws = _weight_of(told)
     if n_draws is None and told.outputs is None:
         n_draws = _draws_by_roots(estimator, told.trees)
     if n_samples is None and estimator.get("max_samples") is None:
@@ -54,7 +56,7 @@ def size_of(estimator: Object, first_tree: Object, *, bagging: bool, forest: boo
         Which kind of ensemble it is.
     """
     parameters = [one.parameters() for one in (estimator, first_tree)]
-    weighted = any(found.get("class_weight") is not None for found in parameters)
+    weighted = _weighted_by_class(estimator, parameters, forest=forest)
     medians = any(found.get("criterion") in ("absolute_error", "mae") for found in parameters)
     drawn, total = False, None
     if bagging:
@@ -65,6 +67,14 @@ def size_of(estimator: Object, first_tree: Object, *, bagging: bool, forest: boo
         total = estimator.optional_integer("_n_samples_bootstrap" if drawn else "_n_samples", minimum=1)
     weighted |= not drawn and estimator.get("_sample_weight") is not None
     return Size(drawn, total, weighted, averages=not medians)
+
+
+def _weighted_by_class(estimator: Object, parameters: list[dict[str, object]], *, forest: bool) -> bool:
+    """Return whether class weights have scaled the trees' weights, and not driven the draw in their place."""
+    given = [found.get("class_weight") for found in parameters]
+    since = minor_of(estimator.get("_sklearn_version")) or (0, 0)
+    drives = forest and estimator.boolean("bootstrap") and since >= (1, 9)
+    return any(one is not None and not (drives and one != "balanced_subsample") for one in given)
 
 
 def check_roots(trees: tuple[Tree, ...], draw: Draw) -> None:

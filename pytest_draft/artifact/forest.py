@@ -107,6 +107,16 @@ class Outputs:
     may_be_pure: bool = False
 
 
+def minor_of(version: object) -> tuple[int, int] | None:
+    """Return the major and minor number of a version of scikit-learn; None where it is no version."""
+    match = re.match(r"(\d{1,4})\.(\d{1,4})(?!\d)", version if isinstance(version, str) else "", re.ASCII)
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+UNSCALED: tuple[Restored, ...] = ("inner fractions", "impurity")
+"""Whoever restores counts from these has them without any weights."""
+
+
 @dataclass(frozen=True, eq=False)
 class Forest:
     """A tree ensemble as its file describes it.
@@ -206,8 +216,25 @@ class Forest:
     @property
     def sklearn_minor(self) -> tuple[int, int] | None:
         """Major and minor number of the version that wrote the file; None where it does not tell."""
-        match = re.match(r"(\d{1,4})\.(\d{1,4})(?!\d)", self.sklearn_version or "", re.ASCII)
-        return None if match is None else (int(match[1]), int(match[2]))
+        return minor_of(self.sklearn_version)
+
+    @property
+    def tells_distinct(self) -> bool:
+        """Whether numbers of different rows say more than its counts do, and its file still holds them."""
+        return (self.bootstrap or self.row_times is not None) and bool(self.trees[0].n_distinct[0])
+
+    @property
+    def shares_weighted(self) -> bool:
+        """Whether class or sample weights may have scaled the shares that the leaves of a forest without counts hold.
+
+        By how much is only known by the counts of all rows by class. From scikit-learn 1.9 on, class weights drive the
+        draw of a forest with bootstrap, whose shares are of draws; weights given to a single tree are not stored.
+        """
+        drives = self.seeds_from == "tree" and self.bootstrap
+        if self.class_weight is not None:
+            version = self.sklearn_minor or (0, 0)
+            return not drives or version < (1, 9) or self.class_weight == "balanced_subsample"
+        return self.sample_weight is not None and not self.bootstrap
 
     @property
     def unused(self) -> str | None:
@@ -346,7 +373,7 @@ class Forest:
         Those of a bagging ensemble's trees always do; a forest's too, but from scikit-learn 1.9 on not with
         bootstrap, where they drive the draw and are stored, except those of each subsample by itself.
         """
-        if self.class_weight is None:
+        if self.class_weight is None or self.restored in UNSCALED:
             return False
         drive = self.seeds_from == "tree" and self.bootstrap and self.sample_weight is not None
         return not drive or self.class_weight == "balanced_subsample"

@@ -9,12 +9,13 @@ not add up: such numbers are taken for no counts, and never for damage. What can
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from pytest_draft.arrays import FloatArray, IntArray
-from pytest_draft.artifact.forest import Outputs, Restored, Tree
+from pytest_draft.artifact.forest import Outputs, Tree
+from pytest_draft.artifact.halfway import Size, Told, by_class_totals, left_over, restored
 from pytest_draft.artifact.rounding import ROUNDING, rounded_to
 from pytest_draft.artifact.validate import Nodes, Values, counted
 from pytest_draft.errors import CorruptArtifactError
@@ -22,38 +23,8 @@ from pytest_draft.errors import CorruptArtifactError
 _TOLERANCE = 1e-6
 """How far sums may be off, relative to a node's weight."""
 
-
-@dataclass(frozen=True)
-class Size:
-    """What a file tells of the number of rows, apart from its trees.
-
-    Attributes
-    ----------
-    bootstrap : bool
-        Whether a row can count several times, or not at all, in a tree.
-    total : int or None
-        What the weight of each tree's root must be, where the file tells it.
-    weighted : bool
-        Whether class or sample weights may have scaled the weights.
-    averages : bool
-        Whether values are means, of targets or of classes, so that a node's follows from its children's.
-    """
-
-    bootstrap: bool
-    total: int | None
-    weighted: bool
-    averages: bool = True
-
-
-@dataclass(frozen=True, eq=False)
-class Told:
-    """What the trees of a forest tell; the fields are those of `Forest`."""
-
-    trees: tuple[Tree, ...]
-    values: Values
-    outputs: Outputs | None = None
-    restored: Restored | None = None
-    also_tells: str | None = None
+_MOST_OFTEN = 16
+"""How often one row is drawn for one tree at most, in 10^13 draws of as many rows as there are."""
 
 
 def told_by(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Told:
@@ -76,16 +47,17 @@ def told_by(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Told:
         Where the leaves do not even answer anything.
     """
     values = _counted(forest, size, classifier=classifier)
-    if values is not None:
+    if values is not None and not any(_rows_made_up(nodes.tree, size, classifier=classifier) for nodes in forest):
         return Told(tuple(nodes.tree for nodes in forest), values)
-    if not classifier:
-        return _means(forest)
-    answers = _answers(forest)
-    return Told(
-        tuple(_without_counts(nodes.tree, answer) for nodes, answer in zip(forest, answers, strict=True)),
-        "fractions",
-        _outputs(forest, answers),
-    )
+    if classifier and (totals := by_class_totals(forest, size)) is not None:
+        return totals
+    answers = [_shares(nodes) if classifier else nodes.tree.value for nodes in forest]
+    outputs = _outputs(forest, answers, classifier=classifier)
+    with_counts = restored(forest, outputs, size)
+    if with_counts is not None:
+        return with_counts
+    trees = (_without_counts(nodes.tree, answer) for nodes, answer in zip(forest, answers, strict=True))
+    return Told(tuple(trees), "fractions" if classifier else "means", outputs, also_tells=left_over(forest))
 
 
 def more_left(trees: Sequence[Tree], complete: Sequence[int]) -> bool:
@@ -137,38 +109,42 @@ def _agrees(tree: Tree, values: Values, size: Size) -> bool:
     return bool((off <= _TOLERANCE * scale * np.maximum(1.0, tree.weight[inner])[:, None]).all())
 
 
+def _rows_made_up(tree: Tree, size: Size, *, classifier: bool) -> bool:
+    """Return whether one row a leaf stands in place of the numbers of different rows, where weights tell otherwise."""
+    leaves = tree.leaves
+    if len(leaves) < 2 or (tree.n_distinct[leaves] != 1).any():
+        return False
+    if not size.bootstrap and not size.weighted:
+        return bool((tree.weight[leaves] != 1).any())
+    mixed = classifier and bool(((tree.value[leaves] > 0).sum(axis=1) > 1).any())
+    return mixed or (not size.weighted and bool((tree.weight[leaves] > _MOST_OFTEN).any()))
+
+
 # What leaves answer
 
 
-def _means(forest: Sequence[Nodes]) -> Told:
-    trees = tuple(_without_counts(nodes.tree, nodes.tree.value) for nodes in forest)
-    return Told(trees, "means", Outputs("means", None, 0.0, _sides_told(trees)))
+def _shares(nodes: Nodes) -> FloatArray:
+    """Return a tree's values, where those of its leaves are shares of classes."""
+    tree = nodes.tree
+    told = tree.value[tree.leaves]
+    good = (told >= 0).all(axis=1)
+    if not good.all():
+        leaf = int(tree.leaves[np.argmin(good)])
+        raise CorruptArtifactError(f"tree {nodes.index}, node {leaf}: it has a negative number of rows of a class")
+    good = np.abs(told.sum(axis=1) - 1) <= ROUNDING * told.shape[1]
+    if not good.all():
+        leaf = int(tree.leaves[np.argmin(good)])
+        raise CorruptArtifactError(f"tree {nodes.index}, node {leaf}: its classes do not add up to 1 or to its weight")
+    return tree.value
 
 
-def _answers(forest: Sequence[Nodes]) -> list[FloatArray]:
-    """Return what each node's value holds as shares of classes, where the node is a leaf."""
-    answers = []
-    for nodes in forest:
-        tree = nodes.tree
-        value, leaves = tree.value, tree.leaves
-        sums = value[leaves].sum(axis=1)
-        if (value[leaves] < 0).any():
-            leaf = int(leaves[np.argmax((value[leaves] < 0).any(axis=1))])
-            raise CorruptArtifactError(f"tree {nodes.index}, node {leaf}: it has a negative number of rows of a class")
-        if (np.abs(sums - 1) > ROUNDING * value.shape[1]).any():
-            leaf = int(leaves[np.argmax(np.abs(sums - 1))])
-            raise CorruptArtifactError(
-                f"tree {nodes.index}, node {leaf}: its classes do not add up to 1 or to its weight"
-            )
-        answers.append(value)
-    return answers
-
-
-def _outputs(forest: Sequence[Nodes], answers: Sequence[FloatArray]) -> Outputs:
+def _outputs(forest: Sequence[Nodes], answers: Sequence[FloatArray], *, classifier: bool) -> Outputs:
     trees = [nodes.tree for nodes in forest]
+    sides = any(bool(tree.missing_left.any()) for tree in trees)
+    if not classifier:
+        return Outputs("means", None, 0.0, sides)
     told = np.concatenate([answer[tree.leaves] for tree, answer in zip(trees, answers, strict=True)])
-    sides = _sides_told(trees)
-    if (told.max(axis=1) == 1).all() and ((told == 0) | (told == 1)).all():
+    if ((told == 0) | (told == 1)).all():
         pairs = [_leaves_side_by_side(tree) for tree in trees]
         differ = all(
             bool((answer[a] != answer[b]).any(axis=1).all()) for answer, (a, b) in zip(answers, pairs, strict=True)
@@ -182,10 +158,6 @@ def _leaves_side_by_side(tree: Tree) -> tuple[IntArray, IntArray]:
     inner = np.flatnonzero(tree.left >= 0)
     pair = inner[(tree.left[tree.left[inner]] < 0) & (tree.left[tree.right[inner]] < 0)]
     return tree.left[pair], tree.right[pair]
-
-
-def _sides_told(trees: Sequence[Tree]) -> bool:
-    return any(bool(tree.missing_left.any()) for tree in trees)
 
 
 def _without_counts(tree: Tree, answer: FloatArray) -> Tree:

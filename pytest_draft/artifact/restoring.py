@@ -54,17 +54,20 @@ class Evidence:
     tree : Tree
         With shares of classes, or mean targets, where `known`.
     known : ndarray of bool, shape (n_nodes,)
-        Whether a node's value is what its rows are on average; at least at each leaf.
+        Whether a node's value is what its rows are on average.
     impurity : ndarray of float64, shape (n_nodes,), or None
         Where it is used for inner nodes that are not `known`.
     entropy : bool
         Whether impurities are entropies, in bits; otherwise Gini's.
+    near : float
+        How far the share of a leaf that is not `known` can be from its value.
     """
 
     tree: Tree
     known: BoolArray
     impurity: FloatArray | None = None
     entropy: bool = False
+    near: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +208,9 @@ def _root_states(evidence: Evidence, shares: _Shares, limit: int) -> list[_State
     states: list[list[_State]] = [[] for _ in range(tree.n_nodes)]
     left, right = tree.left.tolist(), tree.right.tolist()
     for node in range(tree.n_nodes - 1, -1, -1):
+        if left[node] < 0 and not evidence.known[node]:
+            states[node] = _leaf_states(evidence, node)
+            continue
         if left[node] < 0:
             counts = (1,) if means is not None else shares.of(tree.value[node])
             states[node] = [] if counts is None else [_State(counts, sum(counts))]
@@ -221,9 +227,7 @@ def _root_states(evidence: Evidence, shares: _Shares, limit: int) -> list[_State
                 return []
             solve = _by_shares(wanted)
         elif evidence.impurity is not None:
-            solve = _by_impurity(
-                float(evidence.impurity[node]), _entropy if evidence.entropy else _gini, evidence.entropy
-            )
+            solve = _by_impurity(float(evidence.impurity[node]), entropy=evidence.entropy)
         else:
             return []
         made: dict[Vector, _State] = {}
@@ -233,6 +237,20 @@ def _root_states(evidence: Evidence, shares: _Shares, limit: int) -> list[_State
                 made[state.counts] = state if twin is None else _with_twin(twin, state)
         states[node] = sorted(made.values(), key=_size)[:_STATES]
     return states[0]
+
+
+def _leaf_states(evidence: Evidence, node: int) -> list[_State]:
+    """Return what a leaf of two classes can hold by its impurity, near what it answers."""
+    value = evidence.tree.value[node]
+    if evidence.impurity is None or len(value) != 2:
+        return []
+    if evidence.impurity[node] < _IMPURITY:
+        first = int(value[0] >= value[1])
+        return [_State((first, 1 - first), 1)]
+    solve = _by_impurity(float(evidence.impurity[node]), entropy=evidence.entropy)
+    states = solve(_State((1, 0), 1), _State((0, 1), 1))
+    near = [s for s in states if abs(s.counts[0] / s.weight - value[0]) <= evidence.near + _IMPURITY]
+    return list({state.counts: replace(state, below=None) for state in near}.values())
 
 
 def _with_twin(one: _State, other: _State) -> _State:
@@ -301,7 +319,9 @@ def _by_means(mean: float, left_mean: float, right_mean: float, scale: float) ->
     return solve
 
 
-def _by_impurity(wanted: float, impurity: Callable[[Sequence[float]], float], entropy: bool) -> Solve:
+def _by_impurity(wanted: float, *, entropy: bool) -> Solve:
+    impurity = _entropy if entropy else _gini
+
     def solve(left: _State, right: _State) -> Iterator[_State]:
         def is_right(state: _State) -> bool:
             return abs(impurity([count / state.weight for count in state.counts]) - wanted) <= _IMPURITY

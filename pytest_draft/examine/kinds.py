@@ -70,6 +70,10 @@ def kind_of(inputs: Inputs) -> Kind:
         raise NotCoveredError(without_counts(forest))
     if not is_numeric(inputs.domain):
         return Kind(Informed if informed else Counted)
+    if forest.bootstrap and not forest.tells_distinct:
+        raise NotCoveredError(
+            "the numbers of different rows were removed from its file: without them numeric columns are not covered yet"
+        )
     if informed:
         raise NotCoveredError("an informed adversary needs a domain that can be enumerated; numeric columns: not yet")
     numbered = enumerate_states(forest, inputs.domain)

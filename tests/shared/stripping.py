@@ -51,19 +51,19 @@ def stripped(model: Any, level: str, *, left: tuple[str, ...] = (), counts: str 
 def _stripped_tree(tree: Any, level: str, left: tuple[str, ...], counts: str, classifier: bool) -> Any:
     state = tree.__getstate__()
     nodes, values = state["nodes"].copy(), state["values"].copy()
-    leaf = nodes["left_child"] < 0
+    leaf, whole = nodes["left_child"] < 0, values
     if classifier:
         totals = values.sum(axis=2, keepdims=True)
         values = np.divide(values, totals, out=np.zeros_like(values), where=totals > 0)
+        whole = values
         if level.startswith("decimals:"):
             values = np.round(values, int(level.removeprefix("decimals:")))
         if level == "labels":
             values = (values.argmax(axis=2)[:, :, None] == np.arange(values.shape[2])).astype(float)
             if not set(left) & {"n_node_samples", "weighted_n_node_samples", "impurity", "inner fractions"}:
                 nodes, values = _merged(nodes, values)
-                leaf = nodes["left_child"] < 0
-    if "inner fractions" not in left:
-        values[~leaf] = 0
+                leaf, whole = nodes["left_child"] < 0, values
+    values[~leaf] = whole[~leaf] if "inner fractions" in left else 0
     if "impurity" not in left:
         nodes["impurity"] = 0
     if "missing_go_to_left" not in left and "missing_go_to_left" in nodes.dtype.names:
