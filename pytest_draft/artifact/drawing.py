@@ -58,15 +58,15 @@ def size_of(estimator: Object, first_tree: Object, *, bagging: bool, forest: boo
     parameters = [one.parameters() for one in (estimator, first_tree)]
     weighted = _weighted_by_class(estimator, parameters, forest=forest)
     medians = any(found.get("criterion") in ("absolute_error", "mae") for found in parameters)
-    drawn, total = False, None
+    drawn, repeats, total = False, False, None
     if bagging:
         n_samples, n_draws, drawn = _sizes_of_bagging(estimator)
-        total = n_draws if drawn else n_samples
+        repeats, total = estimator.boolean("bootstrap"), n_draws if drawn else n_samples
     elif forest:
-        drawn = estimator.boolean("bootstrap")
+        drawn = repeats = estimator.boolean("bootstrap")
         total = estimator.optional_integer("_n_samples_bootstrap" if drawn else "_n_samples", minimum=1)
     weighted |= not drawn and estimator.get("_sample_weight") is not None
-    return Size(drawn, total, weighted, averages=not medians)
+    return Size(repeats, not drawn, total, weighted, averages=not medians)
 
 
 def _weighted_by_class(estimator: Object, parameters: list[dict[str, object]], *, forest: bool) -> bool:

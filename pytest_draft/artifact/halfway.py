@@ -29,8 +29,10 @@ class Size:
 
     Attributes
     ----------
-    bootstrap : bool
-        Whether a row can count several times, or not at all, in a tree.
+    repeats : bool
+        Whether a row can count several times in a tree.
+    same_rows : bool
+        Whether each tree saw all rows.
     total : int or None
         What the weight of each tree's root must be, where the file tells it.
     weighted : bool
@@ -39,7 +41,8 @@ class Size:
         Whether values are means, of targets or of classes, so that a node's follows from its children's.
     """
 
-    bootstrap: bool
+    repeats: bool
+    same_rows: bool
     total: int | None
     weighted: bool
     averages: bool = True
@@ -89,7 +92,7 @@ def restored(forest: Sequence[Nodes], outputs: Outputs, size: Size) -> Told | No
     if _are_weights(forest, weights, outputs, size):
         return _counted_by(forest, weights, outputs, size, "weights")
     rows = [nodes.tree.n_distinct.astype(np.float64) for nodes in forest]
-    if not size.bootstrap and not size.weighted and _are_weights(forest, rows, outputs, size):
+    if not size.repeats and not size.weighted and _are_weights(forest, rows, outputs, size):
         return _counted_by(forest, rows, outputs, size, "numbers of rows")
     return None if size.weighted else _by_inner_nodes(forest, outputs, size)
 
@@ -186,7 +189,7 @@ def _with_weights(
 ) -> tuple[Tree, ...]:
     """Return trees with weights, and the numbers of different rows where the file tells them or they follow."""
     rows: list[IntArray]
-    if not size.bootstrap and not size.weighted:
+    if not size.repeats and not size.weighted:
         rows = [np.rint(weight).astype(np.int64) for weight in weights]
     elif _are_rows(forest, weights, size):
         rows = [nodes.tree.n_distinct for nodes in forest]
@@ -226,7 +229,7 @@ def _without_made_up_rows(forest: Sequence[Nodes]) -> list[Nodes]:
 
 def _by_inner_nodes(forest: Sequence[Nodes], outputs: Outputs, size: Size) -> Told | None:
     for source, evidence in _evidence(forest, outputs):
-        found = restore(evidence, size.total, same_rows=not size.bootstrap)
+        found = restore(evidence, size.total, same_rows=size.same_rows)
         n_nodes = sum(nodes.tree.n_nodes for nodes in forest)
         if sum(int((one.counts.any(axis=1)).sum()) for one in found if one is not None) >= _ENOUGH * n_nodes:
             return _with_restored(forest, found, outputs, size, source)

@@ -114,7 +114,7 @@ def _rows_made_up(tree: Tree, size: Size, *, classifier: bool) -> bool:
     leaves = tree.leaves
     if len(leaves) < 2 or (tree.n_distinct[leaves] != 1).any():
         return False
-    if not size.bootstrap and not size.weighted:
+    if not size.repeats and not size.weighted:
         return bool((tree.weight[leaves] != 1).any())
     mixed = classifier and bool(((tree.value[leaves] > 0).sum(axis=1) > 1).any())
     return mixed or (not size.weighted and bool((tree.weight[leaves] > _MOST_OFTEN).any()))

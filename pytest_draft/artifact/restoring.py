@@ -30,6 +30,9 @@ _LARGEST = 10**6
 _STATES = 16
 """Most ways to count a node's rows that are kept: those with the fewest."""
 
+_TWINS = 32
+"""Most ways to count what is below a node that are looked at; of more it is not said which is right."""
+
 _SHARE = 1e-15
 """How far a share in double precision is off."""
 
@@ -254,7 +257,10 @@ def _leaf_states(evidence: Evidence, node: int) -> list[_State]:
 
 
 def _with_twin(one: _State, other: _State) -> _State:
-    return replace(one, least=min(one.least, other.least), twins=(*(one.twins or (one,)), other))
+    twins = one.twins or (one,)
+    if any(twin.below == other.below and twin.parts == other.parts for twin in twins):
+        return one
+    return replace(one, least=min(one.least, other.least), twins=(*twins, other)[: _TWINS + 1])
 
 
 def _size(state: _State) -> int:
@@ -323,17 +329,23 @@ def _by_impurity(wanted: float, *, entropy: bool) -> Solve:
     impurity = _entropy if entropy else _gini
 
     def solve(left: _State, right: _State) -> Iterator[_State]:
-        def is_right(state: _State) -> bool:
+        def has_impurity(state: _State) -> bool:
             return abs(impurity([count / state.weight for count in state.counts]) - wanted) <= _IMPURITY
 
         if _is_same(left, right):
             state = _free(left, right)
-            if is_right(state):
+            if has_impurity(state):
                 yield state
             return
         ours = [count / left.weight for count in left.counts]
         theirs = [count / right.weight for count in right.counts]
         for share in (_entropy_shares if entropy else _gini_shares)(ours, theirs, wanted):
+            # Next to its highest point an impurity tells half as many digits of the share.
+            off = 1e-7 + 1e-7 / math.dist(ours, theirs)
+
+            def is_right(state: _State, share: float = share, off: float = off) -> bool:
+                return abs(state.parts[0] * left.weight / state.weight - share) <= off and has_impurity(state)
+
             yield from _simplest(left, right, share, is_right)
 
     return solve
@@ -412,35 +424,49 @@ def _bisected(falling: Callable[[float], float], low: float, high: float) -> flo
 
 
 def _spread(tree: Tree, root: _State, times: int) -> Restoration | None:
-    """Return the counts of all nodes, from the root down; None where they cannot be divided among the children."""
+    """Return the counts of all nodes, from the root down; None where they cannot be divided among the children.
+
+    Where several ways are left to count what is below a node, they are followed together as long as they agree.
+    """
     counts = np.zeros((tree.n_nodes, len(root.counts)), dtype=np.int64)
     cut = np.zeros(tree.n_nodes, dtype=np.bool_)
-    todo = [(0, root, times)]
+    todo = [(0, [(root, times)])]
     while todo:
-        node, state, times = todo.pop()
-        counts[node] = _times(state.counts, times)
-        if state.below is None:
+        node, ways = todo.pop()
+        counts[node] = _times(ways[0][0].counts, ways[0][1])
+        if tree.left[node] < 0:
             continue
-        if state.twins:
-            able = [twin for twin in state.twins if twin.least <= times]
-            if len(able) != 1:
-                cut[node] = True
-                continue
-            state = able[0]
-        assert state.below is not None
-        left, right = state.below
-        shares = (state.parts[0] * times, state.parts[1] * times)
-        if state.free:
-            ways = _divisions(times, state.parts, (left.least, right.least))
-            if not ways:
-                return None
-            if len(ways) > 1:
-                cut[node] = True
-                continue
-            shares = ways[0]
-        todo.append((int(tree.left[node]), left, shares[0]))
-        todo.append((int(tree.right[node]), right, shares[1]))
+        divided = _divided(ways)
+        if not divided:
+            return None
+        if len(divided) > 1:
+            cut[node] = True
+            continue
+        ((left, right),) = divided.values()
+        todo += [(int(tree.left[node]), left), (int(tree.right[node]), right)]
     return Restoration(counts, cut)
+
+
+Ways = list[tuple[_State, int]]
+
+
+def _divided(ways: Ways) -> dict[tuple[Vector, Vector], tuple[Ways, Ways]]:
+    """Return what the children of a node can count, up to two possibilities, and the ways to count what is below."""
+    divided: dict[tuple[Vector, Vector], tuple[Ways, Ways]] = {}
+    for state, times in ways:
+        for twin in state.twins or (state,):
+            assert twin.below is not None
+            left, right = twin.below
+            shares = [(twin.parts[0] * times, twin.parts[1] * times)] if twin.least <= times else []
+            if twin.free and shares:
+                shares = _divisions(times, twin.parts, (left.least, right.least))
+            for ours, theirs in shares:
+                found = divided.setdefault((_times(left.counts, ours), _times(right.counts, theirs)), ([], []))
+                found[0].append((left, ours))
+                found[1].append((right, theirs))
+            if len(divided) > 1 or len(state.twins) > _TWINS:
+                return {**divided, ((), ()): ([], [])}
+    return divided
 
 
 def _divisions(total: int, parts: tuple[int, int], least: tuple[int, int]) -> list[tuple[int, int]]:
