@@ -145,8 +145,8 @@ def audit_forest(
     Raises
     ------
     NotCoveredError
-        Where the leaves hold noise, their numbers of rows were removed, the file does not tell the number of rows, or the
-        domain has one vector only.
+        Where the leaves hold noise, their numbers of rows were removed, the file does not tell the number of rows, or
+        the domain has one vector only.
     DataError
         Where the domain allows no row of some leaf.
     """
