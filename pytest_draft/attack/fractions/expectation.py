@@ -80,7 +80,7 @@ def _factors(evidence, rows, n_classes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _step(leaf, expected, factor, next_rows, power, n_rows):  # type: ignore[no-untyped-def]
+def _step(leaf, expected, factor, next_rows, power, n_rows, size_free):  # type: ignore[no-untyped-def]
     """Multiply what is expected, and count it by leaf."""
     n_vectors, n_classes = expected.shape
     n_trees = leaf.shape[1]
@@ -100,7 +100,8 @@ def _step(leaf, expected, factor, next_rows, power, n_rows):  # type: ignore[no-
     for v in range(n_vectors):
         for c in range(n_classes):
             if expected[v, c] > 0.0:
-                expected[v, c] *= n_rows / total
+                if not size_free:
+                    expected[v, c] *= n_rows / total
                 for t in range(n_trees):
                     next_rows[leaf[v, t] * n_classes + c] += expected[v, c]
 
@@ -129,7 +130,9 @@ def _possible(evidence, leaf, n_classes):  # type: ignore[no-untyped-def]
     return possible
 
 
-def expected_rows(model: Model, n_rows: int, search: Search, n_steps: int = 300) -> Expected | None:
+def expected_rows(
+    model: Model, n_rows: int, search: Search, n_steps: int = 300, *, size_free: bool = False
+) -> Expected | None:
     """Return how many rows of each vector and class explain a forest best.
 
     Parameters
@@ -138,6 +141,8 @@ def expected_rows(model: Model, n_rows: int, search: Search, n_steps: int = 300)
     n_rows : int
     search : Search
     n_steps : int
+    size_free : bool
+        Whether the number of rows is only where the search begins.
 
     Returns
     -------
@@ -158,11 +163,12 @@ def expected_rows(model: Model, n_rows: int, search: Search, n_steps: int = 300)
             expected *= possible
         evidence = evidence._replace(rate=1.0)
     rows = np.zeros(model.n_leaves * n_classes)
-    _step(leaf, expected, np.ones(len(rows)), rows, 1.0, n_rows)
+    _step(leaf, expected, np.ones(len(rows)), rows, 1.0, n_rows, False)
     for step in range(n_steps):
         cost = _SECONDS_PER_ENTRY * int((expected > 0).sum()) * model.n_trees
         if not search.timebox.allows(cost):
             break
         search.timebox.spend(cost)
-        _step(leaf, expected, _factors(evidence, rows, n_classes), rows, 1.0 if step < 5 else 1.8, n_rows)
+        power = 1.0 if step < 5 else 1.8
+        _step(leaf, expected, _factors(evidence, rows, n_classes), rows, power, n_rows, size_free)
     return Expected(value, leaf, expected)

@@ -11,6 +11,7 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Outputs
@@ -37,13 +38,16 @@ class LeafOutputs(NamedTuple):
     first, last : ndarray of int64, shape (n_leaves,)
         The leaf's vectors are ``vectors[first:last]``: one for `RATIO`, by ascending sum for `LISTED`, else none.
     vectors : ndarray of int64, shape (n_vectors, n_classes)
+    said : ndarray of int64, shape (n_leaves,)
+        Equal for leaves that say the same.
     """
 
-    kind: np.ndarray
+    kind: NDArray[np.int8]
     winner: IntArray
     first: IntArray
     last: IntArray
     vectors: IntArray
+    said: IntArray
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,7 @@ def leaf_outputs(forest: Forest, n_draws: int) -> LeafOutputs:
         first.astype(np.int64)[by_leaf],
         last.astype(np.int64)[by_leaf],
         np.ascontiguousarray(np.concatenate([one.vectors for one in said]), dtype=np.int64),
+        by_leaf.astype(np.int64),
     )
 
 

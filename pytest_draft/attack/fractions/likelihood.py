@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
@@ -28,6 +29,9 @@ from pytest_draft.errors import NotCoveredError
 
 FLOOR = 1e-4
 """Rows that a class without any counts as where its draws are needed: what is impossible is only very unlikely."""
+
+_MEMO = 1 << 18
+"""Scores that are kept at hand; a power of 2."""
 
 PENALTY = 12.0
 """What one row too many or too few costs without bootstrap, in log-likelihood."""
@@ -62,11 +66,18 @@ class Counts(NamedTuple):
     ----------
     rows, more, less : ndarray of float64, shape (n_leaves * n_classes,)
         Leaf by leaf, class by class; `less` is 0 where there are none.
+    here : ndarray of float64, shape (n_leaves,)
+        What each leaf adds as it is.
+    key, known : ndarray of uint64 and of float64, shape (`_MEMO`,)
+        What was computed before, by a hash of what a leaf says and of its rows.
     """
 
     rows: FloatArray
     more: FloatArray
     less: FloatArray
+    here: FloatArray
+    key: NDArray[np.uint64]
+    known: FloatArray
 
 
 @njit(cache=True, nogil=True)
@@ -218,18 +229,40 @@ def score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
     return exact_score(evidence, rows, leaf, n_classes)
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _mixed(z):  # type: ignore[no-untyped-def]
+    """Return a hash of a number (splitmix64)."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def known_score(evidence, counts, leaf, n_classes):  # type: ignore[no-untyped-def]
+    """Return `score` of whole counts, from what was computed before where that is known."""
+    key = np.uint64(evidence.outputs.said[leaf] + 1)
+    for entry in range(leaf * n_classes, (leaf + 1) * n_classes):
+        key = _mixed(key * np.uint64(0x9E3779B97F4A7C15) + np.uint64(counts.rows[entry]))
+    place = key & np.uint64(_MEMO - 1)
+    if counts.key[place] != key:
+        counts.key[place] = key
+        counts.known[place] = score(evidence, counts.rows, leaf, n_classes)
+    return counts.known[place]
+
+
 @njit(cache=True, nogil=True)
 def gains(evidence, counts, leaf, n_classes):  # type: ignore[no-untyped-def]
     """Bring up to date what one row more or less adds at a leaf."""
     rows = counts.rows
-    here = score(evidence, rows, leaf, n_classes)
+    here = known_score(evidence, counts, leaf, n_classes)
+    counts.here[leaf] = here
     for entry in range(leaf * n_classes, (leaf + 1) * n_classes):
         rows[entry] += 1.0
-        counts.more[entry] = score(evidence, rows, leaf, n_classes) - here
+        counts.more[entry] = known_score(evidence, counts, leaf, n_classes) - here
         rows[entry] -= 1.0
         if rows[entry] > 0.0:
             rows[entry] -= 1.0
-            counts.less[entry] = score(evidence, rows, leaf, n_classes) - here
+            counts.less[entry] = known_score(evidence, counts, leaf, n_classes) - here
             rows[entry] += 1.0
         else:
             counts.less[entry] = 0.0
@@ -328,7 +361,14 @@ class Model:
         """
         entry = leaves_of(self.walks, value).astype(np.int64) * self.n_classes + label[:, None]
         rows = np.bincount(entry.ravel(), minlength=self.n_leaves * self.n_classes).astype(np.float64)
-        counts = Counts(rows, np.zeros(len(rows)), np.zeros(len(rows)))
+        counts = Counts(
+            rows,
+            np.zeros(len(rows)),
+            np.zeros(len(rows)),
+            np.zeros(self.n_leaves),
+            np.zeros(_MEMO, dtype=np.uint64),
+            np.zeros(_MEMO),
+        )
         _all_gains(self.evidence, counts, self.n_classes)
         return counts
 

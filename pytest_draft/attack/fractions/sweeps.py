@@ -16,7 +16,7 @@ from numba import njit
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.compiled_trees import Walks, leaf_of, tested_by
-from pytest_draft.attack.fractions.likelihood import gains
+from pytest_draft.attack.fractions.likelihood import gains, known_score
 from pytest_draft.attack.private.sweeps import count_row, draw_component, drawn, imagine
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
@@ -46,7 +46,10 @@ class Scratch(NamedTuple):
 
 
 def cuts_of(walks: Walks, domain: Domain) -> Int32Array:
-    """Return how many of the tested attribute's values go left at each node; -1 at leaves and for one-hot groups.
+    """Return how each node parts the values of the attribute that it tests, shape (n_nodes,).
+
+    Of an ordered attribute: how many of its values, the lowest ones, go left. Of a one-hot group: ``-2 - value`` for the
+    one value that goes right (as many as there are values for none), -1 where all do. At leaves -1.
 
     Parameters
     ----------
@@ -58,9 +61,14 @@ def cuts_of(walks: Walks, domain: Domain) -> Int32Array:
     sizes = np.array([attribute.n_values for attribute in domain.attributes])
     inner = walks.attribute >= 0
     tested = np.where(inner, walks.attribute, 0)
+    begin, end = np.where(inner, walks.start, 0), np.where(inner, walks.start + sizes[tested], 0)
     left = np.concatenate([[0], np.cumsum(walks.left, dtype=np.int64)])
-    number = left[np.where(inner, walks.start + sizes[tested], 0)] - left[np.where(inner, walks.start, 0)]
-    return np.where(inner & ordered[tested], number, -1).astype(np.int32)
+    number = left[end] - left[begin]
+    cut = np.where(inner & ordered[tested], number, -1)
+    for node in np.flatnonzero(inner & ~ordered[tested] & (number > 0)):
+        right = np.flatnonzero(walks.left[begin[node] : end[node]] == 0)
+        cut[node] = -2 - (right[0] if len(right) else sizes[tested[node]])
+    return cut.astype(np.int32)
 
 
 @njit(cache=True, nogil=True)
@@ -124,25 +132,47 @@ def _changes(walks, cut, counts, rows, row, attribute, n_values, n_classes, scra
 
 
 @njit(cache=True, nogil=True)
-def _changes_of_group(walks, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
-    """Do the same for a one-hot group, value by value."""
-    values, label, change = rows.value[row], rows.label[row], scratch.change
-    before = values[attribute]
+def _changes_of_group(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
+    """Do the same for a one-hot group: a walk goes on for all other values where one is parted from them."""
+    values, label, change, stack = rows.value[row], rows.label[row], scratch.change, scratch.stack
+    change[: n_values + 1] = 0.0
     bit = np.uint64(1) << np.uint64(attribute & 63)
-    change[:n_values] = 0.0
     for tree in range(len(walks.root)):
         if not rows.tested[row, tree] & bit:
             continue
         here = rows.leaf[row, tree]
         leaving = counts.less[here * n_classes + label]
-        for value in range(n_values):
-            if value == before:
+        node, n_parted = walks.root[tree], 0
+        while walks.attribute[node] >= 0:
+            b = walks.attribute[node]
+            if b != attribute:
+                node = walks.child[2 * node + walks.left[walks.start[node] + values[b]]]
                 continue
-            values[attribute] = value
-            there = leaf_of(walks, tree, values)
+            if cut[node] == -1:
+                node = walks.child[2 * node]
+                continue
+            one, parted = -2 - cut[node], cut[node] == -2 - n_values
+            for i in range(n_parted):
+                parted |= stack[i, 1] == one
+            if not parted:
+                stack[n_parted, 0], stack[n_parted, 1] = walks.child[2 * node], one
+                n_parted += 1
+            node = walks.child[2 * node + 1]
+        there = -1 - walks.attribute[node]
+        common = 0.0 if there == here else leaving + counts.more[there * n_classes + label]
+        change[n_values] += common
+        for i in range(n_parted):
+            node, one = stack[i, 0], stack[i, 1]
+            while walks.attribute[node] >= 0:
+                b = walks.attribute[node]
+                value = one if b == attribute else values[b]
+                node = walks.child[2 * node + walks.left[walks.start[node] + value]]
+            there = -1 - walks.attribute[node]
+            change[one] -= common
             if there != here:
-                change[value] += leaving + counts.more[there * n_classes + label]
-        values[attribute] = before
+                change[one] += leaving + counts.more[there * n_classes + label]
+    for value in range(n_values):
+        change[value] += change[n_values]
 
 
 @njit(cache=True, nogil=True)
@@ -153,7 +183,7 @@ def _draw_value(walks, cut, one_hot, evidence, counts, rows, mixture, log_prior,
     n_values = mixture.offset[attribute + 1] - offset
     n_classes, label, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
     if one_hot[attribute]:
-        _changes_of_group(walks, counts, rows, row, attribute, n_values, n_classes, scratch)
+        _changes_of_group(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch)
     else:
         _changes(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch)
     for value in range(n_values):
@@ -184,11 +214,15 @@ def _draw_label(evidence, counts, rows, mixture, log_prior, row, temperature, sc
     """Draw the label of one row anew."""
     n_classes, before, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
     weight = scratch.weight
-    _put(evidence, counts, rows.leaf[row], before, -1.0, n_classes)
     for label in range(n_classes):
         change = 0.0
-        for leaf in rows.leaf[row]:
-            change += counts.more[leaf * n_classes + label]
+        if label != before:
+            for leaf in rows.leaf[row]:
+                counts.rows[leaf * n_classes + before] -= 1.0
+                counts.rows[leaf * n_classes + label] += 1.0
+                change += known_score(evidence, counts, leaf, n_classes) - counts.here[leaf]
+                counts.rows[leaf * n_classes + before] += 1.0
+                counts.rows[leaf * n_classes + label] -= 1.0
         weight[label] = change / temperature
         if len(log_prior):
             for a in range(rows.value.shape[1]):
@@ -196,7 +230,12 @@ def _draw_label(evidence, counts, rows, mixture, log_prior, row, temperature, sc
         else:
             weight[label] += math.log(mixture.labels[k, label] - (label == before) + 1.0)
     label = drawn(weight, n_classes, rng)
-    _put(evidence, counts, rows.leaf[row], label, 1.0, n_classes)
+    if label == before:
+        return
+    for leaf in rows.leaf[row]:
+        counts.rows[leaf * n_classes + before] -= 1.0
+        counts.rows[leaf * n_classes + label] += 1.0
+        gains(evidence, counts, leaf, n_classes)
     rows.label[row] = label
     mixture.labels[k, before] -= 1
     mixture.labels[k, label] += 1
