@@ -13,7 +13,8 @@ import numpy as np
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
-from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, Search, search
+from pytest_draft.evaluate.ambiguity import behind_counts
+from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, Search
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import ALTERNATIVES_SHARE
@@ -61,7 +62,7 @@ class Beside:
             return
         if times.shape[1] != data.n_rows or times.size > MOST_ENTRIES:
             return
-        self._search = search(
+        self._search = behind_counts.search(
             forest,
             inputs.domain,
             data.rows,
