@@ -15,12 +15,12 @@ from pytest_draft.evaluate.ambiguity.blocks import left_open
 from pytest_draft.evaluate.ambiguity.determined import determined_rows
 from pytest_draft.evaluate.ambiguity.explained import Explained, explained
 from pytest_draft.evaluate.ambiguity.population import Population, fitted, uniform
-from pytest_draft.evaluate.ambiguity.sampled import Sampled, shared_rows
+from pytest_draft.evaluate.ambiguity.sampled import Sampled, facts_of
 from pytest_draft.evaluate.ambiguity.sampler import PARAMETERS, Chain, neighbours
 from pytest_draft.evaluate.ambiguity.values import Values
 from pytest_draft.evaluate.baselines import median_guess
-from pytest_draft.facts.ambiguity import Ambiguity, Determined, Prior
-from pytest_draft.matching import differences, encoded_weights, matched_distance, row_identities
+from pytest_draft.facts.ambiguity import Determined, Prior
+from pytest_draft.matching import differences, encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
 
 ENOUGH_SWEEPS = 300
@@ -50,9 +50,6 @@ default policy lets an attack come."""
 
 PROOF_SHARE = 0.25
 """Share of the search's time box in which rows are proved to be determined, before anything else."""
-
-MIXED = 1.1
-"""A chain has forgotten where it began where its distance to the truth has grown by no more in its second half."""
 
 _SECONDS_A_TURN = 0.05
 """Units of work of one turn of a chain."""
@@ -107,7 +104,10 @@ class _Look:
         if self._stop.asked or any(len(one.datasets) < LEAST_SAMPLES for one in sampled):
             return None
         changed = np.any([chain.changed for chain in chains.values()], axis=0)[moving]
-        return Alternatives(sampled, self._facts(truth, values, sampled, bits, float(1 - changed.mean()), proved))
+        unchanged = float(1 - changed.mean())
+        return Alternatives(
+            sampled, facts_of(sampled, truth.domain, values.rows, bits, unchanged, self._stop.timebox, proved)
+        )
 
     def _moving(self, truth: Explained) -> IntArray:
         """Return the rows that move: all, or neighbourhoods of some."""
@@ -177,36 +177,6 @@ class _Look:
                     datasets[name].append(rows[moving])
                     without[name].append(other[moving])
         return tuple(Sampled(name, tuple(datasets[name]), tuple(without[name]), moving) for name in chains)
-
-    def _facts(
-        self,
-        truth: Explained,
-        values: Values,
-        sampled: tuple[Sampled, ...],
-        bits: float,
-        unchanged: float,
-        proved: tuple[tuple[Determined, ...], int] | None,
-    ) -> Ambiguity:
-        rows, population = values.rows, sampled[0]
-        weights = encoded_weights(truth.domain)
-        # The last one, and halfway: where the distance to the truth still grows, the samples lie too near to it.
-        last, half = (
-            matched_distance(rows[population.rows], population.datasets[place], weights, self._stop.timebox).upper
-            for place in (0, len(population.datasets) // 2)
-        )
-        (identity,) = row_identities(rows)
-        unique = np.bincount(identity)[identity] == 1
-        return Ambiguity(
-            priors=tuple(one.prior for one in sampled),
-            samples=min(len(one.datasets) for one in sampled),
-            unchanged_rows=unchanged,
-            bits=bits,
-            distance=last,
-            shared_unique_rows=shared_rows(sampled, unique, rows),
-            mixed=last <= MIXED * half,
-            set_aside=0 if proved is None else proved[1],
-            determined=None if proved is None else proved[0],
-        )
 
 
 def search(
