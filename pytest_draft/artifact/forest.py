@@ -74,27 +74,37 @@ class Tree:
         return np.flatnonzero(self.left < 0).astype(np.int64)
 
 
+Restored = Literal["weights", "numbers of rows", "class totals", "inner fractions", "impurity"]
+"""What counts were restored from, where the file's own were removed in part."""
+
+
 @dataclass(frozen=True)
 class Outputs:
     """What the leaves of a forest without counts of rows still tell: what they answer.
 
     Attributes
     ----------
-    kind : {"fractions", "labels"}
-        Whether `Tree.value` holds the share of each class at each leaf, or a one for the label that won there.
+    kind : {"fractions", "labels", "means"}
+        Whether `Tree.value` holds the share of each class at each leaf, a one for the label that won there, or a
+        regressor's mean target.
     decimals : int or None
         To how many decimals the shares were rounded; None where they are as exact as their type, and for labels.
     tolerance : float
         How far a share can be off: half of the last decimal, or what rounding to its type does; 0 for labels.
     more_left : bool
-        Whether `Tree.missing_left` tells which child of an inner node more rows (draws, weights) reached, as
-        scikit-learn sets it where a column had no missing values.
+        Whether `Tree.missing_left` tells which child of an inner node more different rows reached, as scikit-learn sets
+        it where a column had no missing values (`pytest_draft.artifact.outputs.more_left`, once it is known which).
+    may_be_pure : bool
+        Of labels: whether each leaf may also hold rows of its label alone, as the leaves of a fully grown tree do. The
+        file cannot tell these two apart; an attack may try both. False where two leaves side by side have one label,
+        which no split of scikit-learn's brings about.
     """
 
-    kind: Literal["fractions", "labels"]
+    kind: Literal["fractions", "labels", "means"]
     decimals: int | None
     tolerance: float
     more_left: bool
+    may_be_pure: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +153,13 @@ class Forest:
     also_tells : str or None
         What else its file tells of the rows, and is not taken from it.
     outputs : Outputs or None
-        What the leaves of a classifier tell where its file holds no counts of rows, and none could be restored; None
+        What the leaves tell where its file holds no counts of rows, and none could be restored; None
         where there are counts. `Tree.value` then holds outputs at the leaves and 0 elsewhere, `Tree.weight` and
         `Tree.n_distinct` hold 0.
     restored : str or None
-        What its counts were restored from, where the file's own were removed: ``"inner fractions"`` or ``"impurity"``.
+        What its counts were restored from, where the file's own were removed in part: ``weighted_n_node_samples``
+        ("weights"), ``n_node_samples`` ("numbers of rows"), values that are no shares ("class totals"), the shares at
+        inner nodes ("inner fractions") or their ``impurity``.
     """
 
     kind: str
@@ -169,7 +181,7 @@ class Forest:
     privacy: Privacy | None = None
     also_tells: str | None = None
     outputs: Outputs | None = None
-    restored: Literal["inner fractions", "impurity"] | None = None
+    restored: Restored | None = None
 
     @property
     def n_trees(self) -> int:
