@@ -23,7 +23,7 @@ from pytest_draft.attack.private.sweeps import Mixture, SampledRows
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity import behind_counts
 from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, NotExplainedError, Search, Stop
-from pytest_draft.evaluate.ambiguity.bits_of_outputs import bits_of_neighbours
+from pytest_draft.evaluate.ambiguity.bits_of_outputs import bits_at
 from pytest_draft.evaluate.ambiguity.population import fitted
 from pytest_draft.evaluate.ambiguity.sampled import Sampled, facts_of
 from pytest_draft.facts.ambiguity import Prior
@@ -90,6 +90,11 @@ class Chain:
         self._sweeps, self._keep_every = 0, 1
         self.samples: list[Int32Array] = []
         self.changed: BoolArray = np.zeros(len(value), dtype=bool)
+
+    @property
+    def dataset(self) -> Int32Array:
+        """The values as they are, shape (n_rows, n_attributes)."""
+        return self._rows.value
 
     def turn(self) -> None:
         """Draw every open value and label anew, once, and keep what came of it."""
@@ -239,7 +244,7 @@ def _alternatives(
     open_value[:, list(known)] = False
     names: tuple[Prior, ...] = ("population", "uniform")
     chains = {name: Chain(model, value, labels, open_value, name, seed) for name in names}
-    bits = bits_of_neighbours(model, value, labels, open_value)
+    bits = bits_at(model, value, labels, open_value)
     box = stop.timebox.first(behind_counts.MOVING_SHARE)
     turns = 0
     while turns < ENOUGH_SWEEPS and not stop.now(box if turns >= behind_counts.LEAST_SAMPLES else stop.by_clock):
