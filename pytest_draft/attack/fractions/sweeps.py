@@ -89,7 +89,7 @@ def _put(evidence, counts, leaf, label, step, n_classes):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
-def _changes(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
+def changes_of_values(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
     """Write to `change` what each value of an attribute of one row adds to the log-likelihood.
 
     Each tree that tests the attribute is walked once, with a range of values that is parted where it is tested.
@@ -132,7 +132,7 @@ def _changes(walks, cut, counts, rows, row, attribute, n_values, n_classes, scra
 
 
 @njit(cache=True, nogil=True)
-def _changes_of_group(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
+def changes_of_group(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
     """Do the same for a one-hot group: a walk goes on for all other values where one is parted from them."""
     values, label, change, stack = rows.value[row], rows.label[row], scratch.change, scratch.stack
     change[: n_values + 1] = 0.0
@@ -183,9 +183,9 @@ def _draw_value(walks, cut, one_hot, evidence, counts, rows, mixture, log_prior,
     n_values = mixture.offset[attribute + 1] - offset
     n_classes, label, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
     if one_hot[attribute]:
-        _changes_of_group(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch)
+        changes_of_group(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch)
     else:
-        _changes(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch)
+        changes_of_values(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch)
     for value in range(n_values):
         weight[value] = scratch.change[value] / temperature
         if len(log_prior):
