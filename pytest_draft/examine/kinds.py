@@ -20,6 +20,7 @@ from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import NUMERIC_SHARE
 from pytest_draft.examine.numeric import Numeric
 from pytest_draft.examine.private import Labels, NoisyCounts, NoisyCountsAlone
+from pytest_draft.examine.stripped import Stripped
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ def kind_of(inputs: Inputs) -> Kind:
         if forest.privacy is None or not forest.privacy.counts:
             return Kind(Labels)
         return Kind(NoisyCountsAlone if informed else NoisyCounts)
+    if forest.outputs is not None:
+        return Kind(Stripped)
     if not is_numeric(inputs.domain):
         return Kind(Informed if informed else Counted)
     if informed:
