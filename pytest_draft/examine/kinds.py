@@ -21,6 +21,7 @@ from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import NUMERIC_SHARE
 from pytest_draft.examine.numeric import Numeric
 from pytest_draft.examine.private import Labels, NoisyCounts, NoisyCountsAlone
+from pytest_draft.examine.stripped import Stripped
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def kind_of(inputs: Inputs) -> Kind:
             return Kind(Labels)
         return Kind(NoisyCountsAlone if informed else NoisyCounts)
     if forest.outputs is not None:
-        raise NotCoveredError(without_counts(forest))
+        return Kind(Stripped)
     if not is_numeric(inputs.domain):
         return Kind(Informed if informed else Counted)
     if forest.bootstrap and not forest.tells_distinct:
