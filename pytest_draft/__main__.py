@@ -1,7 +1,8 @@
 """Commands beside the gate: in goes ``python -m pytest_draft COMMAND ...``, out comes an exit code.
 
 Each command is a module with ``add_arguments(parser)`` and ``run(arguments) -> int``, whose import is light: what it
-works with is imported when it runs. 0: done; 1: refused, with one line that says why; 2: wrong usage.
+works with is imported when it runs. 0: done; 1: refused, with one line that says why; 2: wrong usage; 130: stopped by
+Ctrl-C.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+from pytest_draft.advice import command as advise
 from pytest_draft.errors import DraftError, UsageError
 from pytest_draft.hardening import command as harden
 
 COMMANDS: dict[str, ModuleType] = {
+    "advise": advise,
     "harden": harden,
 }
 """By name; the first line of each module's docstring is its line of help."""
@@ -54,6 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DraftError as error:
         print(f"pytest_draft: {error}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
+    except KeyboardInterrupt:
+        print("pytest_draft: stopped", file=sys.stderr)
+        return 130
     return code
 
 

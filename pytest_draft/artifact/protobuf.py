@@ -154,7 +154,7 @@ class Message:
         """Return the whole numbers of one field that follow each other, and where they end."""
         value, end = self._varint(start)
         runs, size = [np.array([value], np.uint64)], _FIRST
-        while tag < 128 and end < len(self._bytes):
+        while tag < 128 and end < len(self._content) and self._content[end] == tag:
             window = self._bytes[end : end + size]
             starts, ends = _limits(window)
             pairs = len(ends) // 2
@@ -178,7 +178,7 @@ class Message:
             raise _damaged()
         count, size = 1, _FIRST
         head = self._bytes[at:start]
-        while step < len(self._bytes) - at - count * step + 1:
+        while step <= len(self._content) - at - count * step and self._content[at + count * step] == head[0]:
             from_here = self._bytes[at + count * step :]
             window = from_here[: min(size, len(from_here) // step) * step].reshape(-1, step)
             good = (window[:, : start - at] == head).all(axis=1)

@@ -25,7 +25,7 @@ def in_one_order() -> Iterator[None]:
         yield
 
 
-def answers(model: Any, rows: Any) -> dict[str, list[AnyArray]]:
+def answers(model: Any, rows: Any, methods: Sequence[str] = METHODS) -> dict[str, list[AnyArray]]:
     """Return what a model says of rows, by method; one array for each output.
 
     Parameters
@@ -33,6 +33,8 @@ def answers(model: Any, rows: Any) -> dict[str, list[AnyArray]]:
     model : object
     rows : array-like or data frame
         As its ``predict`` takes them.
+    methods : sequence of str
+        Those that it is asked by, where it has them.
 
     Returns
     -------
@@ -40,7 +42,7 @@ def answers(model: Any, rows: Any) -> dict[str, list[AnyArray]]:
     """
     found: dict[str, list[AnyArray]] = {}
     with in_one_order():
-        for method in METHODS:
+        for method in methods:
             if hasattr(model, method):
                 said = getattr(model, method)(rows)
                 found[method] = [_dense(one) for one in (said if isinstance(said, list) else [said])]

@@ -95,10 +95,23 @@ def without_inner_path_lengths(forest: Any) -> int:
     return sum(int((new != old).sum()) for new, old in zip(kept, lengths, strict=True))
 
 
-def selected_by_numbers(selector: Any) -> int:
-    """Make of a SelectFromModel whose model has trees a VarianceThreshold that keeps the same columns, in place.
+def only_asked_to_transform(objects: Iterable[object]) -> set[int]:
+    """Return the ids of what stands before the last step of a pipeline, or beside others that transform."""
+    found: set[int] = set()
+    for value in objects:
+        if is_a(value, "Pipeline"):
+            found.update(id(step) for _, step in value.steps[:-1])  # type: ignore[attr-defined]
+        elif is_a(value, "FeatureUnion"):
+            found.update(id(one) for _, one in value.transformer_list)  # type: ignore[attr-defined]
+        elif is_a(value, "ColumnTransformer"):
+            found.update(id(one[1]) for one in getattr(value, "transformers_", ()))
+    return found
 
-    It selects by importances, which are worked out from its trees' counts each time that it is asked.
+
+def selected_by_numbers(selector: Any) -> int:
+    """Make of a selection whose model has trees a VarianceThreshold that keeps the same columns, in place.
+
+    A SelectFromModel works its trees' importances out from their counts each time that it is asked.
 
     Returns
     -------

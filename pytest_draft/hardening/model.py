@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pytest_draft.data.files import parsed
 from pytest_draft.errors import DataError, one_line
-from pytest_draft.hardening.compare import answers, differences
+from pytest_draft.hardening.compare import METHODS, answers, differences
 from pytest_draft.hardening.fields import (
     has_numbered_seed,
     is_a,
     numbers_nodes,
+    only_asked_to_transform,
     selected_by_numbers,
     without_inner_path_lengths,
     without_seeds,
@@ -99,15 +101,15 @@ def hardened_through(
         kind = one_line(type(model).__name__, 60)
         raise DataError(f"{kind}: no fitted scikit-learn trees are in it, so there is nothing to harden")
     tables = None if rows is None else [features_of(top.value, rows, target) for top in tops]
-    new = copy.deepcopy(model)
+    new = parsed(lambda: copy.deepcopy(model), "the model", lambda error: f"cannot be copied ({type(error).__name__})")
     tops, objects = outermost(new), list(objects_in(new))
-    holders = _holders(objects)
-    asked, seen = _asked(tops, tables, objects, holders)
+    selectors = _selectors(objects) if level >= COUNTS else []
+    asked, seen = _asked(tops, tables, objects, {id(selector) for selector in selectors})
     tally = Tally(level=level, with_data=tables is not None, n_rows=_n_rows(objects, tables))
     tally.numbered = any(has_numbered_seed(found.value) for found in objects)
     changed = without_seeds(objects)
     if level >= COUNTS:
-        changed += _without_selectors(objects)
+        changed += _without_selectors(selectors)
         changed += _without_counts(list(objects_in(new)), seen, tally)
     new = saved(new)
     after = {found.path: found.value for found in objects_in(new)}
@@ -134,7 +136,8 @@ class _Question:
 
     def differences(self, model: Any) -> list[Difference]:
         """Ask again, and compare."""
-        return differences(self.before, answers(model, self.rows), one_line(self.model.path, 80))
+        after = answered(model, self.rows, self.model.path, tuple(self.before))
+        return differences(self.before, after, one_line(self.model.path, 80))
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,11 +170,20 @@ def _holders(objects: Sequence[Found]) -> list[_Holder]:
 
 
 def _asked(
-    tops: Sequence[Found], tables: Sequence[Any] | None, objects: Sequence[Found], holders: Sequence[_Holder]
+    tops: Sequence[Found], tables: Sequence[Any] | None, objects: Sequence[Found], selectors: Collection[int]
 ) -> tuple[list[_Question], dict[int, Seen]]:
     """Ask the models, and note what reaches each tree, by the id of the object that holds it."""
     if tables is None:
-        return [_Question(model, rows, answers(model.value, rows)) for model, rows in on_drawn_rows(objects)], {}
+        asked = [
+            _Question(
+                model, rows, answers(model.value, rows, ("transform",) if id(model.value) in selectors else METHODS)
+            )
+            for model, rows in on_drawn_rows(objects, selectors)
+        ]
+        if not asked:
+            raise DataError("the model cannot be asked about rows that are drawn: give the training data (--data)")
+        return asked, {}
+    holders = _holders(objects)
     boosting = [found.value for found in objects if is_a(found.value, "BaseGradientBoosting")]
     # Compiled code of gradient boosting asks its trees, and takes nothing in their place.
     compiled = {id(inner.value) for model in boosting for inner in objects_in(model)}
@@ -179,17 +191,30 @@ def _asked(
         holder.found.value for holder in holders if holder.name == "tree_" and id(holder.found.value) not in compiled
     ]
     with recording(owners) as seen:
-        questions = [_Question(top, rows, answered(top, rows)) for top, rows in zip(tops, tables, strict=True)]
+        questions = [
+            _Question(top, rows, answered(top.value, rows, top.path)) for top, rows in zip(tops, tables, strict=True)
+        ]
     return questions, {id(owner): one for owner, one in zip(owners, seen, strict=True) if one.tables}
 
 
-def _without_selectors(objects: Sequence[Found]) -> Changed:
+def _selectors(objects: Sequence[Found]) -> list[Any]:
+    """Return what selects columns by a model with trees that is asked nothing else."""
+    values = [found.value for found in objects]
+    only = only_asked_to_transform(values)
+    return [
+        value
+        for value in values
+        if (is_a(value, "SelectFromModel") or (is_a(value, "RFE") and id(value) in only))
+        and any(is_tree(found.value) for found in objects_in(value))
+    ]
+
+
+def _without_selectors(selectors: Sequence[Any]) -> Changed:
     """Take the models out by which columns were selected, in place."""
     changed: Changed = Counter()
-    for found in objects:
-        if is_a(found.value, "SelectFromModel") and any(is_tree(one.value) for one in objects_in(found.value)):
-            what = "trees gone: a VarianceThreshold keeps the same columns"
-            changed["SelectFromModel", what] += selected_by_numbers(found.value)
+    for selector in selectors:
+        kind = type(selector).__name__
+        changed[kind, "trees gone: a VarianceThreshold keeps the same columns"] += selected_by_numbers(selector)
     return changed
 
 
@@ -214,7 +239,7 @@ def _without_counts(objects: Sequence[Found], seen: dict[int, Seen], tally: Tall
         )
         done = rewritten(tree, new.thresholds, new.missing, wanted)
         setattr(owner, holder.name, done.tree)
-        tally.add(owner, done, new, wanted)
+        tally.add(done, new, wanted)
         changed += _changed(done, new, wanted)
     return changed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from pytest_draft.arrays import Rows
 from pytest_draft.data.files import parsed
 from pytest_draft.errors import DataError, one_line
-from pytest_draft.hardening.compare import answers
+from pytest_draft.hardening.compare import METHODS, answers
 from pytest_draft.hardening.walk import Found, is_estimator, is_tree, objects_in
 
 N_DRAWN = 1000
@@ -74,7 +74,7 @@ def features_of(model: Any, rows: Any, target: str | None = None) -> Any:
     return rows.to_numpy() if names is None else rows.set_axis(list(names), axis=1)
 
 
-def answered(model: Found, rows: Any) -> dict[str, list[Any]]:
+def answered(model: Any, rows: Any, place: str, methods: Sequence[str] = METHODS) -> dict[str, list[Any]]:
     """Return what a model says of the owner's rows; what it says of them where it fails is quoted nowhere."""
 
     def problem(error: Exception) -> str:
@@ -83,16 +83,18 @@ def answered(model: Found, rows: Any) -> dict[str, list[Any]]:
             "on, and its label column (--target)"
         )
 
-    return parsed(lambda: answers(model.value, rows), model.path or "the model", problem)
+    return parsed(lambda: answers(model, rows, methods), one_line(place, 80) or "the model", problem)
 
 
-def on_drawn_rows(objects: Iterable[Found]) -> Iterator[tuple[Found, Rows]]:
+def on_drawn_rows(objects: Iterable[Found], selectors: Collection[int]) -> Iterator[tuple[Found, Rows]]:
     """Return the outermost estimators of a model that take numbers, and rows for each.
 
     Parameters
     ----------
     objects : iterable of Found
         Of the model, from the outside in.
+    selectors : collection of int
+        Ids of those that need only transform.
 
     Yields
     ------
@@ -109,15 +111,16 @@ def on_drawn_rows(objects: Iterable[Found]) -> Iterator[tuple[Found, Rows]]:
             continue
         for with_missing in (True, False):
             rows = _drawn(found.value, with_missing)
-            if rows is not None and _takes(found.value, rows):
+            methods = ("transform",) if id(found.value) in selectors else METHODS
+            if rows is not None and _takes(found.value, rows, methods):
                 covered.update(map(id, below))
                 yield found, rows
                 break
 
 
-def _takes(model: Any, rows: Rows) -> bool:
+def _takes(model: Any, rows: Rows, methods: Sequence[str]) -> bool:
     try:
-        return bool(answers(model, rows))
+        return bool(answers(model, rows, methods))
     except Exception:
         # Text is wanted, or another number of columns, or no missing values: whatever it is, these rows won't do.
         return False

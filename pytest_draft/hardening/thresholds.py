@@ -134,12 +134,15 @@ class Shortened:
         Thresholds that changed.
     n_outside : int
         Thresholds with no value on one side, which were left as they are.
+    watched : bool
+        Whether it is known what reaches the tree.
     """
 
     thresholds: FloatArray
     missing: BoolArray
     n_shortened: int
     n_outside: int
+    watched: bool
 
 
 def shortened(tree: Any, seen: Seen, values: Values) -> Shortened:
@@ -173,12 +176,12 @@ def shortened(tree: Any, seen: Seen, values: Values) -> Shortened:
         decimals = [shortest_decimal(float(present[gap - 1]), float(present[gap])) for gap in gaps]
         if decimals:
             thresholds[nodes[between]] = np.array(decimals)[which]
-    return Shortened(thresholds, missing, int((before != thresholds).sum()), n_outside)
+    return Shortened(thresholds, missing, int((before != thresholds).sum()), n_outside, True)
 
 
 def unchanged(tree: Any) -> Shortened:
     """Return a tree's thresholds as they are, where nothing is known of what reaches it: anything can be missing."""
-    return Shortened(np.array(tree.threshold, dtype=np.float64), np.ones(tree.n_features, dtype=np.bool_), 0, 0)
+    return Shortened(np.array(tree.threshold, dtype=np.float64), np.ones(tree.n_features, dtype=np.bool_), 0, 0, False)
 
 
 def shortest_decimal(low: float, high: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,16 +34,15 @@ class Tally:
         Leaves of classifiers and of regressors that are left.
     unseen_thresholds, outside, shortened : int
         Thresholds of trees that nothing is known to reach, with no row on one side, and made shorter.
-    directions, cleared : int
-        Splits that still tell where missing values go, and that no longer tell which child has more rows.
+    directions, unseen_directions, cleared : int
+        Splits that still send missing values left, of trees that something is known to reach and of others; and splits
+        that no longer tell which child has more rows.
     renumbered : int
         Trees whose nodes have other numbers.
     totals : int
         Leaves that held totals of classes: dividing them once more rounds otherwise.
     numbered : bool
         Whether an ensemble's seed was a number.
-    owners : Counter of str
-        Kinds of what held the trees.
     """
 
     level: Level
@@ -55,13 +54,13 @@ class Tally:
     outside: int = 0
     shortened: int = 0
     directions: int = 0
+    unseen_directions: int = 0
     cleared: int = 0
     renumbered: int = 0
     totals: int = 0
     numbered: bool = False
-    owners: Counter[str] = field(default_factory=Counter)
 
-    def add(self, owner: Any, done: Rewritten, new: Shortened, wanted: Wanted) -> None:
+    def add(self, done: Rewritten, new: Shortened, wanted: Wanted) -> None:
         """Note what became of a tree."""
         tree = done.tree
         inner = np.asarray(tree.children_left) >= 0
@@ -70,16 +69,17 @@ class Tally:
             self.fractions += n_leaves
         elif not wanted.without_values:
             self.means += n_leaves
-        watched = not new.missing.all() or new.n_outside or new.n_shortened
-        if not watched:
-            self.unseen_thresholds += int(inner.sum())
         self.outside += new.n_outside
         self.shortened += new.n_shortened
-        self.directions += int(np.asarray(getattr(tree, "missing_go_to_left", np.zeros(0)))[: len(inner)].sum())
+        directions = int(np.asarray(getattr(tree, "missing_go_to_left", np.zeros(0))).sum())
+        if new.watched:
+            self.directions += directions
+        else:
+            self.unseen_thresholds += int(inner.sum())
+            self.unseen_directions += directions
         self.cleared += done.n_directions
         self.totals += done.n_totals
         self.renumbered += bool(done.reordered or done.n_merged)
-        self.owners[type(owner).__name__] += 1
 
 
 def stops(model: Any, tally: Tally) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ def stays(model: Any, tally: Tally) -> tuple[str, ...]:
     if tally.numbered:
         said.append(
             "THE SEED, to whoever tries them all: its random_state was a number, and which columns the trees split on "
-            "tells which one. With it the draws of the rows are known: train with random_state=None for a release"
+            "can tell which one. With it the draws of the rows are known: train with random_state=None for a release"
         )
     if tally.level >= COUNTS:
         said += _splits(tally)
@@ -173,9 +173,10 @@ def _splits(tally: Tally) -> list[str]:
     if tally.unseen_thresholds:
         why = "their trees were not asked" if tally.with_data else "no data were given (--data)"
         said.append(
-            f"{tally.unseen_thresholds:,} THRESHOLDS AS THEY WERE, middles of two training values, because {why}; "
-            "and which child of each such split has more rows (missing_go_to_left)"
+            f"{tally.unseen_thresholds:,} THRESHOLDS AS THEY WERE, mostly middles of two training values, because {why}"
         )
+        if tally.unseen_directions:
+            said.append("which child of each of these splits has more rows (missing_go_to_left)")
     if tally.outside:
         said.append(
             f"{tally.outside:,} thresholds as they were, because no given row is on one side of them: are these all "
@@ -183,7 +184,7 @@ def _splits(tally: Tally) -> list[str]:
         )
     if tally.shortened:
         said.append("thresholds to the shortest decimal: between which values of the table a split was")
-    if tally.directions and tally.with_data:
+    if tally.directions:
         said.append(
             f"at {tally.directions:,} splits, of columns that have missing values, that the left child has more rows, "
             "or those with a missing value (missing_go_to_left)"

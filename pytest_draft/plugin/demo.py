@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_draft.policy.remedies import GONE_SOON
+
 N_ROWS = 150
 """Patients: enough for a forest that leaks and one that does not, few enough for an attack of seconds."""
 
@@ -40,7 +42,7 @@ def prepare(config: pytest.Config) -> None:
         names = ("forest", "data", "target", "domain")
         if taken := [name for name in names if config.getoption(f"draft_{name}")]:
             raise pytest.UsageError(f"--draft-demo brings its own forests and data: leave out --draft-{taken[0]}")
-        made = tempfile.TemporaryDirectory(prefix="pytest-draft-demo-")
+        made = tempfile.TemporaryDirectory(prefix=GONE_SOON)
         config.add_cleanup(made.cleanup)
         train(Path(made.name))
         shared = made.name

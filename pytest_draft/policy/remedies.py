@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+from pathlib import PurePath
+
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
@@ -26,6 +30,8 @@ def cause_in_file(examination: Examination) -> str | None:
         what = "noisy class counts" if privacy.counts else "a label"
         return f"the file stores {what} ({privacy.mechanism.capitalize()}, {artifact.claim}) of every leaf of {trees}"
     published = artifact.published
+    if published is not None and published.answers is not None:
+        return f"the file stores {published.answers} of every leaf of {trees}, and no counts"
     stored = "class counts" if published is None or published.counts != "rows and mean targets" else "numbers of rows"
     counts = f"the file stores the {stored} of every node of {trees}"
     if privacy is not None:
@@ -51,6 +57,60 @@ def remedy_for(artifact: ArtifactFacts) -> str:
     if artifact.contradictions:
         return _FOR_BROKEN
     return _FOR_NOISY if artifact.privacy.counts else _FOR_LABELS
+
+
+_ADVISED = frozenset(
+    f"{kind}{task}"
+    for kind in ("RandomForest", "ExtraTrees", "DecisionTree", "ExtraTree")
+    for task in ("Classifier", "Regressor")
+)
+"""Kinds of models for which ``python -m pytest_draft advise`` looks for other settings."""
+
+GONE_SOON = "pytest-draft-demo-"
+"""How folders are named whose files are removed when pytest ends: no command is told that needs them."""
+
+
+def commands(examination: Examination, policy: str | None = None) -> str:
+    """Return the commands that help with a forest's file, as part of a remedy, by the paths that were judged.
+
+    Parameters
+    ----------
+    examination : Examination
+    policy : str or None
+        Path or name of the policy; None for the default.
+
+    Returns
+    -------
+    str
+        Empty where they would not work: for other models, for data in memory, and for files that do not stay.
+    """
+    case, artifact = examination.case, examination.artifact
+    given = (case.artifact, case.data or "", case.target or "", case.domain or "", policy or "", case.adversary)
+    usable = all(text.isprintable() and "::" not in text for text in given)
+    if not usable or case.data is None or artifact.privacy is not None or artifact.kind not in _ADVISED:
+        return ""
+    path = PurePath(case.artifact)
+    if path.suffix not in (".joblib", ".pkl", ".pickle") or any(part.startswith(GONE_SOON) for part in path.parts):
+        return ""
+    rows = ["--data", _from_here(case.data), *(["--target", case.target] if case.target else [])]
+    more = [] if case.adversary == "artifact" else ["--adversary", case.adversary]
+    more += [] if case.domain is None else ["--domain", _from_here(case.domain)]
+    more += [] if policy is None else ["--policy", policy]
+    model, hardened = _from_here(case.artifact), _from_here(str(path.with_name(f"{path.stem}-hardened.joblib")))
+    harden = shlex.join(["python", "-m", "pytest_draft", "harden", model, hardened, *rows])
+    taken_out = f"{harden} takes out what predictions do not need"
+    if artifact.place is not None:
+        return f". {taken_out}"
+    advise = shlex.join(["python", "-m", "pytest_draft", "advise", model, *rows, *more])
+    return f". {advise} looks for settings that pass, and tells what they cost; {taken_out}"
+
+
+def _from_here(path: str) -> str:
+    """Return a path as somebody in this folder would type it."""
+    absolute = os.path.abspath(path)  # noqa: PTH100  (links stay as they are)
+    here = os.getcwd()  # noqa: PTH109
+    inside = absolute.startswith(here.rstrip(os.sep) + os.sep)
+    return os.path.relpath(absolute, here) if inside else absolute
 
 
 def smaller(artifact: ArtifactFacts) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from pytest_draft.errors import one_line
 from pytest_draft.facts.entropy import Entropy
@@ -12,7 +13,7 @@ from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.findings import Findings
 from pytest_draft.policy.comparison import Compared
 from pytest_draft.policy.policy import Policy
-from pytest_draft.policy.remedies import cause_in_file, remedy_for
+from pytest_draft.policy.remedies import cause_in_file, commands, remedy_for
 from pytest_draft.policy.rule import Outcome, Rule, Severity, Thresholds, Verdict
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.waiver import Waiver
@@ -118,7 +119,7 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: Comp
     elif judged.needs is Entropy and examination.not_audited is not None:
         doubts = (examination.not_audited,)
     if outcome.result == "failed":
-        remedy = outcome.remedy or judged.remedy or remedy_for(artifact)
+        remedy = outcome.remedy or judged.remedy or remedy_for(artifact) + commands(examination, _asked_by(policy))
         said = judged.blames_file and (judged.attack or judged.needs is Entropy)
         cause = cause_in_file(examination) if said else None
         return Check(rule, adversary, "failed", outcome.sentence, cause, remedy)
@@ -127,6 +128,14 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: Comp
     if doubts:
         return Check(rule, adversary, "inconclusive", "; ".join(doubts))
     return Check(rule, adversary, outcome.result, outcome.sentence)
+
+
+def _asked_by(policy: Policy) -> str | None:
+    """Return how the command line names a policy: by its path, a shipped one by its name; None for the default."""
+    if not policy.explicit or policy.sha256 is None:
+        return None
+    source = PurePath(policy.source)
+    return source.stem if source.parent == PurePath("rules") else policy.source
 
 
 def _by_bounds(

@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from pytest_draft.__main__ import parser
 from pytest_draft.plugin.options import REPORT_TYPES
 
 yaml = pytest.importorskip("yaml", reason="needs PyYAML, of the extra test")
@@ -65,9 +66,9 @@ def workspace(tmp_path) -> Path:
 
 @pytest.fixture
 def gate(tmp_path, workspace):
-    """Return a function that runs the step that judges with given inputs; in place of pytest, shell text if given."""
+    """Return a function that runs a step, the one that judges, with given inputs; in place of pytest, shell text."""
 
-    def run(then: str | None = None, /, **given: str) -> Ended:
+    def run(then: str | None = None, /, *, step_id: str = "gate", **given: str) -> Ended:
         action = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
         inputs = {name: one["default"] for name, one in action["inputs"].items()}
         values = {f"inputs.{name}": text for name, text in inputs.items()}
@@ -77,7 +78,7 @@ def gate(tmp_path, workspace):
         noting.write_text(NOTING.format(python=shlex.quote(sys.executable), then=then), encoding="utf-8")
         noting.chmod(0o755)
         values["steps.install.outputs.python"] = str(noting) if then else sys.executable
-        (step,) = [step for step in action["runs"]["steps"] if step.get("id") == "gate"]
+        (step,) = [step for step in action["runs"]["steps"] if step.get("id") == step_id]
         script, output, summary = (tmp_path / name for name in ("script.sh", "output", "summary"))
         script.write_text(step["run"], encoding="utf-8")
         output.write_text("", encoding="utf-8")
@@ -204,3 +205,63 @@ def test_inputs_and_what_is_printed_are_text_and_never_commands(gate, workspace,
     assert not list(workspace.rglob("hacked"))
     assert sum(argument.endswith(hostile) for argument in noted()) == len(names)
     assert [line.partition("::no usable")[0] for line in ended.commands] == ["::error"]
+
+
+ADVICE = 'printf "a table" > draft-report/advice.md; printf "::error::planted"; exit 1'
+
+
+def test_advice_is_asked_for_by_the_inputs_of_the_gate_and_put_into_the_summary(gate, workspace, noted):
+    (workspace / "draft-report").mkdir()
+    (workspace / "a b.joblib").write_bytes(b"")
+    ended = gate(
+        ADVICE,
+        step_id="advise",
+        forest="\n a b.joblib\n",
+        data="train.csv",
+        target="in come",
+        domain="d.toml",
+        policy="p.toml",
+        adversary="artifact\npublished",
+        budget="9",
+        seed="1",
+        advise="true",
+    )
+    module, package, command, *arguments = noted()
+    assert (module, package, command) == ("-m", "pytest_draft", "advise")
+    assert arguments == [
+        *("--data=train.csv", "--target=in come", "--minutes=10", "--domain=d.toml", "--policy=p.toml"),
+        *("--adversary=artifact", "--adversary=published", "--budget=9", "--seed=1"),
+        *(f"--{kind}=draft-report/advice.{suffix}" for kind, suffix in {"json": "json", "markdown": "md"}.items()),
+        *("--html=draft-report/advice.html", "--", "a b.joblib"),
+    ]
+    parser().parse_args([command, *arguments])
+    assert (ended.status, ended.summary) == (0, "a table")
+    assert ended.commands == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"forest": "a.joblib\nb.joblib"},
+        {"forest": "*.joblib"},
+        {"forest": ""},
+        {"data": "a.csv\nb.csv"},
+        {"data": ""},
+        {"target": ""},
+    ],
+)
+def test_without_one_model_its_data_and_target_there_is_no_advice_but_a_line_that_says_so(gate, workspace, given):
+    for name in ("a.joblib", "b.joblib"):
+        (workspace / name).write_bytes(b"")
+    ended = gate("true", step_id="advise", **{"forest": "a.joblib", "data": "a.csv", "target": "y", **given})
+    assert ended.status == 0
+    assert [line.partition(":: ")[0].partition("::no advice")[0] for line in ended.commands] == ["::notice"]
+    assert not (workspace / "noted").exists()
+
+
+def test_advice_is_only_looked_for_after_a_failed_verdict_and_where_it_is_asked_for():
+    action = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
+    (step,) = [step for step in action["runs"]["steps"] if step.get("id") == "advise"]
+    asked = "inputs.advise == 'true' && steps.gate.outputs.verdict == 'failed'"
+    assert step["if"] == f"always() && {asked}"
+    assert action["inputs"]["advise"]["default"] == "false"

@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft import documents
+from pytest_draft.__main__ import main
 from pytest_draft.artifact import read
 from pytest_draft.data import read_domain
 from pytest_draft.policy import own_rules
@@ -29,6 +30,7 @@ RUN_BELOW = {
     "how-to/adversaries": {"toml": 1},
     "how-to/ci": {"yaml": 1},
     "how-to/extending": {"python": 2, "toml": 2},
+    "how-to/hardening": {"sh": 1, "python": 1},
     "how-to/own-tests": {"python": 2},
     "how-to/pipelines": {"sh": 1, "python": 1},
     "how-to/policies": {"bash": 1, "toml": 4},
@@ -65,6 +67,21 @@ def test_the_command_to_judge_a_tree_works_as_it_stands(released, blocks):
     commands = blocks("how-to/trees-and-rule-lists", "")
     (command,) = [block for block in commands if block.startswith("pytest --draft-forest tree.joblib")]
     released.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=1)
+
+
+def test_a_model_is_hardened_as_it_stands(released, blocks, monkeypatch, capsys):
+    monkeypatch.chdir(released.path)
+    (command,) = blocks("how-to/hardening", "sh")
+    assert command.startswith("python -m pytest_draft harden")
+    assert main(command.split()[3:]) == 0
+    out = capsys.readouterr().out
+    (judged,) = blocks("how-to/hardening", "text")
+    assert judged.strip() in out
+    (in_memory,) = blocks("how-to/hardening", "python")
+    table = pd.read_csv("train.csv")
+    (released.path / "hardened.joblib").unlink()
+    exec(in_memory, {"model": joblib.load("model.joblib"), "X": table.drop(columns="income")})
+    assert joblib.load("hardened.joblib").estimators_[0].tree_.impurity.tolist() == [0, 0, 0]
 
 
 def test_the_rule_list_is_judged_as_it_stands(released, blocks):

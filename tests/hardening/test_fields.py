@@ -6,12 +6,13 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import BaggingClassifier, IsolationForest, RandomForestClassifier, RandomTreesEmbedding
 from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import QuantileTransformer
+from sklearn.preprocessing import OneHotEncoder, QuantileTransformer
 from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -108,13 +109,30 @@ def test_a_forest_that_chose_columns_is_replaced_by_its_choice(settings, name):
     assert len([1 for _, one in stored(new) if isinstance(one, dict) and "nodes" in one]) == 4
 
 
-def test_a_selection_that_stores_its_choice_keeps_it():
+def test_a_tree_of_a_selection_that_stores_its_choice_goes_where_it_is_not_asked():
     frame, labels = table("discrete")
-    model = make_pipeline(
-        RFE(DecisionTreeClassifier(random_state=0), n_features_to_select=2), DecisionTreeClassifier(random_state=0)
-    ).fit(frame, labels)
-    new, result = hardened(model, "counts", frame)
-    assert result.identical and np.array_equal(new[0].support_, model[0].support_)
+    chosen = RFE(DecisionTreeClassifier(random_state=0), n_features_to_select=2)
+    model = make_pipeline(chosen, DecisionTreeClassifier(random_state=0)).fit(frame, labels)
+    for rows in (frame, None):
+        new, result = hardened(model, "counts", rows)
+        assert result.identical and np.array_equal(new[0].get_support(), chosen.support_)
+        assert len([1 for _, one in stored(new) if isinstance(one, dict) and "nodes" in one]) == 1
+    alone = RFE(DecisionTreeClassifier(random_state=0), n_features_to_select=2).fit(frame, labels)
+    new, result = hardened(alone, "counts", frame)  # this one predicts
+    assert result.identical and np.array_equal(new.predict(frame), alone.predict(frame))
+    assert not any("THRESHOLDS" in line for line in result.stays)
+
+
+@pytest.mark.parametrize("kind", [SelectFromModel, RFE])
+def test_without_data_a_selection_behind_text_is_compared_by_its_columns(kind):
+    frame, labels = table("text")
+    encoder = make_column_transformer((OneHotEncoder(), ["word"]), remainder="passthrough")
+    model = make_pipeline(encoder, kind(RandomForestClassifier(3)), DecisionTreeClassifier(max_depth=2))
+    model.fit(frame, labels)
+    new, result = hardened(model)
+    assert result.identical
+    assert {one.method for one in result.differences} >= {"steps[1][1].transform", "steps[2][1].predict"}
+    assert np.array_equal(model.predict(frame), new.predict(frame))
 
 
 def test_models_that_look_up_nodes_by_number_keep_them():

@@ -178,3 +178,18 @@ def test_the_package_stays_light_until_it_is_used():
     assert said.strip() == "set()"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = pytest_draft.nothing
+
+
+def test_a_skops_file_is_read(tmp_path):
+    skops = pytest.importorskip("skops.io", reason="reading .skops needs skops")
+    model, frame, _ = fitted("forest", "discrete")
+    skops.dump(model, tmp_path / "model.skops")
+    assert pytest_draft.harden(tmp_path / "model.skops", tmp_path / "h.joblib", data=frame).identical
+
+
+def test_without_skops_a_skops_file_is_refused_with_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops", None)
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    (tmp_path / "model.skops").write_text("")
+    with pytest.raises(DataError, match="needs skops.io, which is not installed"):
+        pytest_draft.harden(tmp_path / "model.skops", tmp_path / "h.joblib")

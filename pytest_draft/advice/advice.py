@@ -1,0 +1,134 @@
+"""Advice: in goes what a search has found, out comes one frozen object that table, page and JSON are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pytest_draft.advice.choice import best
+from pytest_draft.advice.facts import Score, Setting, Tried
+
+Status = Literal["confirmed", "none passes", "not finished"]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Which setting to train, what was tried, and what it costs. Aggregates only: no row of data.
+
+    Attributes
+    ----------
+    holds : str
+        Kind of the model.
+    source, sha256 : str or None
+        Path and hash of the model file; None for a model given in memory.
+    data, data_sha256 : str or None
+        The same of the training data.
+    target : str
+    n_rows : int
+    metric : str
+        Name of the scorer.
+    policy, level : str
+        What files were judged by, and how far they were hardened.
+    seed : int
+    minutes, seconds : float
+        What was given, and what it took.
+    boxes : tuple of float
+        Seconds of a judgement of the sweep, and of the last ones.
+    settings : tuple of Tried
+        All that was scored or judged, the most leaves first.
+    own : Setting
+        The owner's.
+    pick : Setting or None
+        Passed in the sweep and with three fresh seeds; None where no setting did.
+    candidate : Setting or None
+        Of the settings that passed by now, the one that is to be judged next; None where there is a pick.
+    finished, interrupted : bool
+        Whether the search has come to its end, and whether somebody has stopped it.
+    tests : mapping of Setting to Score
+        On rows that chose nothing.
+    tested_on : str
+        Which rows these are; empty where there are none.
+    random_state : int or None
+        Of the pick's model, which was judged.
+    code : str or None
+        Python that trains it.
+    commands : tuple of str
+        That harden and judge it; empty where there are no files to name.
+    notes : tuple of str
+    model : estimator or None
+        The pick's, trained on all rows: as private as these, until it is hardened.
+    released : estimator or None
+        The same, hardened.
+    """
+
+    holds: str
+    source: str | None
+    sha256: str | None
+    data: str | None
+    data_sha256: str | None
+    target: str
+    n_rows: int
+    metric: str
+    policy: str
+    level: str
+    seed: int
+    minutes: float
+    seconds: float
+    boxes: tuple[float, float]
+    settings: tuple[Tried, ...]
+    own: Setting
+    pick: Setting | None
+    candidate: Setting | None
+    finished: bool
+    interrupted: bool
+    tests: dict[Setting, Score]
+    tested_on: str
+    random_state: int | None
+    code: str | None
+    commands: tuple[str, ...]
+    notes: tuple[str, ...]
+    model: Any = field(default=None, repr=False, compare=False)
+    released: Any = field(default=None, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        from pytest_draft.advice.table import text
+
+        return text(self)
+
+    @property
+    def status(self) -> Status:
+        """How the search has ended."""
+        if self.pick is not None:
+            return "confirmed"
+        return "none passes" if self.finished else "not finished"
+
+    @property
+    def best(self) -> Tried | None:
+        """The setting with the best score of all, whatever it gives away."""
+        return best(self.settings)
+
+    @property
+    def scored(self) -> int:
+        """How many settings were scored."""
+        return sum(one.score is not None for one in self.settings)
+
+    @property
+    def judgements(self) -> int:
+        """How many files were judged."""
+        return sum((one.hardened is not None) + (one.plain is not None) + len(one.fresh) for one in self.settings)
+
+    def of(self, setting: Setting) -> Tried:
+        """Return what is known of a setting."""
+        return next((one for one in self.settings if one.setting == setting), Tried(setting))
+
+    def html(self) -> str:
+        """Return the page, which needs no other file."""
+        from pytest_draft.advice.page import render
+
+        return render(self)
+
+    def document(self) -> dict[str, Any]:
+        """Return plain values, as ``advice.schema.json`` has them."""
+        from pytest_draft.advice.document import document
+
+        return document(self)

@@ -1,0 +1,72 @@
+"""The choice: in go all settings that were tried, out comes the one to release, by the one-standard-error rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from pytest_draft.advice.facts import Line, Setting, Tried
+
+
+def presumed(lines: Iterable[Line], tried: Mapping[Setting, Tried]) -> set[Setting]:
+    """Return settings that were not judged, and stand behind one that passed in their line: they have fewer leaves."""
+    found: set[Setting] = set()
+    for line in lines:
+        passed = False
+        for setting in line:
+            one = tried.get(setting)
+            if one is not None and one.hardened is not None:
+                passed = one.passed
+            elif passed:
+                found.add(setting)
+    return found
+
+
+def best(settings: Iterable[Tried]) -> Tried | None:
+    """Return the setting with the best score; of equals the one with the fewest leaves. None without a score."""
+    scored = [one for one in settings if one.score is not None]
+    return max(scored, key=lambda one: (_mean(one), -_leaves(one)), default=None)
+
+
+def pick(
+    lines: Sequence[Line],
+    tried: Mapping[Setting, Tried],
+    below: float = math.inf,
+    without: Collection[Setting] = (),
+) -> Tried | None:
+    """Return the setting to release next: the fewest leaves within one standard error of the best that pass.
+
+    Parameters
+    ----------
+    lines : sequence of tuple of Setting
+    tried : mapping of Setting to Tried
+    below : float
+        Only settings with fewer leaves.
+    without : collection of Setting
+        Those that are out of question.
+
+    Returns
+    -------
+    Tried or None
+        It may not have been judged yet, where a setting with more leaves in its line has passed.
+    """
+    behind = presumed(lines, tried)
+    passing = [
+        one
+        for setting, one in tried.items()
+        if (one.passed or setting in behind) and setting not in without and _leaves(one) < below
+    ]
+    leading = best(passing)
+    if leading is None or leading.score is None:
+        return None
+    bar = leading.score.mean - leading.score.error
+    near = [one for one in passing if one.score is not None and one.score.mean >= bar]
+    return min(near, key=lambda one: (_leaves(one), -_mean(one)))
+
+
+def _mean(one: Tried) -> float:
+    return -math.inf if one.score is None else one.score.mean
+
+
+def _leaves(one: Tried) -> float:
+    return math.inf if one.leaves is None else one.leaves

@@ -1,0 +1,138 @@
+"""What to run: in goes an owner and a setting, out come the Python that trains it and the commands that release it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import PurePath
+from typing import Any
+
+import pandas as pd
+
+from pytest_draft.advice.facts import Setting
+from pytest_draft.advice.owner import Owner, shown_path
+from pytest_draft.data.files import IN_MEMORY
+
+_EXACT = "" if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else ', float_precision="round_trip"'
+"""Before pandas 3.1 the default is a unit in the last place off for many numbers."""
+
+
+def training_code(owner: Owner, setting: Setting, random_state: int) -> str:
+    """Return Python that trains a setting's model on all rows, and writes it beside the owner's where that is a file.
+
+    Without files it takes up ``model``, ``X`` and ``y`` as they were given.
+    """
+    parameters = owner.parameters(setting, random_state)
+    imports, lines = ["from sklearn.base import clone"], []
+    from_file, data_file = owner.source is not None, owner.data.source != IN_MEMORY
+    if data_file:
+        lines += _reading(owner, imports)
+    made = parameters.get("")
+    if from_file or data_file:
+        lines.append("")
+    if made is not None:
+        imports.remove("from sklearn.base import clone")
+        lines.append(f"model = {_constructed(made, imports)}")
+    else:
+        if from_file:
+            found = f"joblib.load({shown_path(owner.source or '')!r}){'.best_estimator_' * owner.searched}"
+            lines.append(f"model = clone({found})")
+        else:
+            lines.append(f"model = clone(model{'.best_estimator_' * owner.searched})")
+        lines.append(f"model.set_params({_arguments(parameters, imports)})")
+    lines.append("model.fit(X, y)")
+    if from_file:
+        imports.append("import joblib")
+        lines.append(f"joblib.dump(model, {trained_file(owner)!r})")
+    if any("np." in line for line in lines):
+        imports.append("import numpy as np")
+    plain = sorted(line for line in set(imports) if line.startswith("import "))
+    chosen = sorted(line for line in set(imports) if line.startswith("from "))
+    return "\n".join([*plain, *chosen, *([""] if lines and lines[0] else []), *lines]) + "\n"
+
+
+def _reading(owner: Owner, imports: list[str]) -> list[str]:
+    """Return the lines that read the training data."""
+    path = shown_path(owner.data.source)
+    kind = path.lower()
+    as_type = f".astype({owner.label_type})" if owner.label_type else ""
+    if kind.endswith(".npz"):
+        imports.append("import numpy as np")
+        return [f"data = np.load({path!r})", f'X, y = data["X"], data[{owner.target!r}]{as_type}']
+    imports.append("import pandas as pd")
+    if kind.endswith((".parquet", ".pq")):
+        lines = [f"table = pd.read_parquet({path!r})"]
+    else:
+        lines = [f"table = pd.read_csv({path!r}, index_col=False, low_memory=False{_EXACT})"]
+    if owner.by_name:
+        lines.append(f"X = table[{list(owner.features.columns)!r}]")
+    else:
+        arrays = "" if hasattr(owner.features, "columns") else ".to_numpy()"
+        lines.append(f"X = table.drop(columns={owner.target!r}){arrays}")
+    return [*lines, f"y = table[{owner.target!r}]{as_type}"]
+
+
+def _arguments(parameters: dict[str, Any], imports: list[str]) -> str:
+    """Return parameters as keyword arguments."""
+    texts = {
+        name: _constructed(value, imports) if hasattr(value, "get_params") else repr(value)
+        for name, value in parameters.items()
+    }
+    if all(name.isidentifier() for name in texts):
+        return ", ".join(f"{name}={text}" for name, text in texts.items())
+    return "**{" + ", ".join(f"{name!r}: {text}" for name, text in texts.items()) + "}"
+
+
+def _constructed(estimator: Any, imports: list[str]) -> str:
+    """Return the call that makes an estimator, by its parameters that are not the defaults."""
+    kind = type(estimator)
+    module = "pytest_draft.dp" if kind.__module__.startswith("pytest_draft") else "sklearn.tree"
+    imports.append(f"from {module} import {kind.__name__}")
+    defaults = kind().get_params()
+    given = {
+        name: value
+        for name, value in estimator.get_params(deep=False).items()
+        if not (isinstance(value, type(defaults[name])) and value == defaults[name])
+    }
+    return f"{kind.__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+
+def trained_file(owner: Owner) -> str:
+    """Return the path that the code writes to."""
+    return shown_path(_beside(owner.source or "model.joblib", "advised"))
+
+
+def release_commands(owner: Owner, setting: Setting, level: str, policy: str | None) -> tuple[str, ...]:
+    """Return the commands that harden the trained file and judge it; none where models or data are not files.
+
+    Parameters
+    ----------
+    owner : Owner
+    setting : Setting
+        A private forest's file is released as it is.
+    level : str
+    policy : str or None
+        As it was given, where it was.
+    """
+    if owner.source is None or owner.data.source == IN_MEMORY:
+        return ()
+    released, commands = trained_file(owner), []
+    data = shlex.quote(shown_path(owner.data.source))
+    if setting.kind != "private":
+        released = shown_path(_beside(owner.source, "hardened"))
+        trained, named = shlex.quote(trained_file(owner)), "" if level == "counts" else f" --level {level}"
+        commands.append(
+            f"python -m pytest_draft harden {trained} {shlex.quote(released)}{named} "
+            f"--data {data} --target {shlex.quote(owner.target)}"
+        )
+    more = "" if policy is None else f" --draft-policy {shlex.quote(policy)}"
+    commands.append(
+        f"pytest --draft-forest {shlex.quote(released)} --draft-data {data} "
+        f"--draft-target {shlex.quote(owner.target)}{more}"
+    )
+    return tuple(commands)
+
+
+def _beside(path: str, what: str) -> str:
+    """Return the path of another file in the same folder, so named that it tells what it is."""
+    pure = PurePath(path)
+    return str(pure.with_name(f"{pure.stem}-{what}.joblib"))

@@ -1,0 +1,89 @@
+"""The advice as JSON: in goes advice, out come plain values as ``advice.schema.json`` has them."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any
+
+from pytest_draft.advice.advice import Advice
+from pytest_draft.advice.facts import Judgement, Score, Setting, Tried
+
+SCHEMA_VERSION = 1
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of the document."""
+    text = resources.files("pytest_draft.advice").joinpath("advice.schema.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def document(advice: Advice) -> dict[str, Any]:
+    """Return the advice as plain values."""
+    chosen = advice.pick or advice.candidate
+    leading = advice.best
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "status": advice.status,
+        "interrupted": advice.interrupted,
+        "model": {"path": advice.source, "sha256": advice.sha256, "holds": advice.holds},
+        "data": {
+            "path": advice.data,
+            "sha256": advice.data_sha256,
+            "rows": advice.n_rows,
+            "target": advice.target,
+        },
+        "metric": advice.metric,
+        "policy": advice.policy,
+        "level": advice.level,
+        "seed": advice.seed,
+        "minutes": advice.minutes,
+        "seconds": round(advice.seconds, 3),
+        "boxes": {"sweep": advice.boxes[0], "last": advice.boxes[1]},
+        "settings_scored": advice.scored,
+        "judgements": advice.judgements,
+        "settings": [_tried(one, advice) for one in advice.settings],
+        "own": advice.own.name,
+        "best": None if leading is None else leading.setting.name,
+        "pick": None if advice.pick is None else advice.pick.name,
+        "candidate": None if advice.pick is not None or chosen is None else chosen.name,
+        "tested_on": advice.tested_on or None,
+        "code": advice.code,
+        "commands": list(advice.commands),
+        "notes": list(advice.notes),
+    }
+
+
+def _tried(one: Tried, advice: Advice) -> dict[str, Any]:
+    return {
+        **_setting(one.setting),
+        "leaves": one.leaves,
+        "score": _score(one.score),
+        "test_score": _score(advice.tests.get(one.setting)),
+        "plain": _judgement(one.plain),
+        "hardened": _judgement(one.hardened),
+        "fresh": [_judgement(judged) for judged in one.fresh],
+    }
+
+
+def _setting(setting: Setting) -> dict[str, Any]:
+    return {"name": setting.name, "family": setting.family, "value": setting.value, "trees": setting.trees}
+
+
+def _score(score: Score | None) -> dict[str, Any] | None:
+    return None if score is None else {"mean": score.mean, "standard_error": score.error, "folds": score.folds}
+
+
+def _judgement(judged: Judgement | None) -> dict[str, Any] | None:
+    if judged is None:
+        return None
+    return {
+        "verdict": judged.verdict,
+        "error_over_limit": judged.error_over_limit,
+        "why": judged.why,
+        "leaves": judged.leaves,
+        "seconds": judged.seconds,
+        "box": judged.box,
+        "seed": judged.seed,
+    }

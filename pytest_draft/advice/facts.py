@@ -1,0 +1,150 @@
+"""What advice is made of: in go figures, out come frozen settings, scores and judgements. Aggregates only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pytest_draft.facts.checks import require_not_negative
+from pytest_draft.policy.rule import Verdict
+
+Kind = Literal["forest", "tree", "private"]
+"""What stands at the forest's place: the owner's own with other parameters, one tree, or a private forest."""
+
+AS_IT_IS = "as it is"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to train the owner's model.
+
+    Attributes
+    ----------
+    family : str
+        ``as it is`` (but for the number of trees), ``max_leaf_nodes``, ``min_samples_leaf``, ``max_depth``,
+        ``single tree`` or ``private forest``.
+    value : int or float or None
+        Of the family's parameter; None of ``as it is``.
+    trees : int
+    parameters : tuple of (str, object)
+        By which the forest differs from the owner's, or all of another kind.
+    kind : {"forest", "tree", "private"}
+    """
+
+    family: str
+    value: int | float | None
+    trees: int
+    parameters: tuple[tuple[str, Any], ...]
+    kind: Kind = "forest"
+
+    @property
+    def name(self) -> str:
+        """What it is, in a few words."""
+        trees = f"{self.trees:,} tree{'s' * (self.trees != 1)}"
+        if self.family == AS_IT_IS:
+            return f"{AS_IT_IS}, {trees}"
+        if self.kind == "tree":
+            return f"single tree, max_leaf_nodes={self.value}"
+        if self.kind == "private":
+            return f"LaplaceForestClassifier, epsilon={self.value:g}, {trees}"
+        return f"{self.family}={self.value}, {trees}"
+
+
+Line = tuple[Setting, ...]
+"""Settings of one family and number of trees, those with the most leaves first."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well a setting predicts.
+
+    Attributes
+    ----------
+    mean : float
+        By the metric; higher is better.
+    error : float
+        Its standard error.
+    folds : int
+        Fits, or resamples of test rows, that it is taken from.
+    """
+
+    mean: float
+    error: float
+    folds: int
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.mean) and math.isfinite(self.error)):
+            raise ValueError(f"a score of {self.mean} with a standard error of {self.error}")
+        require_not_negative(error=self.error, folds=self.folds)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the gate says of one file.
+
+    Attributes
+    ----------
+    verdict : {"passed", "failed", "inconclusive"}
+    error_over_limit : float or None
+        The attack's error beside the error at which the check fails: above 1 it is not crossed. None without either.
+    why : str
+        One line: which rules did not pass, and the first one's sentence; empty where all passed.
+    leaves : int
+        Of all trees.
+    seconds, box : float
+        How long it took, and could have.
+    seed : int
+        Of the attack.
+    """
+
+    verdict: Verdict
+    error_over_limit: float | None
+    why: str
+    leaves: int
+    seconds: float
+    box: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        require_not_negative(error_over_limit=self.error_over_limit, leaves=self.leaves, seconds=self.seconds)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """All that is known of one setting.
+
+    Attributes
+    ----------
+    setting : Setting
+    leaves : int or None
+        Of all trees; told from a few trees until it is judged.
+    score : Score or None
+        By cross-validation.
+    hardened, plain : Judgement or None
+        Of the hardened file, and of the file as scikit-learn writes it.
+    fresh : tuple of Judgement
+        Of hardened files of models trained with other seeds, in boxes of full length.
+    """
+
+    setting: Setting
+    leaves: int | None = None
+    score: Score | None = None
+    hardened: Judgement | None = None
+    plain: Judgement | None = None
+    fresh: tuple[Judgement, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the hardened file passed whenever it was judged."""
+        judged = [one for one in (self.hardened, *self.fresh) if one is not None]
+        return bool(judged) and all(one.verdict == "passed" for one in judged)
+
+
+Say = Callable[[str, float | None], None]
+"""Gets what is being done, in words, and the share of the work that is behind; None where that is not known."""
+
+
+def silent(what: str, share: float | None) -> None:
+    """Say nothing."""

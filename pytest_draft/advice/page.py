@@ -1,0 +1,190 @@
+"""The advice as a page: in goes advice, out comes one HTML file that needs no other, no script and no network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_draft.advice import wording
+from pytest_draft.advice.advice import Advice
+from pytest_draft.advice.facts import Tried
+from pytest_draft.report.charts import Mark
+from pytest_draft.report.wording import shown
+
+WIDTH, HEIGHT = 340, 250  # as wide as the other plots, so that letters have the same size
+_LEFT, _RIGHT, _TOP, _BASE = 46, 12, 14, 200
+_INNER = WIDTH - _LEFT - _RIGHT
+_LEAST, _MOST = 0.05, 20.0  # of the error over the limit: what lies outside is drawn at the edge
+
+_STATUS = {"confirmed": "passed", "none passes": "failed", "not finished": "inconclusive"}
+_SIGNS = {"passed": "✓", "failed": "✕", "inconclusive": "?"}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting of the plot.
+
+    Attributes
+    ----------
+    title : str
+        What is told where the pointer is on it.
+    kind : str
+        Its verdict, by which it is drawn.
+    marks : tuple of Mark
+    """
+
+    title: str
+    kind: str
+    marks: tuple[Mark, ...]
+
+
+def render(advice: Advice) -> str:
+    """Return the page."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined  # only where a page is asked for
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader("pytest_draft.advice"), PackageLoader("pytest_draft.report")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=lambda value: value if isinstance(value, Markup) else shown(value),
+    )
+    listed = wording.shown(advice)
+    drawn = [one for one in listed if one.hardened is not None and one.hardened.error_over_limit is not None]
+    drawn = [one for one in drawn if one.score is not None]
+    axes, points = _plot(advice, drawn) if drawn else ((), ())
+    return environment.get_template("advice.html").render(
+        status=_STATUS[advice.status],
+        sign=_SIGNS[_STATUS[advice.status]],
+        headline=wording.headline(advice),
+        cost=wording.cost(advice),
+        tried=wording.tried(advice),
+        how_to_read=wording.HOW_TO_READ,
+        secret_seed=wording.SECRET_SEED,
+        headings=wording.HEADINGS,
+        rows=[(wording.cells(one), one.setting == advice.pick, _why(one)) for one in listed],
+        code=(advice.code or "").splitlines(),
+        commands=advice.commands,
+        notes=advice.notes,
+        axes=axes,
+        points=points,
+        described=_described(drawn, advice),
+        left_out=len(listed) - len(drawn),
+        metric=advice.metric,
+        width=WIDTH,
+        height=HEIGHT,
+        provenance=_provenance(advice),
+        badges=("passed", "failed", "inconclusive"),
+    )
+
+
+def _why(one: Tried) -> str:
+    """Return why a setting does not pass."""
+    judged = [judged for judged in (*one.fresh, one.hardened) if judged is not None and judged.why]
+    return judged[0].why if judged else ""
+
+
+def _provenance(advice: Advice) -> list[tuple[str, str]]:
+    said = [
+        ("Model", advice.source or "given in memory"),
+        ("Model SHA-256", advice.sha256),
+        ("Kind", advice.holds),
+        ("Training data", advice.data or "given in memory"),
+        ("Training data SHA-256", advice.data_sha256),
+        ("Rows", f"{advice.n_rows:,}"),
+        ("Label column", advice.target),
+        ("Policy", advice.policy),
+        ("Level of hardening", advice.level),
+        ("Metric", advice.metric),
+        ("Seed", str(advice.seed)),
+        ("Time boxes", f"{advice.boxes[0]:.0f} s in the sweep, {advice.boxes[1]:.0f} s in the last judgements"),
+    ]
+    return [(name, value) for name, value in said if value]
+
+
+def _described(drawn: Sequence[Tried], advice: Advice) -> str:
+    """Return all that the plot shows, in words."""
+    told = [f"{one.setting.name}: {_title(one, advice)}" for one in drawn]
+    return "; ".join(told) + "."
+
+
+def _title(one: Tried, advice: Advice) -> str:
+    assert one.score is not None
+    pick = "the pick; " if one.setting == advice.pick else ""
+    leaves = "" if one.leaves is None else f", {one.leaves:,} leaves"
+    judged = wording.verdict(one.hardened, *one.fresh)
+    return (
+        f"{pick}error over limit {wording.ratio(one.hardened)}, {advice.metric} {wording.score(one.score)}"
+        f"{leaves}, {judged}"
+    )
+
+
+def _plot(advice: Advice, drawn: Sequence[Tried]) -> tuple[tuple[Mark, ...], tuple[Point, ...]]:
+    """Return axes and points: score against leak."""
+    ratios = [_clipped(one) for one in drawn]
+    low, high = min(0.5, *ratios), max(2.0, *ratios)
+    scores = [one.score for one in drawn if one.score is not None]
+    least, most = min(one.mean - one.error for one in scores), max(one.mean + one.error for one in scores)
+    room = (most - least) or 1.0
+    least, most = least - 0.05 * room, most + 0.05 * room
+
+    def across(ratio: float) -> float:
+        return _LEFT + _INNER * (math.log(ratio) - math.log(low)) / (math.log(high) - math.log(low))
+
+    def up(value: float) -> float:
+        return _BASE - (_BASE - _TOP) * (value - least) / (most - least)
+
+    axes = []
+    for share in (0.0, 0.5, 1.0):
+        value = least + share * (most - least)
+        axes.append(_line(_LEFT, up(value), _LEFT + _INNER, up(value), "grid"))
+        axes.append(_text(_LEFT - 5, up(value) + 4, f"{value:.3f}", "end", "small"))
+    ticks = [tick for tick in (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 20.0) if low <= tick <= high]
+    axes += [_text(across(tick), _BASE + 15, f"{tick:g}", "middle", "small") for tick in ticks]
+    axes.append(_line(across(1.0), _TOP, across(1.0), _BASE + 3, "bar"))
+    axes.append(_text(_LEFT + _INNER / 2, _BASE + 33, "error over limit (left of 1 fails)", "middle"))
+    axes.append(_text(_LEFT - 40, _TOP - 3, advice.metric, "start", "small"))
+    points = [_point(one, advice, across(_clipped(one)), up) for one in drawn]
+    return tuple(axes), tuple(points)
+
+
+def _clipped(one: Tried) -> float:
+    assert one.hardened is not None
+    assert one.hardened.error_over_limit is not None
+    return min(_MOST, max(_LEAST, one.hardened.error_over_limit))
+
+
+def _point(one: Tried, advice: Advice, x: float, up) -> Point:  # type: ignore[no-untyped-def]
+    """Return a setting's point: its verdict is its shape and its colour."""
+    assert one.score is not None
+    assert one.hardened is not None
+    y = up(one.score.mean)
+    kind = "passed" if one.passed else "inconclusive" if one.hardened.verdict == "passed" else one.hardened.verdict
+    marks = [_line(x, up(one.score.mean - one.score.error), x, up(one.score.mean + one.score.error), "whisker")]
+    if kind == "passed":
+        marks.append(Mark("circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": 4.5, "class": kind}))
+    elif kind == "failed":
+        path = f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8"
+        marks.append(Mark("path", {"d": path, "class": kind}))
+    else:
+        path = f"M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5 -5z"
+        marks.append(Mark("path", {"d": path, "class": kind}))
+    if one.setting == advice.pick:
+        marks.append(Mark("circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": 9, "class": "pick"}))
+        anchor = "end" if x > WIDTH / 2 else "start"
+        marks.append(_text(x - 12 if anchor == "end" else x + 12, y - 8, "the pick", anchor, "strong"))
+    return Point(f"{one.setting.name}: {_title(one, advice)}", kind, tuple(marks))
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Mark:
+    ends = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
+    return Mark("line", {**{name: f"{value:.1f}" for name, value in ends.items()}, "class": kind})
+
+
+def _text(x: float, y: float, text: str, anchor: str, kind: str = "") -> Mark:
+    place: dict[str, object] = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}
+    return Mark("text", place | ({"class": kind} if kind else {}), text)

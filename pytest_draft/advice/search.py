@@ -1,0 +1,346 @@
+"""The search: in go lines of settings and what scores and judges them, out comes all that was tried, and the pick.
+
+Within a line the leak falls with the number of leaves, so each is bisected, from where the bar was met in the others.
+The pick of the sweep is judged again with fresh seeds; where one of these judgements does not pass, the next stricter
+setting is taken. Whatever ends the search early, what was found out by then stands.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from pytest_draft.advice.choice import best, pick, presumed
+from pytest_draft.advice.facts import Judgement, Line, Say, Score, Setting, Tried, silent
+from pytest_draft.timebox import TimeBox
+
+FRESH = 3
+"""Judgements of a pick with other seeds, all of which have to pass."""
+
+_SCORES = 0.25  # of the time, for scores before anything is swept
+_LAST = 0.45  # of the time, at most, that is kept for the last judgements
+_LEAST_SECONDS = 1.0  # of a judgement that is worth beginning
+_MOST_PLAIN = 4  # plain files that are judged in the end
+_EARLY = 0.6  # of its box: a judgement that has ended before was not ended by it
+_STRIDE = 3.0  # from the fewest leaves that do not pass to where the bar is looked for, where nothing passes yet
+_PER_LINE = 2.5  # judgements, about, for the estimate of what is left
+
+
+class Means(Protocol):
+    """What scores and judges settings."""
+
+    def leaves(self, setting: Setting) -> int:
+        """Return about how many leaves a setting has in all trees."""
+
+    def score(self, setting: Setting) -> Score:
+        """Return the cross-validated score."""
+
+    def judge(self, setting: Setting, seconds: float, *, hardened: bool) -> Judgement:
+        """Judge a file of the sweep."""
+
+    def judge_fresh(self, setting: Setting, seconds: float, number: int) -> Judgement:
+        """Judge a hardened file of a model that was trained with another seed, by an attack with another seed."""
+
+
+@dataclass
+class Found:
+    """What a search has found out by now.
+
+    Attributes
+    ----------
+    tried : dict of Setting to Tried
+    pick : Setting or None
+        Confirmed by all fresh judgements; None where none is.
+    candidate : Setting or None
+        Without a pick, the setting that passed by now and is to be judged with fresh seeds next.
+    finished : bool
+        Whether nothing was left out for want of time.
+    interrupted : bool
+        Whether somebody has stopped it.
+    judgements : int
+    """
+
+    tried: dict[Setting, Tried] = field(default_factory=dict)
+    pick: Setting | None = None
+    candidate: Setting | None = None
+    finished: bool = True
+    interrupted: bool = False
+    judgements: int = 0
+
+
+def search(
+    own: Setting,
+    lines: list[Line],
+    means: Means,
+    timebox: TimeBox,
+    seconds: float,
+    full_seconds: float,
+    say: Say = silent,
+) -> Found:
+    """Search for the setting to release.
+
+    Parameters
+    ----------
+    own : Setting
+        The owner's.
+    lines : list of tuple of Setting
+        Of settings with ever fewer leaves.
+    means : Means
+    timebox : TimeBox
+        For all of it.
+    seconds, full_seconds : float
+        Time boxes of a judgement of the sweep, and of the last ones.
+    say : callable
+        Gets what is being done.
+
+    Returns
+    -------
+    Found
+        Also after a `KeyboardInterrupt`, with what was found out before it.
+    """
+    running = _Search(own, lines, means, timebox, seconds, full_seconds, say)
+    try:
+        running.run()
+    except KeyboardInterrupt:
+        running.found.finished, running.found.interrupted = False, True
+    found = running.found
+    if found.pick is None:
+        passed = {setting: one for setting, one in found.tried.items() if one.passed}
+        chosen = pick(lines, passed)
+        found.candidate = None if chosen is None else chosen.setting
+    return found
+
+
+class _Search:
+    """One search that is running."""
+
+    def __init__(
+        self,
+        own: Setting,
+        lines: list[Line],
+        means: Means,
+        timebox: TimeBox,
+        seconds: float,
+        full_seconds: float,
+        say: Say,
+    ) -> None:
+        self.found = Found()
+        self._own, self._lines, self._means, self._box = own, lines, means, timebox
+        self._seconds, self._full, self._say = seconds, full_seconds, say
+        self._keeps = True
+        self._spent: list[float] = []
+        self._lines_left = len(lines)
+
+    def run(self) -> None:
+        """Score, sweep, settle, and judge some plain files beside."""
+        self._score(self._own)
+        self._judge(self._own, hardened=False)
+        self._judge(self._own, hardened=True)
+        self._score_first()
+        self._sweep()
+        if not any(one.passed for one in self.found.tried.values()):
+            self._keeps = False  # there is nothing yet to keep time for
+            self._sweep()
+        self._score_passing()
+        self._settle()
+        self._judge_plain()
+
+    # --- what is known
+
+    def _known(self, setting: Setting) -> Tried:
+        return self.found.tried.setdefault(setting, Tried(setting))
+
+    def _note(self, setting: Setting, **known: object) -> Tried:
+        self.found.tried[setting] = one = replace(self._known(setting), **known)  # type: ignore[arg-type]
+        return one
+
+    def _leaves(self, setting: Setting) -> int:
+        known = self._known(setting).leaves
+        if known is None:
+            known = self._means.leaves(setting)
+            self._note(setting, leaves=known)
+        return known
+
+    def _promise(self, line: Line) -> float:
+        """Return the best score of a line."""
+        scores = [self._known(setting).score for setting in line]
+        return max((score.mean for score in scores if score is not None), default=-math.inf)
+
+    # --- scores
+
+    def _score(self, setting: Setting) -> None:
+        if self._known(setting).score is None:
+            self._say(f"scoring {setting.name}", self._share)
+            score = self._means.score(setting)
+            self._note(setting, score=score, leaves=self._leaves(setting))
+
+    def _score_first(self) -> None:
+        """Score settings of all lines, those in the middle first, while the share of the time for scores lasts."""
+        orders = [_middle_first(len(line)) for line in self._lines]
+        until = self._box.elapsed + _SCORES * self._box.seconds
+        for rank in range(max(map(len, orders), default=0)):
+            for line, order in zip(self._lines, orders, strict=True):
+                if rank < len(order):
+                    if self._box.elapsed >= until:
+                        return
+                    self._score(line[order[rank]])
+
+    def _score_passing(self) -> None:
+        """Score all that pass or stand behind what passes, while there is time."""
+        for setting in [*self.found.tried, *presumed(self._lines, self.found.tried)]:
+            if self._box.remaining <= self._kept:
+                return
+            if self._known(setting).passed or setting in presumed(self._lines, self.found.tried):
+                self._score(setting)
+
+    # --- judgements
+
+    def _sweep(self) -> None:
+        """Bisect all lines, those with the best scores first."""
+        self.found.finished = True
+        self._lines_left = len(self._lines)
+        for line in sorted(self._lines, key=self._promise, reverse=True):
+            self._bisect(line)
+            self._lines_left -= 1
+
+    @property
+    def _share(self) -> float:
+        return min(1.0, self._box.elapsed / self._box.seconds)
+
+    @property
+    def _kept(self) -> float:
+        """Return the seconds that are kept for the last judgements, by how long passes have taken by now."""
+        if not self._keeps:
+            return 0.0
+        return min(FRESH * self._last, _LAST * self._box.seconds)
+
+    @property
+    def _last(self) -> float:
+        """Return the seconds that a last judgement is expected to take, by how long passes have taken by now."""
+        passes = [one.hardened for one in self.found.tried.values() if one.passed and one.hardened is not None]
+        if passes and all(one.seconds < _EARLY * one.box for one in passes):
+            return min(self._full, 2 * max(one.seconds for one in passes))
+        return self._full
+
+    def _about_left(self) -> str:
+        mean = sum(self._spent) / len(self._spent) if self._spent else self._seconds
+        left = min(self._box.remaining, mean * _PER_LINE * self._lines_left + self._kept)
+        return f"about {max(1, round(left / 60))} min left"
+
+    def _judge(self, setting: Setting, *, hardened: bool) -> Judgement | None:
+        """Judge a setting in the sweep; None where there is no time."""
+        known = self._known(setting)
+        judged = known.hardened if hardened else known.plain
+        if judged is not None:
+            return judged
+        room = self._box.remaining - self._kept
+        if room < _LEAST_SECONDS:
+            self.found.finished = False
+            return None
+        file = "hardened" if hardened else "plain"
+        count = f"judgement {self.found.judgements + 1}; {self._about_left()}"
+        self._say(f"judging {setting.name}, {file} file ({count})", self._share)
+        judged = self._means.judge(setting, min(self._seconds, room), hardened=hardened)
+        self._count(judged)
+        self._note(setting, leaves=judged.leaves, **{"hardened" if hardened else "plain": judged})
+        return judged
+
+    def _count(self, judged: Judgement) -> None:
+        self.found.judgements += 1
+        self._spent.append(judged.seconds)
+
+    def _bisect(self, line: Line) -> None:
+        """Judge settings of a line until two neighbours are known of which only the one with fewer leaves passes."""
+        last_not, first_passed, probes = -1, len(line), 0
+        for index, setting in enumerate(line):  # judged in another line
+            judged = self._known(setting).hardened
+            if judged is not None and judged.verdict != "passed":
+                last_not = index
+        while first_passed - last_not > 1:
+            at = self._probe(line, last_not, first_passed, probes)
+            judged = self._judge(line[at], hardened=True)
+            if judged is None:
+                return
+            probes += 1
+            if judged.verdict == "passed":
+                first_passed = at
+            else:
+                last_not = at
+        for at in (first_passed - 1, first_passed):
+            if 0 <= at < len(line) and self._box.remaining > self._kept:
+                self._score(line[at])
+
+    def _probe(self, line: Line, last_not: int, first_passed: int, probes: int) -> int:
+        """Return which setting to judge next: near the bar as other lines have it at first, then the middle."""
+        inside = range(last_not + 1, first_passed)
+        bar = self._bar()
+        if bar is None or probes >= 2:
+            return inside[len(inside) // 2]
+        return min(inside, key=lambda at: abs(math.log(max(1, self._leaves(line[at])) / bar)))
+
+    def _bar(self) -> float | None:
+        """Return about how many leaves pass, by all that was judged; None where nothing was."""
+        judged = [one for one in self.found.tried.values() if one.hardened is not None and one.leaves]
+        most = max((one.leaves or 0 for one in judged if one.passed), default=None)
+        least = min((one.leaves or 0 for one in judged if not one.passed), default=None)
+        if most is None:
+            return None if least is None else least / _STRIDE
+        return math.sqrt(most * least) if least is not None else _STRIDE * most
+
+    # --- the pick
+
+    def _settle(self) -> None:
+        """Judge the pick with fresh seeds, and the next stricter one where it does not pass."""
+        below, out = math.inf, set[Setting]()
+        self._keeps = False
+        while (chosen := pick(self._lines, self.found.tried, below, out)) is not None:
+            setting = chosen.setting
+            if chosen.hardened is None:
+                if self._judge(setting, hardened=True) is None:
+                    return
+                continue
+            while len(self._known(setting).fresh) < FRESH:
+                number = len(self._known(setting).fresh)
+                left = FRESH - number
+                seconds = self._box.remaining / left
+                if self._last <= seconds:
+                    seconds = self._full
+                if seconds < _LEAST_SECONDS:
+                    self.found.finished = False
+                    return
+                self._say(f"judging {setting.name} again, with fresh seeds ({number + 1} of {FRESH})", self._share)
+                judged = self._means.judge_fresh(setting, seconds, number)
+                self._count(judged)
+                self._note(setting, fresh=(*self._known(setting).fresh, judged))
+                if judged.verdict != "passed":
+                    break
+            else:
+                self.found.pick = setting
+                return
+            out.add(setting)
+            below = min(below, self._leaves(setting))
+
+    def _judge_plain(self) -> None:
+        """Judge the plain files of the pick and of the best scores that pass."""
+        chosen = [] if self.found.pick is None else [self.found.pick]
+        passed = [one for one in self.found.tried.values() if one.passed and one.setting not in chosen]
+        while passed and len(chosen) < _MOST_PLAIN:
+            one = best(passed) or passed[0]
+            passed.remove(one)
+            chosen.append(one.setting)
+        for setting in chosen:
+            if self._box.remaining > self._seconds:
+                self._judge(setting, hardened=False)
+
+
+def _middle_first(length: int) -> list[int]:
+    """Return positions so that each prefix is spread over all of them."""
+    order, parts = [], [(0, length)]
+    while parts:
+        first, end = parts.pop(0)
+        if first < end:
+            middle = (first + end) // 2
+            order.append(middle)
+            parts += [(first, middle), (middle + 1, end)]
+    return order

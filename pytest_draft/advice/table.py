@@ -1,0 +1,57 @@
+"""The advice as text: in goes advice, out come lines for a terminal, or Markdown for a job summary."""
+
+from __future__ import annotations
+
+from pytest_draft.advice import wording
+from pytest_draft.advice.advice import Advice
+from pytest_draft.report.wording import shown
+
+
+def text(advice: Advice) -> str:
+    """Return the advice for a terminal: table, pick, code and commands."""
+    rows = [wording.HEADINGS, *(wording.cells(one) for one in wording.shown(advice))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(wording.HEADINGS))]
+    marks = ["  ", *("> " if one.setting == advice.pick else "  " for one in wording.shown(advice))]
+    lines = [
+        mark + "  ".join(_aligned(cell, width, at) for at, (cell, width) in enumerate(zip(row, widths, strict=True)))
+        for mark, row in zip(marks, rows, strict=True)
+    ]
+    lines = [line.rstrip() for line in lines]
+    lines += ["", wording.HOW_TO_READ, wording.tried(advice), "", shown(wording.headline(advice))]
+    lines += [f"  {shown(line)}" for line in wording.cost(advice)]
+    if advice.code is not None:
+        lines += ["", "Train it:", "", *(f"    {line}" for line in advice.code.splitlines()), "", wording.SECRET_SEED]
+    if advice.commands:
+        lines += ["", "Harden it, and judge it before it is released:", "", *(f"    {one}" for one in advice.commands)]
+    lines += [f"note: {shown(note)}" for note in advice.notes]
+    return "\n".join(lines)
+
+
+def markdown(advice: Advice) -> str:
+    """Return the advice as GitHub-flavoured Markdown."""
+    rows = [wording.cells(one) for one in wording.shown(advice)]
+    lines = [f"### Advice: {_cell(wording.headline(advice))}", ""]
+    lines += [f"- {_cell(line)}" for line in wording.cost(advice)]
+    lines += ["", f"| {' | '.join(wording.HEADINGS)} |", "| --- | ---: | --- | --- | ---: | --- |"]
+    for one, row in zip(wording.shown(advice), rows, strict=True):
+        strong = "**" if one.setting == advice.pick else ""
+        lines.append("| " + " | ".join(f"{strong}{_cell(cell)}{strong}" if cell else "" for cell in row) + " |")
+    lines += ["", f"{wording.HOW_TO_READ} {wording.tried(advice)}"]
+    if advice.code is not None:
+        lines += ["", "```python", *advice.code.splitlines(), "```", "", wording.SECRET_SEED]
+    if advice.commands:
+        lines += ["", "```sh", *advice.commands, "```"]
+    lines += ["", *(f"- {_cell(note)}" for note in advice.notes)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _aligned(cell: str, width: int, column: int) -> str:
+    return cell.rjust(width) if column in (1, 4) else cell.ljust(width)
+
+
+def _cell(text: str) -> str:
+    """Return a text as one cell of a table, of which nothing is markup."""
+    escaped = shown(text)
+    for character in "\\`*_[]<>|":
+        escaped = escaped.replace(character, f"\\{character}")
+    return escaped
