@@ -313,7 +313,7 @@ def test_a_cut_file_and_too_large_a_one_are_refused(honest, dump):
     with pytest.raises(CorruptArtifactError, match="damaged"):
         read(dump(content[:-100]))
     with pytest.raises(ArtifactTooBigError, match="instructions"):
-        read(dump(content), limits=Limits(opcodes=50))
+        read(dump(content), limits=Limits(opcodes=100))
 
 
 @given(mutations=MUTATIONS)
