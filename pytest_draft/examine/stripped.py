@@ -12,6 +12,7 @@ from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
+from pytest_draft.evaluate.gaps import tell_gaps_only
 from pytest_draft.evaluate.stripped_identity import identify_stripped, rows_at_leaves
 from pytest_draft.examine.attack import Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
@@ -47,17 +48,8 @@ class Stripped(Attack):
             self.granted = ("number of training rows",)
         self._problem = self._build(n_rows)
         outputs = forest.outputs
-        numeric = self._problem.states is not None
-        self.undecoded = (
-            (
-                "the values of numeric columns are rebuilt to the interval between two thresholds: whoever uses that "
-                "thresholds are midpoints of values gets closer",
-            )
-            if numeric
-            else ()
-        )
         if outputs is not None and outputs.more_left:
-            self.undecoded += (
+            self.undecoded = (
                 "which child of each node more rows reached (missing_go_to_left) is not used yet: whoever uses it gets "
                 "closer; write the file anew with python -m pytest_draft harden",
             )
@@ -94,6 +86,17 @@ class Stripped(Attack):
         return identify_stripped(self._forest, self._problem.model, data.rows, data.labels, self._inputs.case.seed)
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
+        """Say that the attack has not converged, or that thresholds tell more than it uses."""
+        found, domain = self._not_converged(data, reconstruction, limits), self._inputs.domain
+        if self._problem.states is None or tell_gaps_only(self._forest, domain, data.rows):
+            return found
+        reason = (
+            "thresholds of numeric columns lie midway between values of rows, which is not used yet: whoever uses that "
+            "gets closer; write the file anew with python -m pytest_draft harden and --data"
+        )
+        return replace(found, reasons=(*found.reasons, reason))
+
+    def _not_converged(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
         """Say that the truth is likelier than all that was drawn, or that the search ended before it settled."""
         limit, remedy = limits.of_attack()
         truth = self._problem.model.total(rows_at_leaves(self._forest, data.rows, data.labels))
