@@ -91,21 +91,22 @@ def _counted(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Values
     # Both hold where every node has weight 1; then they are the same.
     preferred: tuple[Values, ...] = ("fractions", "totals", "means")
     values = next((meaning for meaning in preferred if meanings is not None and meaning in meanings), None)
-    if values is None or not all(_agrees(nodes.tree, values, size) for nodes in forest):
+    if values is None or not all(_agrees(nodes, values, size) for nodes in forest):
         return None
     return values
 
 
-def _agrees(tree: Tree, values: Values, size: Size) -> bool:
+def _agrees(nodes: Nodes, values: Values, size: Size) -> bool:
     """Return whether each inner node's value is that of its children together, as it is by their true weights."""
+    tree = nodes.tree
     inner = np.flatnonzero(tree.left >= 0)
     if not len(inner):
         return True
     if not size.averages:  # medians, of which no more can be said
-        return bool(tree.value[inner].any())
+        return bool(tree.value[inner].any() or nodes.impurity[inner].any())
     totals = tree.value if values == "totals" else tree.value * tree.weight[:, None]
     off = np.abs(totals[inner] - totals[tree.left[inner]] - totals[tree.right[inner]])
-    scale = 1.0 if values != "means" else max(1.0, float(np.abs(tree.value).max()))
+    scale = 1.0 if values != "means" else float(np.abs(tree.value).max())
     return bool((off <= _TOLERANCE * scale * np.maximum(1.0, tree.weight[inner])[:, None]).all())
 
 
