@@ -52,7 +52,7 @@ def told_by(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Told:
     if classifier and (totals := by_class_totals(forest, size)) is not None:
         return totals
     answers = [_shares(nodes) if classifier else nodes.tree.value for nodes in forest]
-    outputs = _outputs(forest, answers, classifier=classifier)
+    outputs = _outputs(forest, answers, size, classifier=classifier)
     with_counts = restored(forest, outputs, size)
     if with_counts is not None:
         return with_counts
@@ -139,7 +139,7 @@ def _shares(nodes: Nodes) -> FloatArray:
     return tree.value
 
 
-def _outputs(forest: Sequence[Nodes], answers: Sequence[FloatArray], *, classifier: bool) -> Outputs:
+def _outputs(forest: Sequence[Nodes], answers: Sequence[FloatArray], size: Size, *, classifier: bool) -> Outputs:
     trees = [nodes.tree for nodes in forest]
     sides = any(bool(tree.missing_left.any()) for tree in trees)
     if not classifier:
@@ -151,7 +151,9 @@ def _outputs(forest: Sequence[Nodes], answers: Sequence[FloatArray], *, classifi
             bool((answer[a] != answer[b]).any(axis=1).all()) for answer, (a, b) in zip(answers, pairs, strict=True)
         )
         return Outputs("labels", None, 0.0, sides, may_be_pure=differ)
-    decimals, tolerance = rounded_to(told)
+    # A leaf of all rows has their number as denominator, which often is round by itself.
+    split = [answer[tree.leaves] for tree, answer in zip(trees, answers, strict=True) if tree.n_nodes > 1]
+    decimals, tolerance = rounded_to(np.concatenate(split or [told[:0]]), drawn=not size.same_rows)
     return Outputs("fractions", decimals, tolerance, sides)
 
 

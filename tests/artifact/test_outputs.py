@@ -138,16 +138,19 @@ SHARES = {
 @pytest.mark.parametrize(("shares", "rows"), SHARES.values(), ids=SHARES)
 def test_a_few_exact_shares_that_happen_to_be_short_are_not_taken_for_rounded_ones(shares, rows):
     first = np.array(shares) / np.array(rows)
-    assert rounded_to(np.column_stack((first, 1 - first)))[0] is None
+    assert all(rounded_to(np.column_stack((first, 1 - first)), drawn=drawn)[0] is None for drawn in (False, True))
 
 
 def test_shares_of_single_precision_are_as_exact_as_that():
     first = (np.arange(1, 30) / np.arange(3, 32)).astype(np.float32).astype(float)
-    assert rounded_to(np.column_stack((first, 1 - first)).astype(np.float32).astype(float)) == (None, 2.0**-24)
+    assert rounded_to(np.column_stack((first, 1 - first)).astype(np.float32).astype(float), drawn=True) == (
+        None,
+        2.0**-24,
+    )
 
 
 def test_rounded_shares_that_do_not_add_up_were_rounded():
-    assert rounded_to(np.array([[0.33, 0.33, 0.33]])) == (2, pytest.approx(0.005))
+    assert rounded_to(np.array([[0.33, 0.33, 0.33]]), drawn=True) == (2, pytest.approx(0.005))
 
 
 # By halves
@@ -366,3 +369,23 @@ def test_sides_are_told_where_they_were_left(model, given, dump):
         rows = nodes["n_node_samples"]
         more = rows[inner["left_child"]] > rows[inner["right_child"]]
         assert inner["missing_go_to_left"].tolist() == more.astype(int).tolist()
+
+
+def test_shares_of_all_of_a_round_number_of_rows_are_exact(dump):
+    random = np.random.default_rng(0)
+    rows, labels = random.integers(0, 2, (100, 2)), random.integers(0, 2, 100)
+    model = RandomForestClassifier(30, min_samples_leaf=45, random_state=0).fit(rows, labels)
+    assert min(tree.tree_.node_count for tree in model.estimators_) == 1
+    assert read(dump(stripped(model, "counts"))).forest.outputs.decimals is None
+
+
+@pytest.mark.parametrize("bootstrap", [True, False])
+@pytest.mark.parametrize("seed", [11, 12, 13])
+def test_exact_shares_are_never_taken_for_rounded_ones_nor_many_rounded_ones_for_exact(seed, bootstrap, dump):
+    for limits in ({}, {"max_depth": 3}, {"min_samples_leaf": 5}):
+        rows, labels = table(2, 120, seed)
+        model = RandomForestClassifier(10, bootstrap=bootstrap, random_state=seed, **limits).fit(rows, labels)
+        assert read(dump(stripped(model, "counts"))).forest.outputs.decimals is None
+        for decimals in (2, 3):
+            rounded = read(dump(stripped(model, f"decimals:{decimals}"))).forest.outputs
+            assert rounded.decimals == decimals
