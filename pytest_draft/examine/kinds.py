@@ -85,6 +85,8 @@ def kind_of(inputs: Inputs) -> Kind:
 
 def without_counts(forest: Forest) -> str:
     """Say why a forest whose file holds no counts is not attacked."""
+    if forest.shares_weighted:
+        return "class weights have scaled the shares in its leaves: by how much is not told by a file without counts"
     what = {"fractions": "the shares of the classes", "labels": "labels", "means": "mean targets"}
     told = "nothing" if forest.outputs is None else what[forest.outputs.kind]
     return f"its file holds no counts of training rows: what {told} in leaves tell of the rows is not covered yet"
