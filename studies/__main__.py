@@ -99,6 +99,10 @@ def _add_gate(studies: _Subparsers) -> None:
     _add_seeds(command, [0])
     command.add_argument("--seconds", type=float, default=60.0, help="time box of each judgement")
     command.add_argument("--attack-seed", type=int, default=0)
+    command.add_argument(
+        "--levels", nargs="+", default=["plain"], help="plain, or levels of python -m pytest_draft harden"
+    )
+    command.add_argument("--bootstrap", choices=["yes", "no"], default=None, help="of each forest")
     command.add_argument("--workers", type=int, default=2, help="threads of each judgement")
     command.add_argument("--jobs", type=int, default=1, help="judgements at a time")
     command.add_argument("--output", type=Path, required=True, help="file of JSON lines; what is there is kept")
@@ -305,9 +309,11 @@ def _verdicts(a: argparse.Namespace) -> int:
         a.forests,
         a.adversaries.split(","),
         a.seeds,
+        a.levels,
         rows=a.rows,
         seconds=a.seconds,
         attack_seed=a.attack_seed,
+        bootstrap=a.bootstrap if a.bootstrap is None else a.bootstrap == "yes",
     )
     return verdicts.run(settings, a.datasets, a.output, workers=a.workers, jobs=a.jobs, contradict=a.contradict)
 

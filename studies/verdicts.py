@@ -30,6 +30,7 @@ from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.findings import Findings
+from pytest_draft.hardening.model import hardened
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.verdict import judge, verdict_of
 from studies.public_data import TARGETS
@@ -113,6 +114,10 @@ class Setting:
     seconds : float
         Time box.
     attack_seed : int
+    level : str
+        Of hardening; ``"plain"`` for the file as it is.
+    bootstrap : bool or None
+        Of the forest; None for what its kind does if nothing is said.
     """
 
     table: str
@@ -122,11 +127,13 @@ class Setting:
     seed: int = 0
     seconds: float = 60.0
     attack_seed: int = 0
+    level: str = "plain"
+    bootstrap: bool | None = None
 
     @property
-    def question(self) -> tuple[str, str, str, int, int]:
+    def question(self) -> tuple[str, str, str, int, int, str, bool | None]:
         """What is asked, however long and from whichever seed the answer is searched."""
-        return self.table, self.forest, self.adversary, self.rows, self.seed
+        return self.table, self.forest, self.adversary, self.rows, self.seed, self.level, self.bootstrap
 
 
 @dataclass(frozen=True)
@@ -217,12 +224,18 @@ def answered(setting: Setting, folder: Path | None, workers: int = 1) -> Answer:
     if len(table) > setting.rows:
         table = table.sample(setting.rows, random_state=setting.seed)
     kinds, parameters = FORESTS[setting.forest]
-    model = kinds[setting.table in REGRESSION](**parameters, random_state=setting.seed)
+    drawn = {} if setting.bootstrap is None else {"bootstrap": setting.bootstrap}
+    # Whoever removes a seed has not used one that can be found again.
+    secret = int(np.random.default_rng([setting.seed, 1]).integers(2**31, 2**32))
+    seed = setting.seed if setting.level == "plain" else secret
+    model = kinds[setting.table in REGRESSION](**parameters, **drawn, random_state=seed)
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         artifact, data = Path(scratch) / "model.joblib", Path(scratch) / "train.csv"
         table.to_csv(data, index=False)
-        joblib.dump(model.fit(table.drop(columns=LABEL), table[LABEL]), artifact)
+        features = table.drop(columns=LABEL)
+        model.fit(features, table[LABEL])
+        joblib.dump(model if setting.level == "plain" else hardened(model, setting.level, features)[0], artifact)
         case = Case(
             str(artifact),
             str(data),
@@ -278,19 +291,24 @@ def _bar(found: Findings | None, share: float | None) -> float | None:
 
 
 def settings_of(
-    tables: Iterable[str], forests: Iterable[str], adversaries: Iterable[str], seeds: Iterable[int], **rest: Any
+    tables: Iterable[str],
+    forests: Iterable[str],
+    adversaries: Iterable[str],
+    seeds: Iterable[int],
+    levels: Iterable[str] = ("plain",),
+    **rest: Any,
 ) -> list[Setting]:
     """Return a grid, one judgement for each combination.
 
     Parameters
     ----------
-    tables, forests, adversaries, seeds : iterable
+    tables, forests, adversaries, seeds, levels : iterable
     **rest
         Of all of them.
     """
     return [
-        Setting(table, forest, adversary, seed=seed, **rest)
-        for table, forest, adversary, seed in product(tables, forests, adversaries, seeds)
+        Setting(table, forest, adversary, seed=seed, level=level, **rest)
+        for table, forest, adversary, seed, level in product(tables, forests, adversaries, seeds, levels)
     ]
 
 
@@ -368,7 +386,7 @@ def _judge(settings: Sequence[Setting], folder: Path | None, output: Path, *, wo
 # Telling.
 
 _COLUMNS = (
-    *("table", "forest", "adversary", "seed", "verdict", "rule"),
+    *("table", "forest", "level", "adversary", "seed", "verdict", "rule"),
     *("error", "bar", "least error", "perfect", "most perfect", "determined", "s"),
 )
 
@@ -387,7 +405,8 @@ def summary(answers: Sequence[Answer]) -> list[str]:
     lines = ["| " + " | ".join(_COLUMNS) + " |", "|" + " --- |" * len(_COLUMNS)]
     for answer in answers:
         setting = answer.setting
-        cells = [setting.table, setting.forest, setting.adversary, str(setting.seed), answer.verdict]
+        forest = setting.forest + {None: "", True: ", bootstrap", False: ", no bootstrap"}[setting.bootstrap]
+        cells = [setting.table, forest, setting.level, setting.adversary, str(setting.seed), answer.verdict]
         cells += [answer.rule or "-", _shown(answer.error, ".4f"), _shown(answer.bar, ".4f")]
         cells += [_shown(answer.least_error, ".4f"), _shown(answer.perfect_rows, "d")]
         cells += [_shown(answer.most_perfect_rows, ".1f"), _shown(answer.determined, ".2f"), f"{answer.box:.0f}"]
@@ -433,7 +452,7 @@ def differing(answers: Iterable[Answer]) -> tuple[list[str], int]:
     contradicted : int
         Questions that were both passed and failed.
     """
-    by_question: dict[tuple[str, str, str, int, int], list[Answer]] = {}
+    by_question: dict[tuple[object, ...], list[Answer]] = {}
     for answer in answers:
         by_question.setdefault(answer.setting.question, []).append(answer)
     again = {question: all_of for question, all_of in by_question.items() if len(all_of) > 1}

@@ -49,6 +49,16 @@ def test_two_forests_are_trained_saved_and_judged(tmp_path, capsys):
     assert "of 2 have a verdict" in printed
 
 
+def test_a_hardened_forest_is_judged_without_its_counts(tmp_path, capsys):
+    output = tmp_path / "out.jsonl"
+    words = ["--forests", "5 x depth 2", "--levels", "plain", "counts", "--bootstrap", "no", "--output", str(output)]
+    main(["verdicts", *TINY, *words])
+    plain, hardened = (json.loads(line) for line in output.read_text(encoding="utf-8").splitlines())
+    assert (plain["setting"]["level"], hardened["setting"]["level"]) == ("plain", "counts")
+    assert hardened["error"] > 0.0
+    assert "| wine | 5 x depth 2, no bootstrap | counts | artifact |" in capsys.readouterr().out
+
+
 def test_what_was_judged_is_not_judged_again_and_a_line_that_was_cut_is(tmp_path, as_if_judged):
     output = tmp_path / "out.jsonl"
     words = ["verdicts", *TINY, "--forests", "defaults", "full tree", "--output", str(output)]
