@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.fractions.problem import StrippedProblem, build_stripped, indices_of, states_in
 from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
+from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.evaluate.stripped_identity import identify_stripped, rows_at_leaves
 from pytest_draft.examine.attack import Attack, Shortfall
@@ -20,6 +22,18 @@ from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.identity import Identity
 
 _ROUNDING = 1e-6
+
+
+_DIGITS = 9
+"""Where a threshold has more, it is the midpoint of two single-precision values rather than a decimal inside the gap."""
+
+
+def _midpoints(forest: Forest, domain: Domain) -> bool:
+    """Whether some threshold on a numeric column has so many digits that it must be a midpoint as it was found."""
+    numeric = [a.columns[0] for a in domain.attributes if a.kind == "numeric"]
+    thresholds = np.concatenate([tree.threshold[np.isin(tree.feature, numeric)] for tree in forest.trees])
+    near = np.array([float(f"{one:.{_DIGITS}g}") for one in thresholds.tolist()])
+    return bool((near != thresholds).any())
 
 
 class Stripped(Attack):
@@ -46,20 +60,16 @@ class Stripped(Attack):
             n_rows = inputs.n_rows
             self.granted = ("number of training rows",)
         self._problem = self._build(n_rows)
-        outputs = forest.outputs
-        numeric = self._problem.states is not None
-        self.undecoded = (
-            (
-                "the values of numeric columns are rebuilt to the interval between two thresholds: whoever uses that "
-                "thresholds are midpoints of values gets closer",
+        if self._problem.states is not None and _midpoints(forest, inputs.domain):
+            self.undecoded = (
+                "the thresholds on its numeric columns are midpoints of two values each, which the attack does not use "
+                "yet, so whoever uses them gets closer: python -m pytest_draft harden writes others that part the rows "
+                "alike",
             )
-            if numeric
-            else ()
-        )
-        if outputs is not None and outputs.more_left:
+        if forest.outputs is not None and forest.outputs.more_left:
             self.undecoded += (
-                "which child of each node more rows reached (missing_go_to_left) is not used yet: whoever uses it gets "
-                "closer; write the file anew with python -m pytest_draft harden",
+                "the file tells which child of each node more rows reached (missing_go_to_left), which the attack does "
+                "not use yet, so whoever uses it gets closer: python -m pytest_draft harden leaves it out",
             )
 
     def _build(self, n_rows: int | None) -> StrippedProblem:
