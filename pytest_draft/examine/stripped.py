@@ -47,11 +47,10 @@ class Stripped(Attack):
             n_rows = inputs.n_rows
             self.granted = ("number of training rows",)
         self._problem = self._build(n_rows)
-        outputs = forest.outputs
-        if outputs is not None and outputs.more_left:
+        if forest.outputs is not None and forest.outputs.more_left:
             self.undecoded = (
-                "which child of each node more rows reached (missing_go_to_left) is not used yet: whoever uses it gets "
-                "closer; write the file anew with python -m pytest_draft harden",
+                "the file tells which child of each node more rows reached (missing_go_to_left), which the attack does "
+                "not use yet, so whoever uses it gets closer: python -m pytest_draft harden leaves it out",
             )
 
     def _build(self, n_rows: int | None) -> StrippedProblem:

@@ -23,6 +23,9 @@ MOST_VECTORS = 300_000
 MOST_ENTRIES = 60_000_000
 """Most leaves of all vectors in all trees, 4 bytes each."""
 
+SHARE = 0.25
+"""Share of the time that is left, at most."""
+
 _STEP = 1e-5
 """Relative step of numeric derivatives."""
 
@@ -165,11 +168,12 @@ def expected_rows(
         evidence = evidence._replace(rate=1.0)
     rows = np.zeros(model.n_leaves * n_classes)
     _step(leaf, expected, np.ones(len(rows)), rows, 1.0, n_rows, False)
+    box = search.timebox.part(SHARE)
     for step in range(n_steps):
         cost = _SECONDS_PER_ENTRY * int((expected > 0).sum()) * model.n_trees
-        if not search.timebox.allows(cost):
+        if not box.allows(cost):
             break
-        search.timebox.spend(cost)
+        box.spend(cost)
         power = 1.0 if step < 5 else 1.8
         _step(leaf, expected, _factors(evidence, rows, n_classes), rows, power, n_rows, size_free)
     return Expected(value, leaf, expected)

@@ -30,7 +30,7 @@ from pytest_draft.errors import NotCoveredError
 FLOOR = 1e-4
 """Rows that a class without any counts as where its draws are needed: what is impossible is only very unlikely."""
 
-MIXED = 0.02
+MIXED = 0.1
 """In a tree that is grown to its end a leaf holds draws of several classes only where their values are all equal."""
 
 _MEMO = 1 << 18

@@ -72,7 +72,7 @@ class AnnealingParameters:
     candidates: int = 1000
     enough: float = 3.0
     apart: float = 4.0
-    cooling_share: float = 0.6
+    cooling_share: float = 0.5
     seconds_per_step: float = 5e-7
     seconds_per_look: float = 2e-9
     consensus_rounds: int = 3
@@ -232,36 +232,40 @@ def _cooled(
     a_sweep, a_jump = _seconds(problem, candidates)
     best: list[_Run] = []
     level, settled, n_sweeps = -np.inf, False, _PARAMETERS.first_sweeps
-    threads = min(search.workers, _PARAMETERS.chains)
+    n_chains = _PARAMETERS.chains
+    if n_chains * n_sweeps * (a_sweep + a_jump / _PARAMETERS.jump_every) > search.workers * box.remaining / 2:
+        n_chains = min(n_chains, 2)
+    threads = min(search.workers, n_chains)
     with search.clock("anneal"), ThreadPoolExecutor(search.workers) as pool:
         for turn in range(_PARAMETERS.most_rounds):
-            cost = _PARAMETERS.chains * n_sweeps * (a_sweep + a_jump / _PARAMETERS.jump_every)
+            cost = n_chains * n_sweeps * (a_sweep + a_jump / _PARAMETERS.jump_every)
             if best and (cost > box.effort_left or cost / threads > box.remaining):
                 break
             runs = []
-            for number in range(_PARAMETERS.chains):
+            for number in range(n_chains):
                 seed = [search.seed, 21, turn, number]
                 runs.append(_Run(Chain(problem, _start(problem, size, expected, np.random.default_rng(seed)), seed)))
-            done = 0
-            for step, temperature in enumerate(np.geomspace(hot, 1.0, n_sweeps).tolist()):
-                if box.over and (best or step):
+            late = bool(best)
+            since, left = box.elapsed, max(box.remaining, 1e-9)
+            for step in range(n_sweeps):
+                if box.over:
                     break
+                # Where time is short, the last sweeps are left out, and those before cool faster.
+                cooled = max(step / (n_sweeps - 1), (box.elapsed - since) / left)
 
-                def cool(run: _Run, step: int = step, temperature: float = temperature) -> None:
+                def cool(run: _Run, step: int = step, temperature: float = hot ** (1.0 - min(1.0, cooled))) -> None:
                     if candidates is not None and step % _PARAMETERS.jump_every == 0:
                         run.chain.jump(candidates, temperature)
                     run.chain.sweep(1, temperature, temperature)
 
                 list(pool.map(cool, runs))
                 box.spend(cost / n_sweeps)
-                done += 1
-            ended = done == n_sweeps
-            if best and not ended:
+            if late and box.over:
                 break  # the last ones were cooled as slowly as time allows
             best = runs
             reached = np.array([run.chain.log_likelihood for run in runs])
             search.clock.note("log-likelihood", float(reached.mean()))
-            if not ended:
+            if box.over:
                 break
             chance = 2.0 * float(reached.std()) / np.sqrt(len(reached))
             settled = float(reached.mean()) <= level + max(_PARAMETERS.enough, chance)

@@ -1,0 +1,169 @@
+"""The likelihood of leaves without counts: against enumeration of all draws, and of sets of counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from math import factorial, log
+
+import numpy as np
+import pytest
+
+from pytest_draft.artifact.forest import Outputs
+from pytest_draft.attack.fractions.leaf_outputs import LABEL, LISTED, PURE, RATIO, leaf_outputs
+from pytest_draft.attack.fractions.likelihood import PENALTY, Model, draws_of, grown_to_the_end
+from pytest_draft.domain import declared
+from pytest_draft.errors import NotCoveredError
+
+TWO = declared(["a", "b"], {"a": {"kind": "binary"}, "b": {"kind": "binary"}}, "test")
+EXACT = Outputs("fractions", None, 1e-12, False)
+LABELS = Outputs("labels", None, 0.0, False)
+
+
+def rounded(decimals):
+    return Outputs("fractions", decimals, 0.5 * 10.0**-decimals, False)
+
+
+@pytest.fixture(scope="session")
+def answering(by_hand):
+    """Return a function that makes a forest whose file holds no counts, from counts at leaves."""
+
+    def forest(*trees, outputs=EXACT, bootstrap=True, n_columns=2):
+        counted = by_hand(n_columns, *trees)
+        stripped = []
+        for tree in counted.trees:
+            share = tree.value / tree.value.sum(axis=1, keepdims=True)
+            if outputs.kind == "labels":
+                share = np.eye(share.shape[1])[share.argmax(axis=1)]
+            elif outputs.decimals is not None:
+                share = np.round(share, outputs.decimals)
+            value = np.where((tree.left < 0)[:, None], share, 0.0)
+            nothing = np.zeros(tree.n_nodes)
+            stripped.append(replace(tree, value=value, weight=nothing, n_distinct=nothing.astype(np.int64)))
+        return replace(
+            counted, trees=tuple(stripped), outputs=outputs, bootstrap=bootstrap, replacement=bootstrap, n_samples=None
+        )
+
+    return forest
+
+
+def says(shares, outputs, draws):
+    """Whether draws by class give what a leaf says."""
+    if sum(draws) == 0:
+        return False
+    told = np.array(draws) / sum(draws)
+    if outputs.kind == "labels":
+        return told.argmax() == np.argmax(shares)
+    return np.abs(told - shares).max() <= outputs.tolerance + 1e-12
+
+
+def summed(shares, outputs, rows, most):
+    """The log-probability of what a leaf says, all draws of Poisson variables up to a number summed."""
+    total = 0.0
+    for draws in product(range(most + 1), repeat=len(rows)):
+        if sum(draws) <= most and says(shares, outputs, draws):
+            chance = 1.0
+            for drawn, mean in zip(draws, rows, strict=True):
+                chance *= np.exp(-mean) * mean**drawn / factorial(drawn)
+            total += chance
+    return log(total)
+
+
+@pytest.mark.parametrize("outputs", [EXACT, LABELS, rounded(1), rounded(2)], ids=["exact", "labels", "1", "2"])
+@pytest.mark.parametrize("leaf", [[3, 0], [1, 2], [2, 4], [5, 5], [1, 0, 2], [0, 2, 0], [3, 1, 2]], ids=str)
+def test_a_leafs_likelihood_is_the_sum_over_all_draws_that_answer_so(answering, leaf, outputs):
+    forest = answering([*leaf], outputs=outputs, n_columns=2)
+    model = Model.of(forest, TWO, 30)
+    shares = forest.trees[0].value[0]
+    for rows in ([2.0, 3.0, 1.0], [5.0, 1.0, 4.0], [1.0, 1.0, 1.0]):
+        here = rows[: len(leaf)]
+        assert model.total(np.array(here)) == pytest.approx(summed(shares, outputs, here, 30), abs=1e-6)
+
+
+def test_the_likelihood_of_a_dataset_is_the_sum_over_leaves_and_trees(answering):
+    forest = answering((0, [2, 0], [1, 1]), (1, [1, 2], [0, 3]))
+    model = Model.of(forest, TWO, 12)
+    value = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.int32)
+    label = np.array([0, 0, 0, 1])
+    at_leaves = [[2, 0], [1, 1], [2, 0], [1, 1]]
+    shares = [tree.value[leaf] for tree in forest.trees for leaf in tree.leaves]
+    expected = 0.0
+    for rows, share in zip(at_leaves, shares, strict=True):
+        here = [max(one, 1e-4) for one in rows]
+        expected += summed(share, EXACT, here, 12) + sum(here) - sum(rows)
+    assert model.log_likelihood(value, label) == pytest.approx(expected, abs=1e-2)
+
+
+def test_without_bootstrap_the_right_rows_are_feasible_and_each_misfit_costs(answering):
+    value = np.array([[0, 0], [0, 0], [1, 0], [1, 1], [1, 1]], dtype=np.int32)
+    label = np.array([0, 0, 0, 1, 1])
+    for outputs in (EXACT, LABELS, rounded(2)):
+        model = Model.of(answering((0, [2, 0], [1, 2]), (1, [3, 0], [0, 2]), outputs=outputs, bootstrap=False), TWO, 5)
+        assert model.log_likelihood(value, label) == 0.0
+        assert model.lacking(model.rows_at_leaves(value, label)) == 0
+        wrong = label.copy()
+        wrong[:2] = 1  # no row of the first class is left on the left
+        lacking = model.lacking(model.rows_at_leaves(value, wrong))
+        assert lacking > 0
+        assert model.log_likelihood(value, wrong) == pytest.approx(-PENALTY * lacking)
+
+
+def test_with_bootstrap_a_class_with_draws_and_no_row_is_lacking(answering):
+    model = Model.of(answering((0, [2, 0], [1, 2])), TWO, 5)
+    value = np.array([[0, 0], [1, 0], [1, 1]], dtype=np.int32)
+    right, wrong = np.array([0, 0, 1]), np.array([0, 0, 0])
+    assert model.lacking(model.rows_at_leaves(value, right)) == 0
+    assert model.lacking(model.rows_at_leaves(value, wrong)) == 1
+    assert model.log_likelihood(value, wrong) < model.log_likelihood(value, right)
+
+
+def test_what_leaves_say_is_told_apart(answering):
+    found = leaf_outputs(answering((0, [3, 0], (1, [2, 4], [1, 2]))), 100)
+    assert found.kind.tolist() == [PURE, RATIO, RATIO]
+    assert found.vectors[found.first[1]].tolist() == [1, 2]
+    assert found.said[1] == found.said[2] != found.said[0]
+    assert (leaf_outputs(answering([3, 1], outputs=LABELS), 100).kind == LABEL).all()
+
+
+def test_a_rounded_fraction_may_hide_a_draw_of_another_class(answering):
+    few, many = (leaf_outputs(answering([3, 0], outputs=rounded(1)), n) for n in (9, 40))
+    assert few.kind[0] == PURE
+    assert many.kind[0] == LISTED
+    assert [38, 2] in many.vectors.tolist()
+
+
+def test_single_precision_gives_the_same_ratios(answering):
+    forest = answering([3, 7], [333, 667])
+    trees = tuple(replace(tree, value=tree.value.astype(np.float32).astype(np.float64)) for tree in forest.trees)
+    found = leaf_outputs(replace(forest, trees=trees, outputs=Outputs("fractions", None, 6e-8, False)), 1_500)
+    assert [found.vectors[first].tolist() for first in found.first] == [[3, 7], [333, 667]]
+
+
+def test_fractions_of_more_rows_than_there_are_are_refused_in_one_line(answering):
+    with pytest.raises(NotCoveredError, match="those of no 5 draws or fewer") as refused:
+        leaf_outputs(answering([3, 7]), 5)
+    assert "\n" not in str(refused.value)
+
+
+def test_weights_and_draws_without_replacement_are_not_covered(answering):
+    forest = answering([3, 7])
+    with pytest.raises(NotCoveredError, match="weighted"):
+        Model.of(replace(forest, parameters={"class_weight": "balanced"}), TWO, 10)
+    with pytest.raises(NotCoveredError, match="without replacement"):
+        Model.of(replace(forest, replacement=False), TWO, 10)
+
+
+@pytest.mark.parametrize(("given", "draws"), [(None, 50), (0.5, 25), (7, 7), (0.001, 1)])
+def test_the_number_of_draws_follows_from_the_parameters(answering, given, draws):
+    assert draws_of(replace(answering([3, 7]), parameters={"max_samples": given}), 50) == draws
+
+
+def test_a_forest_is_grown_to_the_end_only_where_its_file_says_so(answering):
+    forest, told = answering([3, 7]), {
+        "max_depth": None, "max_leaf_nodes": None, "min_samples_leaf": 1, "min_samples_split": 2,
+        "min_weight_fraction_leaf": 0.0, "min_impurity_decrease": 0.0, "ccp_alpha": 0.0,
+    }  # fmt: skip
+    assert not grown_to_the_end(forest)
+    assert grown_to_the_end(replace(forest, parameters=told))
+    assert grown_to_the_end(replace(forest, parameters={f"estimator__{name}": one for name, one in told.items()}))
+    assert not grown_to_the_end(replace(forest, parameters={**told, "max_depth": 5}))

@@ -1,0 +1,222 @@
+"""Datasets behind leaves without counts: the Markov chain against enumeration, and whole attacks on fitted forests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from pytest_draft.artifact.forest import Forest, Outputs, Tree
+from pytest_draft.attack.fractions.chain import Chain
+from pytest_draft.attack.fractions.expectation import expected_rows
+from pytest_draft.attack.fractions.likelihood import Model
+from pytest_draft.attack.fractions.problem import build_stripped, indices_of, states_in
+from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
+from pytest_draft.attack.fractions.sweeps import Candidates
+from pytest_draft.attack.search import Search
+from pytest_draft.domain import declared
+from pytest_draft.errors import DataError
+from pytest_draft.matching import encoded_weights, matched_distance
+from pytest_draft.timebox import TimeBox
+
+PEOPLE = declared(
+    ["x", "y", "z", "old", "children"],
+    {
+        "job": {"kind": "one-hot", "columns": ["x", "y", "z"]},
+        "old": {"kind": "binary"},
+        "children": {"kind": "ordinal", "low": 1, "high": 5},
+    },
+    "test",
+)
+TINY = declared(["a", "b"], {"a": {"kind": "binary"}, "b": {"kind": "ordinal", "low": 0, "high": 2}}, "test")
+NUMBERS = declared(["u", "v"], {"u": {"kind": "numeric", "low": 0, "high": 1}, "v": {"kind": "binary"}}, "test")
+EXACT = Outputs("fractions", None, 1e-12, False)
+
+
+def drawn(domain, n_rows, seed):
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([attribute.uniform(n_rows, rng) for attribute in domain.attributes], axis=1)
+    place = [column for attribute in domain.attributes for column in attribute.columns]
+    return rows[:, np.argsort(place)], rng.integers(0, 2, n_rows)
+
+
+def fitted(rows, labels, outputs=EXACT, **parameters):
+    """Return a fitted forest, its counts left out."""
+    model = RandomForestClassifier(random_state=0, **{"n_estimators": 30, **parameters}).fit(rows, labels)
+    trees = []
+    for one in model.estimators_:
+        tree = one.tree_
+        share = tree.value[:, 0]
+        if outputs.kind == "labels":
+            share = np.eye(share.shape[1])[share.argmax(axis=1)]
+        elif outputs.decimals is not None:
+            share = np.round(share, outputs.decimals)
+        leaf = tree.children_left < 0
+        nothing = np.zeros(tree.node_count)
+        links = tree.children_left.astype(np.int64), tree.children_right.astype(np.int64)
+        feature, never = np.where(leaf, -1, tree.feature).astype(np.int64), np.zeros(tree.node_count, bool)
+        value = np.where(leaf[:, None], share, 0.0)
+        trees.append(Tree(*links, feature, tree.threshold, never, value, nothing, nothing.astype(np.int64), None))
+    return Forest(
+        kind="RandomForestClassifier", trees=tuple(trees), n_features=rows.shape[1], feature_names=None,
+        classes=tuple(range(share.shape[1])), values="fractions", bootstrap=model.bootstrap,
+        replacement=model.bootstrap, n_samples=None, n_draws=None, sample_weight=None, seeds_from=None,
+        max_features=None, bootstrap_features=False, sklearn_version="1.9.1", parameters=model.get_params(),
+        outputs=outputs,
+    )  # fmt: skip
+
+
+def search(seconds=60.0, effort=2.0, seed=0, workers=1):
+    return Search(TimeBox(seconds, effort), seed, workers)
+
+
+def error(truth, guess, domain):
+    return matched_distance(truth, guess, encoded_weights(domain), TimeBox(60)).upper
+
+
+def posterior(model, n_rows, log_prior):
+    """Enumerate all ordered datasets; return the probability of each multiset of rows and labels."""
+    sizes = [attribute.n_values for attribute in model.domain.attributes]
+    offset = np.cumsum([0, *sizes])
+    kinds = list(product(*(range(size) for size in sizes), range(model.n_classes)))
+    weight = Counter()
+    for dataset in product(kinds, repeat=n_rows):
+        table = np.array(dataset)
+        value, label = table[:, :-1].astype(np.int32), table[:, -1].astype(np.int64)
+        prior = sum(log_prior[c, offset[a] + v] for *row, c in dataset for a, v in enumerate(row))
+        weight[tuple(sorted(dataset))] += np.exp(model.log_likelihood(value, label) + prior)
+    total = sum(weight.values())
+    return {dataset: one / total for dataset, one in weight.items()}
+
+
+@pytest.mark.parametrize("outputs", [EXACT, Outputs("labels", None, 0.0, False)], ids=["fractions", "labels"])
+def test_the_chain_draws_from_the_posterior_that_enumeration_gives(outputs):
+    rows, labels = drawn(TINY, 3, 1)
+    labels = np.array([0, 1, 1])
+    forest = fitted(rows, labels, outputs, n_estimators=4, max_depth=2)
+    problem = build_stripped(forest, TINY, 3)
+    log_prior = np.log(np.array([[0.6, 0.4, 0.2, 0.3, 0.5], [0.5, 0.5, 0.4, 0.4, 0.2]]))
+    exact = posterior(problem.model, 3, log_prior)
+    value = indices_of(TINY, None, rows)
+    chain = Chain(problem, (value, labels), [3], log_prior)
+    found = Counter()
+    n = 6_000
+    for _ in range(n):
+        chain.sweep(2, 1.0, 1.0)
+        value, label = chain.dataset
+        found[tuple(sorted(tuple(row) for row in np.column_stack([value, label]).tolist()))] += 1
+    apart = sum(abs(found[dataset] / n - chance) for dataset, chance in exact.items()) / 2
+    assert apart < 0.08
+
+
+def test_the_chain_keeps_its_counts_right():
+    rows, labels = drawn(PEOPLE, 30, 2)
+    problem = build_stripped(fitted(rows, labels), PEOPLE, 30)
+    expected = expected_rows(problem.model, 30, search(), 20)
+    top = expected.likeliest(20)
+    chain = Chain(problem, (problem.indices(rows), labels), [1])
+    for _ in range(3):
+        chain.sweep(2, 4.0, 1.0)
+        chain.jump(Candidates(np.ascontiguousarray(expected.value[top]), np.ascontiguousarray(expected.leaf[top])), 2.0)
+        assert chain.log_likelihood == pytest.approx(problem.model.log_likelihood(*chain.dataset))
+
+
+@pytest.mark.parametrize("bootstrap", [True, False])
+@pytest.mark.parametrize(
+    "outputs", [EXACT, Outputs("fractions", 2, 0.005, False), Outputs("labels", None, 0.0, False)], ids=repr
+)
+def test_the_right_rows_lack_nothing(outputs, bootstrap):
+    rows, labels = drawn(PEOPLE, 60, 3)
+    for parameters in ({}, {"max_depth": 2}, {"min_samples_leaf": 5}):
+        model = Model.of(fitted(rows, labels, outputs, bootstrap=bootstrap, **parameters), PEOPLE, 60)
+        at_leaves = model.rows_at_leaves(indices_of(PEOPLE, None, rows), labels)
+        assert model.lacking(at_leaves) == 0
+
+
+@pytest.mark.parametrize("bootstrap", [True, False])
+@pytest.mark.parametrize("kind", ["fractions", "labels"])
+def test_a_forest_without_counts_gives_its_rows_away(kind, bootstrap):
+    rows, labels = drawn(PEOPLE, 40, 4)
+    outputs = EXACT if kind == "fractions" else Outputs("labels", None, 0.0, False)
+    problem = build_stripped(fitted(rows, labels, outputs, bootstrap=bootstrap), PEOPLE, 40)
+    rebuilt = rebuild_from_outputs(problem, search())
+    others = drawn(PEOPLE, 40, 5)[0]
+    assert error(rows, rebuilt.rows, PEOPLE) < error(rows, others, PEOPLE)
+    assert PEOPLE.outside(rebuilt.rows.astype(np.float64)) == {}
+    assert rebuilt.free.shape == (40, 3)
+
+
+def test_numeric_columns_are_rebuilt_to_their_intervals():
+    rows, labels = drawn(NUMBERS, 40, 6)
+    forest = fitted(rows, labels)
+    problem = build_stripped(forest, NUMBERS, 40)
+    assert "numeric" not in {attribute.kind for attribute in problem.model.domain.attributes}
+    rebuilt = rebuild_from_outputs(problem, search())
+    assert error(rows, rebuilt.rows, NUMBERS) < 0.7 * error(rows, drawn(NUMBERS, 40, 7)[0], NUMBERS)
+    states = states_in(forest, NUMBERS)[2]
+    assert (indices_of(NUMBERS, states, problem.written(problem.indices(rows))) == problem.indices(rows)).all()
+
+
+def test_the_same_seed_rebuilds_the_same_rows_with_any_number_of_workers():
+    rows, labels = drawn(PEOPLE, 20, 8)
+    problem = build_stripped(fitted(rows, labels), PEOPLE, 20)
+    one, two = (rebuild_from_outputs(problem, search(effort=0.5, seed=3, workers=n)) for n in (1, 2))
+    assert (one.rows == two.rows).all()
+    assert (one.labels == two.labels).all()
+
+
+def test_known_rows_and_columns_stay_as_they_are():
+    rows, labels = drawn(PEOPLE, 20, 9)
+    value = np.full((20, 3), -1, dtype=np.int32)
+    label = np.full(20, -1, dtype=np.int64)
+    value[:, 1] = indices_of(PEOPLE, None, rows, [1])[:, 1]
+    value[:5], label[:5] = indices_of(PEOPLE, None, rows[:5]), labels[:5]
+    problem = build_stripped(fitted(rows, labels), PEOPLE, 20, value, label)
+    rebuilt = rebuild_from_outputs(problem, search(effort=0.5))
+    assert len(rebuilt.rows) == 15
+    assert (rebuilt.rows[:, 3] == rows[5:, 3]).all()
+
+
+def test_the_number_of_rows_is_estimated_where_nobody_knows_it():
+    rows, labels = drawn(PEOPLE, 40, 10)
+    problem = build_stripped(fitted(rows, labels), PEOPLE, None)
+    rebuilt = rebuild_from_outputs(problem, search(effort=1.0))
+    assert 30 <= len(rebuilt.rows) <= 55
+
+
+def test_a_time_box_that_is_over_gives_no_rows_and_a_short_one_some():
+    rows, labels = drawn(PEOPLE, 30, 11)
+    problem = build_stripped(fitted(rows, labels), PEOPLE, 30)
+    box = TimeBox(60.0, 1.0)
+    box.spend(2.0)
+    assert rebuild_from_outputs(problem, Search(box)).status == "no solution"
+    rebuilt = rebuild_from_outputs(problem, search(effort=0.01))
+    assert len(rebuilt.rows) == 30
+
+
+def test_a_domain_too_large_to_enumerate_is_searched_from_random_rows():
+    names = [f"c{i}" for i in range(24)]
+    domain = declared(names, {name: {"kind": "binary"} for name in names}, "test")
+    rows, labels = drawn(domain, 30, 12)
+    problem = build_stripped(fitted(rows, labels), domain, 30)
+    assert expected_rows(problem.model, 30, search()) is None
+    rebuilt = rebuild_from_outputs(problem, search(effort=3.0))
+    assert error(rows, rebuilt.rows, domain) < error(rows, drawn(domain, 30, 13)[0], domain)
+
+
+def test_values_that_the_domain_excludes_are_refused():
+    rows, _ = drawn(PEOPLE, 5, 14)
+    rows[2, 4] = 9.0
+    with pytest.raises(DataError, match="'children'"):
+        indices_of(PEOPLE, None, rows)
+
+
+def test_no_repr_shows_a_row():
+    rows, labels = drawn(PEOPLE, 10, 15)
+    problem = build_stripped(fitted(rows, labels), PEOPLE, 10)
+    expected = expected_rows(problem.model, 10, search(), 3)
+    shown = f"{problem!r} {problem.model!r} {expected!r} {problem.model.evidence!r}"
+    assert "array" not in shown
