@@ -103,8 +103,13 @@ def test_a_file_without_counts_is_read_as_the_shares_in_its_leaves(counts, model
 @pytest.mark.parametrize("decimals", [1, 2, 3])
 def test_rounded_shares_are_told_from_exact_ones(decimals, model, dump):
     outputs = read(dump(stripped(model, f"decimals:{decimals}"))).forest.outputs
-    assert (outputs.kind, outputs.decimals) == ("fractions", decimals)
-    assert outputs.tolerance == pytest.approx(0.5 * 10**-decimals)
+    assert outputs.kind == "fractions"
+    if outputs.decimals is None:  # a few leaves that are the same in each tree, of one decimal, can be exact
+        assert decimals == 1
+        assert not getattr(model, "bootstrap", False)
+    else:
+        assert outputs.decimals == decimals
+        assert outputs.tolerance == pytest.approx(0.5 * 10**-decimals)
 
 
 def test_labels_may_be_pure_leaves_where_no_two_side_by_side_are_alike(model, dump):
@@ -375,7 +380,7 @@ def test_shares_of_all_of_a_round_number_of_rows_are_exact(dump):
     random = np.random.default_rng(0)
     rows, labels = random.integers(0, 2, (100, 2)), random.integers(0, 2, 100)
     model = RandomForestClassifier(30, min_samples_leaf=45, random_state=0).fit(rows, labels)
-    assert min(tree.tree_.node_count for tree in model.estimators_) == 1
+    assert {tree.tree_.node_count for tree in model.estimators_} == {1}
     assert read(dump(stripped(model, "counts"))).forest.outputs.decimals is None
 
 
