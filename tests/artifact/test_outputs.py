@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     BaggingClassifier,
     ExtraTreesClassifier,
     RandomForestClassifier,
@@ -21,7 +22,7 @@ from pytest_draft.artifact.forest import Outputs
 from pytest_draft.artifact.outputs import more_left
 from pytest_draft.artifact.published import published
 from pytest_draft.artifact.rounding import rounded_to
-from pytest_draft.errors import CorruptArtifactError
+from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 from stripping import stripped
 
 FILES = Path(__file__).parent / "files"
@@ -342,6 +343,19 @@ def test_medians_and_small_targets_are_told_from_nothing(dump):
         model = DecisionTreeRegressor(max_depth=2, criterion=criterion).fit(rows, targets)
         assert read(dump(model)).forest.outputs is None
         assert read(dump(stripped(model, "counts"))).forest.outputs is not None
+
+
+def test_what_a_file_holds_says_that_counts_are_gone_or_back(given, dump):
+    model = pickle.loads(pickle.dumps(MODELS["forest"])).fit(*given)
+    assert read(dump(stripped(model, "counts"))).holds.endswith("classes, no counts")
+    left = read(dump(stripped(model, "counts", left=("inner fractions",))))
+    assert left.holds.endswith("classes, counts restored from inner fractions")
+
+
+def test_a_model_of_which_only_numbers_of_rows_are_read_is_refused_without_them(given, dump):
+    boosted = AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3).fit(*given)
+    with pytest.raises(UnsupportedArtifactError, match="removed or changed"):
+        read(dump(stripped(boosted, "counts", counts="zeros")))
 
 
 def test_what_holds_no_answers_either_is_corrupt(given, dump):
