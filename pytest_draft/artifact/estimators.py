@@ -380,8 +380,14 @@ class ForestReader:
     def _told(self, nodes: list[Nodes], *, bagging: bool = False, forest: bool = False) -> Told:
         """Return what the nodes of all trees tell of their rows."""
         if self._rows_only:
-            for one in nodes:
-                counted(one, classifier=self._classifier)
+            try:
+                for one in nodes:
+                    counted(one, classifier=self._classifier)
+            except CorruptArtifactError as error:
+                raise UnsupportedArtifactError(
+                    f"it holds {with_article(self._estimator.kind)} of which nothing but numbers of rows is read, and "
+                    f"these were removed or changed ({error}): save it as it was trained"
+                ) from None
             return Told(tuple(replace(one.tree, value=_nothing(one.tree.n_nodes)) for one in nodes), "means")
         first_tree = next((part for part in self.parts if "tree_" in part), self._estimator)
         size = size_of(self._estimator, first_tree, bagging=bagging, forest=forest)

@@ -240,6 +240,8 @@ def _evidence(forest: Sequence[Nodes], outputs: Outputs) -> Iterator[tuple[Resto
     """Yield what inner nodes tell, by what their values and impurities can mean."""
     known = [_known(nodes.tree, outputs) for nodes in forest]
     inner = [nodes.tree.left >= 0 for nodes in forest]
+    if not any(bool(i.any()) for i in inner):
+        return
     exact = outputs.decimals is None and (outputs.kind != "labels" or outputs.may_be_pure)
     if exact and all(bool(k.all()) for k in known):
         yield "inner fractions", [Evidence(nodes.tree, k) for nodes, k in zip(forest, known, strict=True)]

@@ -164,6 +164,10 @@ def _holds(forest: Forest) -> str:
         parts.append(f"{forest.n_classes} class{'es' if forest.n_classes != 1 else ''}")
     if forest.privacy is not None:
         parts.append(_declared(forest.privacy))
+    if forest.outputs is not None:
+        parts.append("no counts")
+    if forest.restored is not None:
+        parts.append(f"counts restored from {forest.restored}")
     return ", ".join(parts)
 
 

@@ -113,12 +113,13 @@ def _agrees(nodes: Nodes, values: Values, size: Size) -> bool:
 def _rows_made_up(tree: Tree, size: Size, *, classifier: bool) -> bool:
     """Return whether one row a leaf stands in place of the numbers of different rows, where weights tell otherwise."""
     leaves = tree.leaves
-    if len(leaves) < 2 or (tree.n_distinct[leaves] != 1).any():
+    if (tree.n_distinct[leaves] != 1).any():
         return False
+    if classifier and ((tree.value[leaves] > 0).sum(axis=1) > 1).any():
+        return True
     if not size.repeats and not size.weighted:
-        return bool((tree.weight[leaves] != 1).any())
-    mixed = classifier and bool(((tree.value[leaves] > 0).sum(axis=1) > 1).any())
-    return mixed or (not size.weighted and bool((tree.weight[leaves] > _MOST_OFTEN).any()))
+        return len(leaves) > 1 and bool((tree.weight[leaves] != 1).any())
+    return len(leaves) > 1 and not size.weighted and bool((tree.weight[leaves] > _MOST_OFTEN).any())
 
 
 # What leaves answer
