@@ -14,9 +14,11 @@ HOW_TO_READ = (
 )
 
 SECRET_SEED = (
-    "Keep the random_state to yourself: who knows it knows which rows were drawn for each tree, which hardening has "
-    "taken out of the file."
+    "It trains the very model that was judged. Keep the random_state out of what is published: who knows it knows "
+    "which rows were drawn for each tree. With None in its place it trains another model of this setting, to be judged anew."
 )
+
+ANOTHER_MODEL = "It trains another model of this setting whenever it is run: judge the file before it is released."
 
 
 def headline(advice: Advice) -> str:

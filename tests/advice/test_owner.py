@@ -26,8 +26,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.advice import families
-from pytest_draft.advice.code import release_commands, training_code
-from pytest_draft.advice.facts import Setting
+from pytest_draft.advice.code import SECRET, release_commands, training_code
+from pytest_draft.advice.facts import Secret, Setting
 from pytest_draft.advice.owner import n_leaves, owner_of
 from pytest_draft.errors import ArtifactError, DataError, UsageError
 
@@ -99,14 +99,16 @@ def test_the_code_that_is_printed_runs_and_trains_the_same_model(
     if name == "tree":
         setting = Setting("max_leaf_nodes", 4, 1, (("max_leaf_nodes", 4),))
     owner = saved(model, mixed if columns else table, columns=columns, as_arrays=as_arrays)
-    trained = owner.fitted(setting, 4_000_000_123)
-    code = training_code(owner, setting, 4_000_000_123)
+    secret = Secret.drawn()
+    trained = owner.fitted(setting, secret)
+    code = training_code(owner, setting, secret)
     exec(compile(code, "printed", "exec"), {})
     again = joblib.load(tmp_path / "model-advised.joblib")
     assert type(again) is type(trained)
     assert same_trees(again, trained)
     assert n_leaves(again) == n_leaves(trained)
-    assert "80" not in code  # no row, nor their number
+    assert f"{SECRET}\nmodel" in code
+    assert str(secret.words[0]) not in training_code(owner, setting, None)
 
 
 def test_the_owners_other_parameters_and_the_whole_pipeline_stay(saved, mixed):
