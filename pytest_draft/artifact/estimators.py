@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,14 @@ from numpy.random import RandomState
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.container import Budget
 from pytest_draft.artifact.declared_privacy import REPLAYED, WARM_START, of_labels, of_noisy_counts, with_counts
+from pytest_draft.artifact.drawing import Draw, check_roots, draw_of_bagging, draw_of_forest, rows_of, size_of
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.halfway import Told
 from pytest_draft.artifact.objects import Object, data_of, described, kind_of, numbers_of, plain_classes, with_article
+from pytest_draft.artifact.outputs import told_by
 from pytest_draft.artifact.private_arrays import trees_of_arrays
 from pytest_draft.artifact.records import Record
-from pytest_draft.artifact.validate import RawTree, Values, check_arguments, checked_tree
+from pytest_draft.artifact.validate import Nodes, RawTree, check_arguments, checked_nodes, counted, private_tree
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 from pytest_draft.facts.privacy import Mechanism, Privacy
 
@@ -65,16 +68,6 @@ ESTIMATORS = frozenset(
 """The classes of whose instances `ForestReader` reads a forest."""
 
 
-@dataclass(frozen=True)
-class _Draw:
-    """How each tree's rows were drawn; the fields are those of `Forest`."""
-
-    bootstrap: bool
-    replacement: bool
-    n_samples: int | None
-    n_draws: int | None
-
-
 class ForestReader:
     """Reads one estimator's forest.
 
@@ -94,7 +87,6 @@ class ForestReader:
         self._estimator = estimator
         self._budget = budget
         self._classifier = estimator.record.cls.name.endswith("Classifier")
-        self._meanings: frozenset[Values] | None = None
         self._classes: tuple[object, ...] | None = None
         self._n_features = 0
         self._n_outputs = 1
@@ -128,17 +120,17 @@ class ForestReader:
         """Read a RandomForest or ExtraTrees."""
         trees = self._inner_estimators(TREES)
         self._read_columns_and_classes()
-        decoded = tuple(self._tree(tree, i, None, self._seed(tree)) for i, tree in enumerate(trees))
-        draw = self._forest_draw(decoded)
-        return self._forest(decoded, draw, seeds_from="tree", sample_weight=self._sample_weight(draw))
+        nodes = [self._nodes(tree, i, None, self._seed(tree)) for i, tree in enumerate(trees)]
+        told = self._told(nodes, forest=True)
+        draw = draw_of_forest(self._estimator, told)
+        return self._forest(told, draw, seeds_from="tree", sample_weight=self._sample_weight(draw))
 
     def _single_tree(self) -> Forest:
         """Read a DecisionTree or ExtraTree."""
         self._estimator.is_fitted("tree_")
         self._read_columns_and_classes()
-        tree = self._tree(self._estimator, 0, None, self._seed(self._estimator))
-        draw = _Draw(False, False, int(tree.n_distinct[0]), None)
-        return self._forest((tree,), draw, seeds_from=None, sample_weight=None)
+        told = self._told([self._nodes(self._estimator, 0, None, self._seed(self._estimator))])
+        return self._forest(told, Draw(False, False, rows_of(told), None), seeds_from=None, sample_weight=None)
 
     def _bagging(self) -> Forest:
         """Read a Bagging ensemble of trees, or an IsolationForest, which is one of trees grown on random targets."""
@@ -151,16 +143,11 @@ class ForestReader:
         if not isinstance(subsets, list) or len(subsets) != len(trees):
             raise CorruptArtifactError("estimators_features_ does not have the columns of each tree")
         seeds = self._ensemble_seeds(len(trees))
-        decoded = tuple(self._tree(tree, i, self._subset(subsets[i], i), seeds[i]) for i, tree in enumerate(trees))
-        n_samples = estimator.integer("_n_samples", minimum=1)
-        n_draws = estimator.integer("_max_samples", minimum=1)
-        replacement = estimator.boolean("bootstrap")
-        drawn = replacement or n_draws < n_samples
-        if not replacement and n_draws > n_samples:
-            raise CorruptArtifactError(f"it draws {n_draws} of {n_samples} rows without replacement")
-        draw = _Draw(drawn, replacement, n_samples, n_draws if drawn else None)
+        nodes = [self._nodes(tree, i, self._subset(subsets[i], i), seeds[i]) for i, tree in enumerate(trees)]
+        told = self._told(nodes, bagging=True)
+        draw = draw_of_bagging(estimator, told)
         return self._forest(
-            decoded,
+            told,
             draw,
             seeds_from="ensemble",
             sample_weight=self._sample_weight(draw),
@@ -173,11 +160,10 @@ class ForestReader:
         trees = self._inner_estimators(TREES)
         self._read_columns_and_classes()
         self._also_tells = "what the weights of an AdaBoost's rows tell of their classes and trees is not used yet"
-        read = [self._tree(tree, i, None, None) for i, tree in enumerate(trees)]
-        weights = [tree.n_distinct.astype(np.float64) for tree in read]
-        decoded = tuple(replace(tree, weight=weight) for tree, weight in zip(read, weights, strict=True))
-        draw = _Draw(False, False, int(decoded[0].n_distinct[0]), None)
-        return self._forest(decoded, draw, seeds_from=None, sample_weight=None)
+        told = self._told([self._nodes(tree, i, None, None) for i, tree in enumerate(trees)])
+        weighted = [replace(tree, weight=tree.n_distinct.astype(np.float64)) for tree in told.trees]
+        told = replace(told, trees=tuple(weighted))
+        return self._forest(told, Draw(False, False, rows_of(told), None), seeds_from=None, sample_weight=None)
 
     def _noisy_forest(self, mechanism: Mechanism) -> Forest:
         """Read a forest of `pytest_draft.dp`: noisy counts in plain arrays."""
@@ -186,7 +172,6 @@ class ForestReader:
         self._n_features = estimator.integer("n_features_in_", minimum=1)
         self._classes = plain_classes(estimator.get("classes_"))
         trees = trees_of_arrays(estimator, self._n_features, len(self._classes), self._budget)
-        self._meanings = frozenset(("totals",))
         rounding = estimator.get("rounding_")
         if rounding not in ("sum", "noise"):
             raise CorruptArtifactError("rounding_ is neither sum nor noise")
@@ -217,7 +202,8 @@ class ForestReader:
                 "it holds a forest of diffprivlib whose classes are not 0, 1 and so on: diffprivlib mixes those up, "
                 "so that its leaves' labels mean nothing; train it again on classes 0, 1 and so on"
             )
-        trees = tuple(self._tree(tree, i, None, None, private=True) for i, tree in enumerate(estimators))
+        raws = [self._raw_tree(tree, i, None, None) for i, tree in enumerate(estimators)]
+        trees = tuple(private_tree(raw) for raw in raws)
         broken_by = [REPLAYED] if any(self._seed(tree) is not None for tree in estimators) else []
         if is_forest and self._estimator.get("warm_start") is True:
             broken_by.append(WARM_START)
@@ -233,13 +219,13 @@ class ForestReader:
         if privacy.exact:
             trees = tuple(with_counts(tree) for tree in trees)
         n_samples = int(trees[0].n_distinct[0]) if privacy.exact else None
-        draw = _Draw(False, False, n_samples, None)
-        return self._forest(trees, draw, seeds_from=None, sample_weight=None, privacy=privacy)
+        draw = Draw(False, False, n_samples, None)
+        return self._forest(Told(trees, "totals"), draw, seeds_from=None, sample_weight=None, privacy=privacy)
 
     def _forest(
         self,
-        trees: tuple[Tree, ...],
-        draw: _Draw,
+        told: Told,
+        draw: Draw,
         *,
         seeds_from: Any,
         sample_weight: FloatArray | None,
@@ -247,15 +233,16 @@ class ForestReader:
         bootstrap_features: bool = False,
         privacy: Privacy | None = None,
     ) -> Forest:
-        _check_roots(trees, draw)
+        if told.outputs is None:
+            check_roots(told.trees, draw)
         by = " of diffprivlib" if self._estimator.record.cls.key in _LABEL_FORESTS | _LABEL_TREES else ""
         return Forest(
             kind=f"{self._estimator.record.cls.name}{by}",
-            trees=trees,
+            trees=told.trees,
             n_features=self._n_features,
             feature_names=self._feature_names(),
             classes=None if self._rows_only else self._classes,
-            values="rows" if self._rows_only else self._values(),
+            values="rows" if self._rows_only else told.values,
             bootstrap=draw.bootstrap,
             replacement=draw.replacement,
             n_samples=draw.n_samples,
@@ -267,7 +254,9 @@ class ForestReader:
             sklearn_version=self._version(),
             parameters=self._parameters(),
             privacy=privacy,
-            also_tells=self._also_tells,
+            also_tells=told.also_tells or self._also_tells,
+            outputs=told.outputs,
+            restored=told.restored,
         )
 
     # The ensemble's own attributes
@@ -338,15 +327,7 @@ class ForestReader:
         version = self._estimator.get("_sklearn_version")
         return one_line(version, 40) if type(version) is str else None
 
-    def _values(self) -> Values:
-        # Both hold where every node has weight 1; then they are the same.
-        preferred: tuple[Values, ...] = ("fractions", "totals", "means")
-        for meaning in preferred:
-            if self._meanings is not None and meaning in self._meanings:
-                return meaning
-        raise CorruptArtifactError("some of its trees have class fractions and some have class totals")
-
-    def _sample_weight(self, draw: _Draw) -> FloatArray | None:
+    def _sample_weight(self, draw: Draw) -> FloatArray | None:
         stored = self._estimator.get("_sample_weight")
         if stored is None:
             return None
@@ -390,50 +371,24 @@ class ForestReader:
             )
         return columns
 
-    def _forest_draw(self, trees: tuple[Tree, ...]) -> _Draw:
-        estimator = self._estimator
-        bootstrap = estimator.boolean("bootstrap")
-        n_samples = estimator.optional_integer("_n_samples", minimum=1)
-        n_draws = estimator.optional_integer("_n_samples_bootstrap", minimum=1)
-        if not bootstrap:
-            return _Draw(False, False, n_samples or int(trees[0].n_distinct[0]), None)
-        if n_draws is None:
-            n_draws = self._draws_by_roots(trees)
-        if n_samples is None and estimator.get("max_samples") is None:
-            n_samples = n_draws
-        return _Draw(True, True, n_samples, n_draws)
-
-    def _draws_by_roots(self, trees: tuple[Tree, ...]) -> int | None:
-        """Return the bootstrap's size by the trees' roots, where no weights have changed them."""
-        roots = {float(tree.weight[0]) for tree in trees}
-        weighted = self._estimator.get("class_weight") is not None
-        size = roots.pop()
-        return None if roots or weighted or not size.is_integer() or not 0 < size < 2**53 else int(size)
-
     # One tree
 
     def _seed(self, tree: Object) -> int | None:
         seed = tree.get("random_state")
         return _checked_seed(seed) if type(seed) is int else None
 
-    def _tree(
-        self, estimator: Object, index: int, features: IntArray | None, seed: int | None, *, private: bool = False
-    ) -> Tree:
-        if estimator.get("monotonic_cst") is not None or self._estimator.get("monotonic_cst") is not None:
-            raise UnsupportedArtifactError(
-                "it has monotonic constraints, which are not covered: they clip the values of leaves"
-            )
-        n_features = self._n_features if features is None else len(features)
-        self._check_classes(estimator, index)
-        raw = self._raw_tree(estimator, index, features, n_features, seed)
-        self._budget.spend_copy(raw.nodes.nbytes + raw.values.nbytes)
-        tree, meanings = checked_tree(raw, classifier=self._classifier, private=private)
+    def _told(self, nodes: list[Nodes], *, bagging: bool = False, forest: bool = False) -> Told:
+        """Return what the nodes of all trees tell of their rows."""
         if self._rows_only:
-            nothing = np.zeros((tree.n_nodes, 1))
-            nothing.setflags(write=False)
-            return replace(tree, value=nothing)
-        self._meanings = meanings if self._meanings is None else self._meanings & meanings
-        return tree
+            for one in nodes:
+                counted(one, classifier=self._classifier)
+            return Told(tuple(replace(one.tree, value=_nothing(one.tree.n_nodes)) for one in nodes), "means")
+        first_tree = next((part for part in self.parts if "tree_" in part), self._estimator)
+        size = size_of(self._estimator, first_tree, bagging=bagging, forest=forest)
+        return told_by(nodes, size, classifier=self._classifier)
+
+    def _nodes(self, estimator: Object, index: int, features: IntArray | None, seed: int | None) -> Nodes:
+        return checked_nodes(self._raw_tree(estimator, index, features, seed), classifier=self._classifier)
 
     def _check_classes(self, estimator: Object, index: int) -> None:
         """Check that a tree inside an ensemble knows the ensemble's classes, by their numbers."""
@@ -448,9 +403,13 @@ class ForestReader:
         if (known != np.arange(len(known))).any():
             raise CorruptArtifactError(f"classes_ of tree {index} are not numbered as the forest's are")
 
-    def _raw_tree(
-        self, estimator: Object, index: int, features: IntArray | None, n_features: int, seed: int | None
-    ) -> RawTree:
+    def _raw_tree(self, estimator: Object, index: int, features: IntArray | None, seed: int | None) -> RawTree:
+        if estimator.get("monotonic_cst") is not None or self._estimator.get("monotonic_cst") is not None:
+            raise UnsupportedArtifactError(
+                "it has monotonic constraints, which are not covered: they clip the values of leaves"
+            )
+        n_features = self._n_features if features is None else len(features)
+        self._check_classes(estimator, index)
         record = estimator.get("tree_")
         if not isinstance(record, Record) or record.cls.key != ("sklearn.tree._tree", "Tree"):
             raise CorruptArtifactError(f"tree {index} has no nodes, or was not fitted")
@@ -463,9 +422,11 @@ class ForestReader:
             if values.ndim != 3 or values.shape[1] != self._n_outputs or values.shape[2] < n_values:
                 raise CorruptArtifactError(f"tree {index} does not have the forest's outputs")
             values = values[:, :1, :n_values]
+        nodes = data_of(tree.get("nodes"), f"the nodes of tree {index}")
+        self._budget.spend_copy(nodes.nbytes + values.nbytes)
         return RawTree(
             index=index,
-            nodes=data_of(tree.get("nodes"), f"the nodes of tree {index}"),
+            nodes=nodes,
             values=values,
             node_count=tree.integer("node_count"),
             max_depth=tree.integer("max_depth"),
@@ -476,19 +437,10 @@ class ForestReader:
         )
 
 
-def _check_roots(trees: tuple[Tree, ...], draw: _Draw) -> None:
-    """Check the trees' roots against each other and against the number of rows drawn for them.
-
-    Their weights are left to `occurrences` and `Forest.counts`: before 1.9, class and sample weights
-    scale them.
-    """
-    limits = [size for size in (draw.n_samples, draw.n_draws) if size is not None]
-    for index, tree in enumerate(trees):
-        rows = int(tree.n_distinct[0])
-        if limits and rows > min(limits):
-            raise CorruptArtifactError(f"tree {index} has {rows} rows, of which only {min(limits)} were drawn")
-        if not draw.bootstrap and rows != trees[0].n_distinct[0]:
-            raise CorruptArtifactError(f"tree {index} has {rows} rows, and tree 0 another number, without bootstrap")
+def _nothing(n_nodes: int) -> FloatArray:
+    nothing = np.zeros((n_nodes, 1))
+    nothing.setflags(write=False)
+    return nothing
 
 
 def _checked_seed(seed: int) -> int:

@@ -74,27 +74,47 @@ class Tree:
         return np.flatnonzero(self.left < 0).astype(np.int64)
 
 
+Restored = Literal["weights", "numbers of rows", "class totals", "inner fractions", "impurity"]
+"""What counts were restored from, where the file's own were removed in part."""
+
+
 @dataclass(frozen=True)
 class Outputs:
     """What the leaves of a forest without counts of rows still tell: what they answer.
 
     Attributes
     ----------
-    kind : {"fractions", "labels"}
-        Whether `Tree.value` holds the share of each class at each leaf, or a one for the label that won there.
+    kind : {"fractions", "labels", "means"}
+        Whether `Tree.value` holds the share of each class at each leaf, a one for the label that won there, or a
+        regressor's mean target.
     decimals : int or None
         To how many decimals the shares were rounded; None where they are as exact as their type, and for labels.
     tolerance : float
         How far a share can be off: half of the last decimal, or what rounding to its type does; 0 for labels.
     more_left : bool
-        Whether `Tree.missing_left` tells which child of an inner node more rows (draws, weights) reached, as
-        scikit-learn sets it where a column had no missing values.
+        Whether `Tree.missing_left` tells which child of an inner node more different rows reached, as scikit-learn sets
+        it where a column had no missing values (`pytest_draft.artifact.outputs.more_left`, once it is known which).
+    may_be_pure : bool
+        Of labels: whether each leaf may also hold rows of its label alone, as the leaves of a fully grown tree do. The
+        file cannot tell these two apart; an attack may try both. False where two leaves side by side have one label,
+        which no split of scikit-learn's brings about.
     """
 
-    kind: Literal["fractions", "labels"]
+    kind: Literal["fractions", "labels", "means"]
     decimals: int | None
     tolerance: float
     more_left: bool
+    may_be_pure: bool = False
+
+
+def minor_of(version: object) -> tuple[int, int] | None:
+    """Return the major and minor number of a version of scikit-learn; None where it is no version."""
+    match = re.match(r"(\d{1,4})\.(\d{1,4})(?!\d)", version if isinstance(version, str) else "", re.ASCII)
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+UNSCALED: tuple[Restored, ...] = ("inner fractions", "impurity")
+"""Whoever restores counts from these has them without any weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +163,13 @@ class Forest:
     also_tells : str or None
         What else its file tells of the rows, and is not taken from it.
     outputs : Outputs or None
-        What the leaves of a classifier tell where its file holds no counts of rows, and none could be restored; None
+        What the leaves tell where its file holds no counts of rows, and none could be restored; None
         where there are counts. `Tree.value` then holds outputs at the leaves and 0 elsewhere, `Tree.weight` and
         `Tree.n_distinct` hold 0.
     restored : str or None
-        What its counts were restored from, where the file's own were removed: ``"inner fractions"`` or ``"impurity"``.
+        What its counts were restored from, where the file's own were removed in part: ``weighted_n_node_samples``
+        ("weights"), ``n_node_samples`` ("numbers of rows"), values that are no shares ("class totals"), the shares at
+        inner nodes ("inner fractions") or their ``impurity``.
     """
 
     kind: str
@@ -169,7 +191,7 @@ class Forest:
     privacy: Privacy | None = None
     also_tells: str | None = None
     outputs: Outputs | None = None
-    restored: Literal["inner fractions", "impurity"] | None = None
+    restored: Restored | None = None
 
     @property
     def n_trees(self) -> int:
@@ -194,8 +216,25 @@ class Forest:
     @property
     def sklearn_minor(self) -> tuple[int, int] | None:
         """Major and minor number of the version that wrote the file; None where it does not tell."""
-        match = re.match(r"(\d{1,4})\.(\d{1,4})(?!\d)", self.sklearn_version or "", re.ASCII)
-        return None if match is None else (int(match[1]), int(match[2]))
+        return minor_of(self.sklearn_version)
+
+    @property
+    def tells_distinct(self) -> bool:
+        """Whether numbers of different rows say more than its counts do, and its file still holds them."""
+        return (self.bootstrap or self.row_times is not None) and bool(self.trees[0].n_distinct[0])
+
+    @property
+    def shares_weighted(self) -> bool:
+        """Whether class or sample weights may have scaled the shares that the leaves of a forest without counts hold.
+
+        By how much is only known by the counts of all rows by class. From scikit-learn 1.9 on, class weights drive the
+        draw of a forest with bootstrap, whose shares are of draws; weights given to a single tree are not stored.
+        """
+        drives = self.seeds_from == "tree" and self.bootstrap
+        if self.class_weight is not None:
+            version = self.sklearn_minor or (0, 0)
+            return not drives or version < (1, 9) or self.class_weight == "balanced_subsample"
+        return self.sample_weight is not None and not self.bootstrap
 
     @property
     def unused(self) -> str | None:
@@ -334,7 +373,7 @@ class Forest:
         Those of a bagging ensemble's trees always do; a forest's too, but from scikit-learn 1.9 on not with
         bootstrap, where they drive the draw and are stored, except those of each subsample by itself.
         """
-        if self.class_weight is None:
+        if self.class_weight is None or self.restored in UNSCALED:
             return False
         drive = self.seeds_from == "tree" and self.bootstrap and self.sample_weight is not None
         return not drive or self.class_weight == "balanced_subsample"

@@ -171,6 +171,8 @@ def _check_columns(forest: Forest, tree: Tree, index: int, columns: IntArray) ->
 
 def _check_root(forest: Forest, tree: Tree, index: int, drawn: IntArray) -> None:
     """Check the replayed rows against a tree's root: how many different ones, and how many draws."""
+    if not tree.n_distinct[0]:  # removed from the file
+        return
     distinct = drawn > 0
     if forest.sample_weight is not None:
         distinct &= forest.sample_weight > 0

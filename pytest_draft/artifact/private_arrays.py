@@ -8,7 +8,7 @@ from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.container import Budget
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.objects import Object, data_of
-from pytest_draft.artifact.validate import RawTree, checked_tree
+from pytest_draft.artifact.validate import RawTree, private_tree
 from pytest_draft.errors import CorruptArtifactError
 
 _NODE_ARRAYS = {
@@ -25,7 +25,7 @@ _NODE = np.dtype(
         *(("impurity", np.float64), ("n_node_samples", np.int64), ("weighted_n_node_samples", np.float64)),
     ]
 )
-"""A node as scikit-learn's trees store it, as far as `checked_tree` looks at it."""
+"""A node as scikit-learn's trees store it, as far as `private_tree` looks at it."""
 
 
 def trees_of_arrays(estimator: Object, n_features: int, n_classes: int, budget: Budget) -> tuple[Tree, ...]:
@@ -62,7 +62,7 @@ def trees_of_arrays(estimator: Object, n_features: int, n_classes: int, budget: 
         )
         for t in range(n_trees)
     ]
-    return tuple(checked_tree(raw, classifier=True, private=True)[0] for raw in raws)
+    return tuple(private_tree(raw) for raw in raws)
 
 
 def _stored(estimator: Object, name: str, kind: str, n_dimensions: int) -> AnyArray:

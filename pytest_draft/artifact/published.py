@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pytest_draft.artifact.declared_privacy import REPLAYED
-from pytest_draft.artifact.forest import Artifact, Forest
+from pytest_draft.artifact.forest import Artifact, Forest, Outputs
 from pytest_draft.facts.published import Published
 
 
@@ -33,7 +33,35 @@ def published(artifact: Artifact) -> Published:
     seeded = model.n_trees if stored else sum(tree.seed is not None for tree in model.trees)
     if model.is_private:
         return Published(seeded, draws, None)
-    return Published(seeded, draws, "rows and mean targets" if model.has_targets else "rows of each class")
+    if model.outputs is not None:
+        return Published(
+            seeded,
+            draws,
+            None,
+            answers=_answers(model.outputs),
+            decimals=model.outputs.decimals,
+            left=model.also_tells is not None,
+            certain_leaves=_certain_leaves(model),
+        )
+    counts: Literal["rows of each class", "rows and mean targets"] = "rows of each class"
+    if model.has_targets:
+        counts = "rows and mean targets"
+    return Published(seeded, draws, counts, model.restored)
+
+
+def _certain_leaves(forest: Forest) -> int:
+    """Return how many leaves give one class a share of 1, which labels do not say, or may have one target."""
+    if forest.outputs is None or forest.outputs.kind == "labels":
+        return 0
+    if forest.outputs.kind == "means":
+        return sum(len(tree.leaves) for tree in forest.trees)
+    return sum(int((tree.value[tree.leaves] == 1).any(axis=1).sum()) for tree in forest.trees)
+
+
+def _answers(outputs: Outputs) -> Literal["shares", "rounded shares", "labels", "mean targets"]:
+    if outputs.kind == "fractions":
+        return "shares" if outputs.decimals is None else "rounded shares"
+    return "labels" if outputs.kind == "labels" else "mean targets"
 
 
 def _draws_thresholds(forest: Forest) -> bool:

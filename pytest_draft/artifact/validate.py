@@ -1,6 +1,7 @@
-"""The checks on a decoded tree: in go the file's two arrays, out comes a `Tree` to be relied on.
+"""The checks on a decoded tree: in go the file's two arrays, out come `Nodes` or a `Tree` to be relied on.
 
-Whatever contradicts itself, in structure, numbers or sums, is corrupt.
+Whatever contradicts itself in structure, or is no number, is corrupt. Where numbers of rows do not add up,
+`pytest_draft.artifact.outputs` says what else the nodes tell: somebody may have removed them.
 """
 
 from __future__ import annotations
@@ -65,22 +66,31 @@ class RawTree:
     seed: int | None
 
 
-def checked_tree(raw: RawTree, *, classifier: bool, private: bool = False) -> tuple[Tree, frozenset[Values]]:
-    """Check a tree and bring it into its final form.
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """The nodes of a tree whose structure is sound, and whose numbers are numbers; they need not add up.
+
+    Attributes
+    ----------
+    index : int
+        The tree's place in the forest, for messages.
+    tree : Tree
+        Its value, weight and number of rows as they stand in the file.
+    impurity : ndarray of float64, shape (n_nodes,)
+    """
+
+    index: int
+    tree: Tree
+    impurity: FloatArray
+
+
+def checked_nodes(raw: RawTree, *, classifier: bool) -> Nodes:
+    """Check the structure and the numbers of a tree.
 
     Parameters
     ----------
     raw : RawTree
     classifier : bool
-    private : bool
-        Whether the values are what a mechanism of differential privacy released: any finite numbers, with no
-        number of rows beside them.
-
-    Returns
-    -------
-    tree : Tree
-    meanings : frozenset of {"fractions", "totals", "means"}
-        What its values can be; both fractions and totals where every node has weight 1.
 
     Raises
     ------
@@ -97,19 +107,52 @@ def checked_tree(raw: RawTree, *, classifier: bool, private: bool = False) -> tu
     missing_left = _checked_missing(raw, columns.get("missing_go_to_left"), threshold, inner)
     weight = columns["weighted_n_node_samples"].astype(np.float64)
     n_distinct = columns["n_node_samples"].astype(np.int64)
-    _check_impurity(raw, columns["impurity"].astype(np.float64), classifier=classifier)
+    impurity = columns["impurity"].astype(np.float64)
+    _check_impurity(raw, impurity, classifier=classifier)
     value = raw.values[:, 0, :].astype(np.float64)
-    _require(raw, np.asarray(np.isfinite(value).all(axis=1)), "its value is not a number")
-    if private:
-        _require(raw, (weight == 0) & (n_distinct == 0), "it tells its number of rows, which no private forest does")
-        meanings: frozenset[Values] = frozenset(("totals",))
-    else:
-        _check_sums(raw, left, right, weight, n_distinct)
-        meanings = _checked_meanings(raw, value, weight, classifier=classifier)
-    tree = Tree(left, right, feature, threshold, missing_left, value, weight, n_distinct, raw.seed)
-    for array in (left, right, feature, threshold, missing_left, value, weight, n_distinct):
+    _require(raw.index, np.asarray(np.isfinite(value).all(axis=1)), "its value is not a number")
+    _require(raw.index, np.isfinite(weight), "its weight is not a number")
+    for array in (left, right, feature, threshold, missing_left, value, weight, n_distinct, impurity):
         array.setflags(write=False)
-    return tree, meanings
+    return Nodes(
+        raw.index, Tree(left, right, feature, threshold, missing_left, value, weight, n_distinct, raw.seed), impurity
+    )
+
+
+def counted(nodes: Nodes, *, classifier: bool) -> frozenset[Values]:
+    """Check that the numbers of rows in a tree's nodes add up.
+
+    Parameters
+    ----------
+    nodes : Nodes
+    classifier : bool
+
+    Returns
+    -------
+    frozenset of {"fractions", "totals", "means"}
+        What its values can be; both fractions and totals where every node has weight 1.
+
+    Raises
+    ------
+    CorruptArtifactError
+        Naming the tree and the node.
+    """
+    _check_sums(nodes)
+    return _checked_meanings(nodes, classifier=classifier)
+
+
+def private_tree(raw: RawTree) -> Tree:
+    """Check a tree whose values are what a mechanism of differential privacy released: any finite numbers.
+
+    Raises
+    ------
+    CorruptArtifactError
+        Naming the tree and the node, also where there is a number of rows beside them.
+    """
+    tree = checked_nodes(raw, classifier=True).tree
+    told = (tree.weight == 0) & (tree.n_distinct == 0)
+    _require(raw.index, told, "it tells its number of rows, which no private forest does")
+    return tree
 
 
 def check_arguments(arguments: tuple[object, ...], index: int, n_features: int, n_values: int, n_outputs: int) -> None:
@@ -130,10 +173,10 @@ def _corrupt(raw: RawTree, what: str) -> CorruptArtifactError:
     return CorruptArtifactError(f"tree {raw.index}: {what}")
 
 
-def _require(raw: RawTree, good: BoolArray, what: str) -> None:
+def _require(tree: int, good: BoolArray, what: str) -> None:
     """Raise, naming the first node that is not good."""
     if not good.all():
-        raise CorruptArtifactError(f"tree {raw.index}, node {int(np.argmin(good))}: {what}")
+        raise CorruptArtifactError(f"tree {tree}, node {int(np.argmin(good))}: {what}")
 
 
 def _columns(raw: RawTree) -> Mapping[str, AnyArray]:
@@ -160,12 +203,14 @@ def _check_structure(raw: RawTree, left: IntArray, right: IntArray) -> None:
     """Check that the nodes are one binary tree, each above its children."""
     n = len(left)
     index = np.arange(n)
-    _require(raw, (left == -1) == (right == -1), "it has one child only")
+    _require(raw.index, (left == -1) == (right == -1), "it has one child only")
     inner = left != -1
     for child in (left, right):
-        _require(raw, ~inner | ((child > index) & (child < n)), "a child's index is out of order or range")
+        _require(raw.index, ~inner | ((child > index) & (child < n)), "a child's index is out of order or range")
     parents = np.bincount(np.concatenate((left[inner], right[inner])), minlength=n)
-    _require(raw, parents[1:] <= 1 if n > 1 else np.ones(1, np.bool_), "it, or the node after it, has two parents")
+    _require(
+        raw.index, parents[1:] <= 1 if n > 1 else np.ones(1, np.bool_), "it, or the node after it, has two parents"
+    )
     # Every child comes after its parent and has one: n - 1 children make one tree without cycles.
     if int(parents.sum()) != n - 1:
         raise _corrupt(raw, "it has nodes that are not below its root")
@@ -188,7 +233,7 @@ def _check_depth(raw: RawTree, left: IntArray, right: IntArray) -> None:
 
 def _checked_feature(raw: RawTree, feature: IntArray, inner: BoolArray) -> IntArray:
     _require(
-        raw,
+        raw.index,
         ~inner | ((feature >= 0) & (feature < raw.n_features)),
         f"it tests none of the {raw.n_features} columns",
     )
@@ -203,46 +248,50 @@ def _checked_missing(raw: RawTree, missing_left: AnyArray | None, threshold: Flo
     if missing_left is None:
         good &= threshold != np.inf
         missing_left = np.zeros(len(inner), np.uint8)
-    _require(raw, ~inner | good, "its threshold is not a number")
+    _require(raw.index, ~inner | good, "its threshold is not a number")
     # At leaves the field is whatever was in memory.
-    _require(raw, ~inner | (missing_left <= 1), "where it sends missing values is not yes or no")
+    _require(raw.index, ~inner | (missing_left <= 1), "where it sends missing values is not yes or no")
     return np.asarray(inner & (missing_left == 1))
 
 
-def _check_sums(raw: RawTree, left: IntArray, right: IntArray, weight: FloatArray, n_distinct: IntArray) -> None:
-    _require(raw, n_distinct >= 0, "it has a negative number of rows")
-    _require(raw, np.isfinite(weight), "its weight is not a number")
+def _check_sums(nodes: Nodes) -> None:
+    tree = nodes.tree
+    weight, n_distinct = tree.weight, tree.n_distinct
+    _require(nodes.index, n_distinct >= 0, "it has a negative number of rows")
     if weight[0] <= 0 or n_distinct[0] < 1:
-        raise _corrupt(raw, "no rows reach its root")
-    inner = np.flatnonzero(left >= 0)
-    below = left[inner], right[inner]
-    good = np.ones(len(left), np.bool_)
+        raise CorruptArtifactError(f"tree {nodes.index}: no rows reach its root")
+    inner = np.flatnonzero(tree.left >= 0)
+    below = tree.left[inner], tree.right[inner]
+    good = np.ones(tree.n_nodes, np.bool_)
     good[inner] = n_distinct[inner] == n_distinct[below[0]] + n_distinct[below[1]]
-    _require(raw, good, "its rows are not its children's together")
+    _require(nodes.index, good, "its rows are not its children's together")
     difference = np.abs(weight[inner] - weight[below[0]] - weight[below[1]])
     good[inner] = difference <= _TOLERANCE * np.maximum(1.0, np.abs(weight[inner]))
-    _require(raw, good, "its weight is not its children's together")
+    _require(nodes.index, good, "its weight is not its children's together")
 
 
 def _check_impurity(raw: RawTree, impurity: FloatArray, *, classifier: bool) -> None:
     # A regressor's impurity is a difference of large numbers, and infinite for some Poisson nodes.
     good = np.isfinite(impurity) & (impurity >= -_TOLERANCE) if classifier else ~np.isnan(impurity)
-    _require(raw, good, "its impurity is negative or not a number")
+    _require(raw.index, good, "its impurity is negative or not a number")
 
 
-def _checked_meanings(raw: RawTree, value: FloatArray, weight: FloatArray, *, classifier: bool) -> frozenset[Values]:
+def _checked_meanings(nodes: Nodes, *, classifier: bool) -> frozenset[Values]:
     if not classifier:
         return frozenset(("means",))
-    _require(raw, np.asarray((value >= 0).all(axis=1)), "it has a negative number of rows of a class")
+    value, weight = nodes.tree.value, nodes.tree.weight
+    _require(nodes.index, np.asarray((value >= 0).all(axis=1)), "it has a negative number of rows of a class")
     sums = value.sum(axis=1)
     fractions = np.abs(sums - 1) <= _TOLERANCE
     totals = np.abs(sums - weight) <= _TOLERANCE * np.maximum(1.0, weight)
-    _require(raw, fractions | totals, "its classes do not add up to 1 or to its weight")
+    _require(nodes.index, fractions | totals, "its classes do not add up to 1 or to its weight")
     meanings: set[Values] = set()
     if fractions.all():
         meanings.add("fractions")
     if totals.all():
         meanings.add("totals")
     if not meanings:
-        raise _corrupt(raw, "some of its nodes have class fractions and some have class totals")
+        raise CorruptArtifactError(
+            f"tree {nodes.index}: some of its nodes have class fractions and some have class totals"
+        )
     return frozenset(meanings)

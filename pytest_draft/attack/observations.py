@@ -23,7 +23,7 @@ def observations(forest: Forest, groups: Groups) -> Observations:
     """
     counts = tuple(forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees))
     distinct = None
-    if forest.bootstrap or forest.row_times is not None:  # else each row counts once
+    if forest.tells_distinct:  # else each row counts once, or they were removed
         distinct = tuple(tree.n_distinct[tree.leaves] for tree in forest.trees)
     if groups.known is None:
         return counts, distinct, None

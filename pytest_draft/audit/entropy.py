@@ -145,12 +145,15 @@ def audit_forest(
     Raises
     ------
     NotCoveredError
-        Where the leaves hold noise, the file does not tell the number of rows, or the domain has one vector only.
+        Where the leaves hold noise, their numbers of rows were removed, the file does not tell the number of rows, or
+        the domain has one vector only.
     DataError
         Where the domain allows no row of some leaf.
     """
     if forest.is_private:
         raise NotCoveredError("its leaves do not hold the numbers of rows, but what a mechanism released")
+    if forest.outputs is not None or not forest.trees[0].n_distinct[0]:
+        raise NotCoveredError("the numbers of rows in its leaves were removed from its file")
     _require_uncertain(domain)
     n_rows = forest.n_samples if forest.n_samples is not None else (None if data is None else data.n_rows)
     if n_rows is None:

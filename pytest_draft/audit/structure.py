@@ -37,13 +37,13 @@ def structure_of(model: Forest | RuleList, data: TrainingData | None, timebox: T
     Returns
     -------
     StructureFacts or None
-        None where the file does not tell how many rows a leaf holds: of forests that released noise or labels, and of
-        rule lists without counts, where no training data are given.
+        None where the file does not tell how many rows a leaf holds: of forests that released noise or labels, of those
+        whose numbers of rows were removed, and of rule lists without counts, where no training data are given.
     """
     if isinstance(model, RuleList):
         counts = _captured(model, data)
         return None if counts is None else _of_rules(counts)
-    if model.is_private:
+    if model.is_private or model.outputs is not None or not model.trees[0].n_distinct[0]:
         return None
     return _of_trees(model, data, timebox)
 

@@ -152,7 +152,7 @@ def _unexplained(forest: Forest, everyone: KnownRows) -> int:
     for t, tree in enumerate(forest.trees):
         times = everyone.weight[t]
         missed += int(np.abs(everyone.at_leaves(tree, times, forest.n_classes) - forest.counts(t)[tree.leaves]).sum())
-        if forest.bootstrap or forest.row_times is not None:
+        if forest.tells_distinct:
             once = everyone.at_leaves(tree, (times > 0).astype(np.int64), forest.n_classes).sum(axis=1)
             missed += int(np.abs(once - tree.n_distinct[tree.leaves]).sum())
     return missed
@@ -299,7 +299,7 @@ def _identify_drawn(forest: Forest, everyone: KnownRows, counts: tuple[IntArray,
     Two tests: a leaf must hold the rows that were drawn there; and the chi-square distance of the draws to what they
     are expected to be must not be far above that of simulated draws of the same rows.
     """
-    distinct = tuple(tree.n_distinct[tree.leaves] for tree in forest.trees)
+    distinct = tuple(tree.n_distinct[tree.leaves] for tree in forest.trees) if forest.tells_distinct else None
     tables = [everyone.at_leaves(tree, everyone.weight[t], forest.n_classes) for t, tree in enumerate(forest.trees)]
     if lacking := Draws.of(counts, distinct, len(everyone.rows)).missing(np.concatenate(tables)):
         return Identity(

@@ -13,7 +13,8 @@ import numpy as np
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
-from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, Search, search
+from pytest_draft.evaluate.ambiguity import behind_counts, behind_outputs
+from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, Search
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import ALTERNATIVES_SHARE
@@ -55,13 +56,25 @@ class Beside:
         knowledge, forest = inputs.knowledge, inputs.forest
         if data is None or forest.is_private or (knowledge is not None and knowledge.informed):
             return
+        if forest.outputs is not None:
+            self._search = behind_outputs.search(
+                forest,
+                inputs.domain,
+                data.rows,
+                data.labels,
+                inputs.case.seed,
+                self._box,
+                unknown=np.arange(data.n_rows) if knowledge is None else knowledge.unknown,
+                known=() if knowledge is None else knowledge.attributes,
+            )
+            return
         try:
             times = known_occurrences(forest, "artifact")
         except NotCoveredError:  # nobody knows them
             return
         if times.shape[1] != data.n_rows or times.size > MOST_ENTRIES:
             return
-        self._search = search(
+        self._search = behind_counts.search(
             forest,
             inputs.domain,
             data.rows,

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.numeric.enumerated import enumerate_states
 from pytest_draft.attack.numeric.problem import is_numeric
@@ -65,11 +66,24 @@ def kind_of(inputs: Inputs) -> Kind:
         if forest.privacy is None or not forest.privacy.counts:
             return Kind(Labels)
         return Kind(NoisyCountsAlone if informed else NoisyCounts)
+    if forest.outputs is not None:
+        raise NotCoveredError(without_counts(forest))
     if not is_numeric(inputs.domain):
         return Kind(Informed if informed else Counted)
+    if forest.bootstrap and not forest.tells_distinct:
+        raise NotCoveredError(
+            "the numbers of different rows were removed from its file: without them numeric columns are not covered yet"
+        )
     if informed:
         raise NotCoveredError("an informed adversary needs a domain that can be enumerated; numeric columns: not yet")
     numbered = enumerate_states(forest, inputs.domain)
     if numbered is not None:
         return Kind(partial(CountedStates, numbered=numbered))
     return Kind(Numeric, NUMERIC_SHARE if inputs.is_small else None)
+
+
+def without_counts(forest: Forest) -> str:
+    """Say why a forest whose file holds no counts is not attacked."""
+    what = {"fractions": "the shares of the classes", "labels": "labels", "means": "mean targets"}
+    told = "nothing" if forest.outputs is None else what[forest.outputs.kind]
+    return f"its file holds no counts of training rows: what {told} in leaves tell of the rows is not covered yet"

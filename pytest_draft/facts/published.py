@@ -19,11 +19,26 @@ class Published:
         each node; or the noise of a forest that declares privacy. None for nothing that tells of rows.
     counts : {"rows of each class", "rows and mean targets"} or None
         What it tells exactly of its leaves' or rules' training rows.
+    restored : {"weights", "numbers of rows", "class totals", "inner fractions", "impurity"} or None
+        What these counts were restored from, where somebody had removed them in part.
+    answers : {"shares", "rounded shares", "labels", "mean targets"} or None
+        What its leaves tell in place of counts; None where there are counts, noise, or none.
+    decimals : int or None
+        Of rounded shares.
+    left : bool
+        Whether something of its counts is left besides these answers.
+    certain_leaves : int
+        Leaves whose shares say that all their rows are of one class; of a regressor all, which may have one target.
     """
 
     seeded: int
     draws: Literal["rows", "thresholds", "noise"] | None
     counts: Literal["rows of each class", "rows and mean targets"] | None
+    restored: Literal["weights", "numbers of rows", "class totals", "inner fractions", "impurity"] | None = None
+    answers: Literal["shares", "rounded shares", "labels", "mean targets"] | None = None
+    decimals: int | None = None
+    left: bool = False
+    certain_leaves: int = 0
 
     def __post_init__(self) -> None:
         if self.seeded < 0:

@@ -7,7 +7,22 @@ given data have shown it: anybody can write numbers into a file.
 from __future__ import annotations
 
 from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.published import Published
 from pytest_draft.policy.rule import Outcome, Rule, Thresholds
+
+_LEFT = {
+    "weights": "weighted_n_node_samples is left",
+    "numbers of rows": "n_node_samples is left",
+    "class totals": "the values of its nodes are class totals",
+    "inner fractions": "the values of inner nodes are left",
+    "impurity": "the impurities of nodes are left",
+}
+"""What was left by whoever removed counts, by what these were restored from."""
+
+_REMOVE_ALL = (
+    "remove n_node_samples, weighted_n_node_samples, impurity and the values of inner nodes together: each of them "
+    "gives others back"
+)
 
 _STANDS = {
     "confirmed": ", which the given training data are consistent with",
@@ -25,12 +40,31 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     if found is None:
         return Outcome("inconclusive", "it is not known whether the file holds counts")
     if found.counts is None:
-        return Outcome("passed", "the file holds no counts of training rows without noise")
+        return _without_counts(found)
     where = "rule" if artifact.n_trees is None else f"node of {artifact.n_trees:,} tree{'s' * (artifact.n_trees != 1)}"
     what = "rows of each class" if found.counts == "rows of each class" else "rows, and mean targets,"
     stands = None if findings is None else _STANDS.get(findings.identity.status)
     unproved = "; that they are those of the given training data was not confirmed"
+    if found.restored is not None:
+        removed = f"counts of {what.rstrip(',')} were removed from the file, but {_LEFT[found.restored]}"
+        restored = f"{removed}, from which those of the nodes of {where.removeprefix('node of ')} were restored"
+        return Outcome("failed", f"{restored}{stands or unproved}", _REMOVE_ALL)
     return Outcome("failed", f"the file holds counts of {what} of every {where}{stands or unproved}")
+
+
+def _without_counts(found: Published) -> Outcome:
+    """Say what the leaves of a file without counts still tell; how much follows from that is for other rules."""
+    if found.answers is None:
+        return Outcome("passed", "the file holds no counts of training rows without noise")
+    answers: str = found.answers
+    if found.answers == "shares":
+        answers = "exact shares of the classes"
+    elif found.answers == "rounded shares":
+        answers = f"shares of the classes to {found.decimals} decimal{'s' * (found.decimals != 1)}"
+    told = f"the file holds no counts of training rows, only {answers} in its leaves"
+    if found.left:
+        return Outcome("inconclusive", f"{told}, and what is left of the counts at its nodes", _REMOVE_ALL)
+    return Outcome("passed", told)
 
 
 RULE = Rule(

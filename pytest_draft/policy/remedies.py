@@ -30,6 +30,8 @@ def cause_in_file(examination: Examination) -> str | None:
         what = "noisy class counts" if privacy.counts else "a label"
         return f"the file stores {what} ({privacy.mechanism.capitalize()}, {artifact.claim}) of every leaf of {trees}"
     published = artifact.published
+    if published is not None and published.answers is not None:
+        return f"the file stores {published.answers} of every leaf of {trees}, and no counts"
     stored = "class counts" if published is None or published.counts != "rows and mean targets" else "numbers of rows"
     counts = f"the file stores the {stored} of every node of {trees}"
     if privacy is not None:

@@ -417,10 +417,7 @@ def with_node(forest, node=0, **fields):
         ({"threshold": np.nan}, "threshold"),
         ({"threshold": -np.inf}, "threshold"),
         ({"missing_go_to_left": 2}, "missing values"),
-        ({"n_node_samples": -1}, "negative number of rows"),
-        ({"n_node_samples": 1000}, "not its children's together"),
         ({"weighted_n_node_samples": np.inf}, "weight is not a number"),
-        ({"weighted_n_node_samples": 7.0}, "not its children's together"),
         ({"impurity": np.nan}, "impurity"),
         ({"impurity": -1.0}, "impurity"),
     ],
@@ -466,11 +463,32 @@ def test_a_tree_without_nodes_is_corrupt(forest, dump):
     refused(path, CorruptArtifactError, "tree 0: it has no nodes")
 
 
-@pytest.mark.parametrize(("value", "words"), [(np.nan, "not a number"), (-0.1, "negative"), (7.0, "add up")])
-def test_values_that_are_no_classes_shares_are_corrupt(value, words, forest, dump):
+@pytest.mark.parametrize(("value", "words"), [(np.nan, "not a number"), (-0.1, "negative"), (7.5, "add up")])
+def test_values_of_leaves_that_are_no_classes_shares_are_corrupt(value, words, forest, dump):
+    tree = forest.estimators_[0].tree_
+    values, leaf = tree.value.copy(), int(np.flatnonzero(tree.children_left < 0)[1])
+    values[leaf, 0, 1] = value
+    refused(dump(with_tree(forest, values=values)), CorruptArtifactError, f"tree 0, node {leaf}:", words)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"n_node_samples": -1}, {"n_node_samples": 1000}, {"weighted_n_node_samples": 7.0}], ids=str
+)
+def test_numbers_of_rows_that_do_not_add_up_are_no_damage_and_hide_nothing(fields, fitted, forest, dump):
+    found = read(dump(with_node(forest, **fields))).forest
+    true = read(dump(fitted, "true.joblib")).forest
+    assert found.restored is not None
+    for index in range(3):
+        assert found.counts(index).tolist() == true.counts(index).tolist()
+
+
+@pytest.mark.parametrize("value", [-0.1, 7.0])
+def test_the_value_of_an_inner_node_that_is_no_share_hides_nothing(value, fitted, forest, dump):
     values = forest.estimators_[0].tree_.value.copy()
-    values[2, 0, 1] = value
-    refused(dump(with_tree(forest, values=values)), CorruptArtifactError, "tree 0, node 2", words)
+    values[0, 0, 1] = value
+    found = read(dump(with_tree(forest, values=values))).forest
+    assert found.restored is not None
+    assert found.counts(0).tolist() == read(dump(fitted, "true.joblib")).forest.counts(0).tolist()
 
 
 @pytest.mark.parametrize(

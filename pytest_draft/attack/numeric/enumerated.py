@@ -104,9 +104,20 @@ def enumerate_states(forest: Forest, domain: Domain) -> Enumerated | None:
     """
     if any(attribute.missing for attribute in domain.attributes) or not thresholds_are_midpoints(forest):
         return None
+    numbered = number_states(forest, domain)
+    return None if math.prod(numbered.states.n_states.tolist()) > MOST_VECTORS else numbered
+
+
+def number_states(forest: Forest, domain: Domain) -> Enumerated:
+    """Return a forest and domain with states in place of numeric values, however many these are.
+
+    Parameters
+    ----------
+    forest : Forest
+    domain : Domain
+        Without missing values.
+    """
     states = states_of(forest, domain, {}, points=False)
-    if math.prod(states.n_states.tolist()) > MOST_VECTORS:
-        return None
     attributes, cuts = [], {}
     for a, attribute in enumerate(domain.attributes):
         if attribute.kind == "numeric":

@@ -255,7 +255,7 @@ def nodes_of(
     owner, position = states.domain.attribute_of_column, states.domain.place_of_column
     grouped = np.array([attribute.kind == "one-hot" for attribute in states.domain.attributes])
     best = thresholds_are_midpoints(forest)
-    told_apart = forest.bootstrap or forest.row_times is not None
+    told_apart = forest.tells_distinct
     parts: dict[str, list[NDArray[np.generic]]] = {field: [] for field in Nodes._fields}
     offset = 0
     for t, tree in enumerate(forest.trees):

@@ -144,7 +144,7 @@ def _move(evidence: Evidence, counts: Counts, source: int, target: int) -> None:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _drawn(weight: FloatArray, n: int, rng: np.random.Generator) -> int:
+def drawn(weight: FloatArray, n: int, rng: np.random.Generator) -> int:
     """Draw an index by log-weights, which are used up."""
     highest = weight[:n].max()
     total = 0.0
@@ -160,7 +160,7 @@ def _drawn(weight: FloatArray, n: int, rng: np.random.Generator) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _count(rows: SampledRows, mixture: Mixture, row: int, step: int) -> None:
+def count_row(rows: SampledRows, mixture: Mixture, row: int, step: int) -> None:
     """Add a row to its component's counts, or take it away."""
     k = rows.component[row]
     mixture.rows[k] += step
@@ -192,7 +192,7 @@ def _draw_value(walks, evidence, counts, rows, mixture, row, attribute, temperat
                     change += counts.less[here * n_classes + label] + counts.more[there * n_classes + label]
         others = mixture.values[k, offset + value] - (value == before)
         weight[value] = change / temperature + math.log(others + mixture.weight[offset + value])
-    value = _drawn(weight, n_values, rng)
+    value = drawn(weight, n_values, rng)
     values[attribute] = value
     if value == before:
         return
@@ -217,7 +217,7 @@ def _draw_label(evidence, counts, rows, mixture, row, temperature, weight, rng):
                 change += counts.less[leaf * n_classes + before] + counts.more[leaf * n_classes + label]
         others = mixture.labels[k, label] - (label == before)
         weight[label] = change / temperature + math.log(others + 1.0)
-    label = _drawn(weight, n_classes, rng)
+    label = drawn(weight, n_classes, rng)
     if label != before:
         rows.label[row] = label
         mixture.labels[k, before] -= 1
@@ -227,7 +227,7 @@ def _draw_label(evidence, counts, rows, mixture, row, temperature, weight, rng):
 
 
 @njit(cache=True, nogil=True)
-def _draw_component(rows, mixture, row, weight, rng):  # type: ignore[no-untyped-def]
+def draw_component(rows, mixture, row, weight, rng):  # type: ignore[no-untyped-def]
     """Draw the component of one row anew; the row must not be counted."""
     n_components, n_classes = mixture.labels.shape
     for k in range(n_components):
@@ -238,26 +238,26 @@ def _draw_component(rows, mixture, row, weight, rng):  # type: ignore[no-untyped
             place = mixture.offset[a] + rows.value[row, a]
             logs += math.log((mixture.values[k, place] + mixture.weight[place]) / (size + mixture.total[a]))
         weight[k] = logs
-    rows.component[row] = _drawn(weight, n_components, rng)
+    rows.component[row] = drawn(weight, n_components, rng)
 
 
 @njit(cache=True, nogil=True)
-def _imagine(walks, rows, mixture, row, weight, rng):  # type: ignore[no-untyped-def]
+def imagine(walks, rows, mixture, row, weight, rng):  # type: ignore[no-untyped-def]
     """Fill an empty slot with a row drawn from what the others predict."""
     n_components, n_classes = mixture.labels.shape
     for k in range(n_components):
         weight[k] = math.log(mixture.rows[k] + mixture.concentration / n_components)
-    k = _drawn(weight, n_components, rng)
+    k = drawn(weight, n_components, rng)
     rows.component[row] = k
     for label in range(n_classes):
         weight[label] = math.log(mixture.labels[k, label] + 1.0)
-    rows.label[row] = _drawn(weight, n_classes, rng)
+    rows.label[row] = drawn(weight, n_classes, rng)
     for a in range(rows.value.shape[1]):
         offset = mixture.offset[a]
         n_values = mixture.offset[a + 1] - offset
         for value in range(n_values):
             weight[value] = math.log(mixture.values[k, offset + value] + mixture.weight[offset + value])
-        rows.value[row, a] = _drawn(weight, n_values, rng)
+        rows.value[row, a] = drawn(weight, n_values, rng)
     for tree in range(len(walks.root)):
         rows.leaf[row, tree] = leaf_of(walks, tree, rows.value[row])
         rows.tested[row, tree] = tested_by(walks, tree, rows.value[row])
@@ -278,7 +278,7 @@ def _resize(walks, evidence, counts, rows, mixture, least, most, temperature, we
             continue
         change = 0.0
         if step > 0:
-            _imagine(walks, rows, mixture, row, weight, rng)
+            imagine(walks, rows, mixture, row, weight, rng)
             odds = (n_rows + 1.0) / (n_slots - n_rows)
             for leaf in rows.leaf[row]:
                 change += counts.more[leaf * n_classes + rows.label[row]]
@@ -290,7 +290,7 @@ def _resize(walks, evidence, counts, rows, mixture, least, most, temperature, we
             continue
         rows.present[row] = step > 0
         n_rows += step
-        _count(rows, mixture, row, step)
+        count_row(rows, mixture, row, step)
         for leaf in rows.leaf[row]:
             entry = leaf * n_classes + rows.label[row]
             counts.true[entry] += step
@@ -332,8 +332,8 @@ def sweep_dataset(walks, evidence, counts, rows, mixture, least, most, n_sweeps,
             if rows.open_label[row]:
                 _draw_label(evidence, counts, rows, mixture, row, temperature, weight, rng)
             if len(mixture.rows) > 1:
-                _count(rows, mixture, row, -1)
-                _draw_component(rows, mixture, row, weight, rng)
-                _count(rows, mixture, row, 1)
+                count_row(rows, mixture, row, -1)
+                draw_component(rows, mixture, row, weight, rng)
+                count_row(rows, mixture, row, 1)
         if least < most:
             _resize(walks, evidence, counts, rows, mixture, least, most, temperature, weight, rng)

@@ -1,67 +1,19 @@
-"""The search for other datasets that explain a file: in go a forest and true rows, out come `Alternatives`.
+"""The search for other datasets that explain a file, beside an attack: in goes how to look, out come `Alternatives`.
 
-It runs in a thread of its own beside the attack, and shares nothing with it. The truth is where it begins; nothing of
-it reaches the attack.
+It runs in a thread of its own, and shares nothing with the attack. The truth is where it begins; nothing of it reaches
+the attack.
 """
 
 from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from pytest_draft.arrays import IntArray, Rows
-from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.domain import Domain
-from pytest_draft.evaluate.ambiguity.blocks import left_open
-from pytest_draft.evaluate.ambiguity.determined import determined_rows
-from pytest_draft.evaluate.ambiguity.explained import Explained, explained
-from pytest_draft.evaluate.ambiguity.population import Population, fitted, uniform
-from pytest_draft.evaluate.ambiguity.sampled import Sampled, shared_rows
-from pytest_draft.evaluate.ambiguity.sampler import PARAMETERS, Chain, neighbours
-from pytest_draft.evaluate.ambiguity.values import Values
-from pytest_draft.evaluate.baselines import median_guess
-from pytest_draft.facts.ambiguity import Ambiguity, Determined, Prior
-from pytest_draft.matching import differences, encoded_weights, matched_distance, row_identities
+from pytest_draft.evaluate.ambiguity.sampled import Sampled
+from pytest_draft.facts.ambiguity import Ambiguity
 from pytest_draft.timebox import TimeBox
-
-ENOUGH_SWEEPS = 300
-"""So often each row was drawn anew, on average, where a chain is left off. Measured on COMPAS, Adult and Default Credit
-(400 rows, 5 to 20 trees of depth 2 to 4): the distance to the truth had stopped growing by then."""
-
-MOST_MOVING = 500
-"""Of more rows than this, about so many move, in neighbourhoods of `NEIGHBOURHOOD` rows, where alternatives are
-likeliest. All others are as they are, and whoever guesses knows them: on the safe side."""
-
-NEIGHBOURHOOD = 25
-
-LEAST_SAMPLES = 4
-"""With fewer samples nothing is known. The fewer there are, the better the best guess fits them: on the safe side."""
-
-MOVING_SHARE = 0.6
-"""Share of its time box after which chains stop moving; the rest is for values between midpoints."""
-
-MOSTLY_OPEN = 0.5
-"""An attribute that is open in more than this share of the rows can be set aside where rows are determined: one rare
-flag that few trees test leaves every row open, and hides that all else is determined (COMPAS, 100 trees with at least 5
-rows a leaf: a share of .09 with such a flag, of 1 without)."""
-
-EASILY = 0.5
-"""What is set aside costs whoever guesses it at most this share of the distance to other people's rows: as near as the
-default policy lets an attack come."""
-
-PROOF_SHARE = 0.25
-"""Share of the search's time box in which rows are proved to be determined, before anything else."""
-
-MIXED = 1.1
-"""A chain has forgotten where it began where its distance to the truth has grown by no more in its second half."""
-
-_SECONDS_A_TURN = 0.05
-"""Units of work of one turn of a chain."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,44 +33,55 @@ class Alternatives:
         return f"Alternatives({', '.join(map(repr, self.sampled))})"
 
 
+class NotExplainedError(Exception):
+    """The true rows, in their order, do not explain the file: there is nothing to begin at."""
+
+
+class Stop:
+    """When to stop: somebody asked for it, or the time is out.
+
+    Parameters
+    ----------
+    timebox : TimeBox
+    """
+
+    def __init__(self, timebox: TimeBox) -> None:
+        self.timebox = timebox
+        self.by_clock = replace(timebox, effort=math.inf)  # a few samples are always taken
+        self._asked = threading.Event()
+
+    @property
+    def asked(self) -> bool:
+        """Whether nobody waits for the result any more."""
+        return self._asked.is_set()
+
+    def ask(self) -> None:
+        """Ask for an end."""
+        self._asked.set()
+
+    def now(self, timebox: TimeBox) -> bool:
+        """Return whether to stop, within a share of the time box."""
+        return self.asked or timebox.over
+
+
 class Search:
     """The search, which begins when it is made.
 
     Parameters
     ----------
-    begin : callable
-        Returns the truth as one of the datasets that explain the file, and how states become values; None where the
-        true rows do not explain it.
-    seed : int
+    look : callable
+        Gets a `Stop`, and returns `Alternatives`, or None where there were too few samples; raises `NotExplainedError`.
     timebox : TimeBox
         Ends it, wherever it is.
-    unknown : ndarray of int64, shape (n_unknown,)
-        The rows that are to be rebuilt.
-    within_cells : bool
-        As of `Chain`.
-    prove : bool
-        Whether it is looked at which rows are determined.
 
     Attributes
     ----------
     explained : bool
-        Whether the true rows, in their order, explain the file; else there is nothing to begin at.
+        Whether the true rows explain the file.
     """
 
-    def __init__(
-        self,
-        begin: Callable[[], tuple[Explained, Values] | None],
-        seed: int,
-        timebox: TimeBox,
-        unknown: IntArray,
-        *,
-        within_cells: bool,
-        prove: bool,
-    ) -> None:
-        self._begin, self._seed, self._timebox = begin, seed, timebox
-        self._unknown, self._within_cells, self._prove = unknown, within_cells, prove
-        self._by_clock = replace(timebox, effort=math.inf)  # a few samples are always taken
-        self._stop = threading.Event()
+    def __init__(self, look: Callable[[Stop], Alternatives | None], timebox: TimeBox) -> None:
+        self._look, self._stop = look, Stop(timebox)
         self.explained = True
         self._found: Alternatives | None = None
         self._failed: BaseException | None = None
@@ -127,7 +90,7 @@ class Search:
 
     def end(self) -> None:
         """End the search, and wait until it has ended."""
-        self._stop.set()
+        self._stop.ask()
         self._thread.join()
 
     def result(self) -> Alternatives | None:
@@ -139,191 +102,8 @@ class Search:
 
     def _run(self) -> None:
         try:
-            begun = self._begin()
-            self.explained = begun is not None
-            if begun is not None:
-                self._found = self._alternatives(*begun)
+            self._found = self._look(self._stop)
+        except NotExplainedError:
+            self.explained = False
         except BaseException as error:  # told to whoever asks for the result
             self._failed = error
-
-    def _alternatives(self, truth: Explained, values: Values) -> Alternatives | None:
-        """Prove, move, and give values to what was met."""
-        proved = self._proved(truth, values) if self._prove else None
-        if self._stop.is_set():
-            return None
-        moving = self._moving(truth)
-        priors: dict[Prior, Population] = {
-            "population": fitted(truth.states, truth.state.astype(np.int64), self._seed),
-            "uniform": uniform(truth.states, truth.n_rows),
-        }
-        chains = {
-            name: Chain(truth, prior, self._seed, within_cells=self._within_cells, moving=moving)
-            for name, prior in priors.items()
-        }
-        box = self._timebox.first(MOVING_SHARE)
-        bits = max(chain.bits(lambda: self._over(box)) for chain in chains.values())
-        steps = 0
-        few = LEAST_SAMPLES * PARAMETERS.rows_a_turn
-        while steps < ENOUGH_SWEEPS * len(moving) and not self._over(box if steps >= few else self._by_clock):
-            for chain in chains.values():
-                chain.turn()
-            steps += PARAMETERS.rows_a_turn
-            box.spend(len(chains) * _SECONDS_A_TURN)
-        sampled = self._sampled(chains, priors, values, moving)
-        if self._stop.is_set() or any(len(one.datasets) < LEAST_SAMPLES for one in sampled):
-            return None
-        changed = np.any([chain.changed for chain in chains.values()], axis=0)[moving]
-        return Alternatives(sampled, self._facts(truth, values, sampled, bits, float(1 - changed.mean()), proved))
-
-    def _moving(self, truth: Explained) -> IntArray:
-        """Return the rows that move: all, or neighbourhoods of some."""
-        unknown = self._unknown
-        if len(unknown) <= MOST_MOVING:
-            return unknown
-        rng = np.random.default_rng([self._seed, 63])
-        anchors = rng.choice(len(unknown), MOST_MOVING // NEIGHBOURHOOD, replace=False)
-        return unknown[np.unique(neighbours(truth, unknown, NEIGHBOURHOOD, anchors))]
-
-    def _over(self, timebox: TimeBox) -> bool:
-        return self._stop.is_set() or timebox.over
-
-    def _proved(self, truth: Explained, values: Values) -> tuple[tuple[Determined, ...], int]:
-        """Return the shares of determined rows, and how many attributes were set aside."""
-        times = truth.times.astype(np.int64)
-        is_open = left_open(values.forest, truth.domain, values.rows, times) > MOSTLY_OPEN
-        aside = self._easily_guessed(truth.domain, values.rows, np.flatnonzero(is_open))
-        known = np.flatnonzero(truth.fixed[self._unknown].all(axis=0)).tolist()
-        if len({*aside, *known}) == truth.state.shape[1]:
-            return (), len(aside)
-        others = np.ones(truth.n_rows, dtype=bool)
-        others[self._unknown] = False
-        found = determined_rows(
-            values.forest,
-            truth.domain,
-            values.rows,
-            truth.label.astype(np.int64),
-            self._timebox.first(PROOF_SHARE),
-            times=times,
-            known=known,
-            aside=aside,
-            known_rows=others,
-            seed=self._seed,
-        )
-        return found, len(aside)
-
-    def _easily_guessed(self, domain: Domain, rows: Rows, attributes: IntArray) -> list[int]:
-        """Return those of some attributes whose commonest values are mostly right.
-
-        All of them together add no more to the error than half of what lies between these people and others.
-        """
-        weights = encoded_weights(domain)
-        order = np.random.default_rng([self._seed, 65]).permutation(len(rows))[: 2 * MOST_MOVING]
-        half = len(order) // 2
-        if not half:
-            return []
-        apart = matched_distance(rows[order[:half]], rows[order[half : 2 * half]], weights, self._timebox).upper
-        wrong = differences(rows, np.repeat(median_guess(rows, domain), len(rows), axis=0), weights)
-        cost = [float(wrong[:, list(domain.attributes[a].columns)].sum()) for a in attributes]
-        cheapest = np.argsort(cost, kind="stable")
-        within = np.cumsum(np.array(cost)[cheapest]) <= EASILY * apart * len(rows) * weights.total
-        return sorted(int(a) for a in attributes[cheapest[within]])
-
-    def _sampled(
-        self, chains: Mapping[Prior, Chain], priors: Mapping[Prior, Population], values: Values, moving: IntArray
-    ) -> tuple[Sampled, ...]:
-        """Return the last datasets of each chain with all values, as many as there is time for."""
-        truth, rngs = values.truth, {name: np.random.default_rng([self._seed, 64, len(name)]) for name in chains}
-        datasets, without = ({name: list[Rows]() for name in chains} for _ in range(2))
-        last = {name: chain.samples[: -PARAMETERS.kept - 1 : -1] for name, chain in chains.items()}
-        for place in range(min(map(len, last.values()))):
-            for name, rng in rngs.items():
-                if self._over(self._by_clock):
-                    break
-                rows = values.of(last[name][place].astype(np.int64), rng, self._by_clock)
-                drawn = np.where(truth.fixed, truth.state, priors[name].drawn(truth.states, rng))
-                other = values.of(drawn, rng, self._by_clock, with_file=False)
-                if rows is not None and other is not None:
-                    datasets[name].append(rows[moving])
-                    without[name].append(other[moving])
-        return tuple(Sampled(name, tuple(datasets[name]), tuple(without[name]), moving) for name in chains)
-
-    def _facts(
-        self,
-        truth: Explained,
-        values: Values,
-        sampled: tuple[Sampled, ...],
-        bits: float,
-        unchanged: float,
-        proved: tuple[tuple[Determined, ...], int] | None,
-    ) -> Ambiguity:
-        rows, population = values.rows, sampled[0]
-        weights = encoded_weights(truth.domain)
-        # The last one, and halfway: where the distance to the truth still grows, the samples lie too near to it.
-        last, half = (
-            matched_distance(rows[population.rows], population.datasets[place], weights, self._timebox).upper
-            for place in (0, len(population.datasets) // 2)
-        )
-        (identity,) = row_identities(rows)
-        unique = np.bincount(identity)[identity] == 1
-        return Ambiguity(
-            priors=tuple(one.prior for one in sampled),
-            samples=min(len(one.datasets) for one in sampled),
-            unchanged_rows=unchanged,
-            bits=bits,
-            distance=last,
-            shared_unique_rows=shared_rows(sampled, unique, rows),
-            mixed=last <= MIXED * half,
-            set_aside=0 if proved is None else proved[1],
-            determined=None if proved is None else proved[0],
-        )
-
-
-def search(
-    forest: Forest,
-    domain: Domain,
-    rows: Rows,
-    labels: IntArray,
-    times: IntArray,
-    seed: int,
-    timebox: TimeBox,
-    *,
-    unknown: IntArray,
-    known: tuple[int, ...] = (),
-    extremes: Extremes | None = None,
-    prove: bool = True,
-) -> Search:
-    """Begin to look for other datasets that explain a file.
-
-    Parameters
-    ----------
-    forest : Forest
-        With exact counts.
-    domain : Domain
-    rows : ndarray of float32, shape (n_rows, n_columns)
-        All training rows.
-    labels : ndarray of int64, shape (n_rows,)
-    times : ndarray of int64, shape (n_trees, n_rows)
-        How often each tree saw each row.
-    seed : int
-    timebox : TimeBox
-    unknown : ndarray of int64, shape (n_unknown,)
-        The rows that are to be rebuilt; the adversary knows the others whole.
-    known : tuple of int
-        Attributes that it knows in every row.
-    extremes : Extremes or None
-        Of the nodes of random splits.
-    prove : bool
-        Whether it is looked at which rows are determined.
-
-    Returns
-    -------
-    Search
-    """
-    others = np.setdiff1d(np.arange(len(rows)), unknown)
-
-    def begin() -> tuple[Explained, Values] | None:
-        truth = explained(forest, domain, rows, labels, times, known, others if len(others) else None, extremes)
-        return None if truth is None else (truth, Values(truth, rows, forest, extremes))
-
-    # The values of a regressor's leaves tell more of a row than counts do: each row is held in all its leaves.
-    return Search(begin, seed, timebox, unknown, within_cells=forest.classes is None, prove=prove)

@@ -271,10 +271,9 @@ def _explains(forest: Forest, boxes: Boxes, fixed: Fixed) -> bool:
         draws = np.zeros((len(tree.leaves), fixed.n_classes), dtype=np.int64)
         np.add.at(draws, (leaf, fixed.label), fixed.times[:, t])
         distinct = np.bincount(leaf[fixed.times[:, t] > 0], minlength=len(tree.leaves))
-        told_apart = forest.bootstrap or forest.row_times is not None
         if (draws != forest.counts(t)[tree.leaves]).any():
             return False
-        if told_apart and (distinct != tree.n_distinct[tree.leaves]).any():
+        if forest.tells_distinct and (distinct != tree.n_distinct[tree.leaves]).any():
             return False
     return True
 

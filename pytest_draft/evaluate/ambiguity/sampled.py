@@ -8,10 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pytest_draft.arrays import BoolArray, IntArray, Rows
+from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity.bounds import least_error, most_perfect_rows
-from pytest_draft.facts.ambiguity import Ideal, Prior
-from pytest_draft.matching import Weights, gaps, row_identities
+from pytest_draft.facts.ambiguity import Ambiguity, Determined, Ideal, Prior
+from pytest_draft.matching import Weights, encoded_weights, gaps, matched_distance, row_identities
 from pytest_draft.timebox import TimeBox
+
+MIXED = 1.1
+"""A chain has forgotten where it began where its distance to the truth has grown by no more in its second half."""
 
 _SAME_RANK = 0.01
 """Ranks that an exact value can be off, as in `pytest_draft.evaluate.numeric`."""
@@ -116,6 +120,53 @@ def shared_rows(sampled: Sequence[Sampled], unique: BoolArray, truth: Rows) -> i
             here, there = row_identities(mine, dataset)
             shared[one.rows] &= np.isin(here, there)
     return int(shared.sum())
+
+
+def facts_of(
+    sampled: Sequence[Sampled],
+    domain: Domain,
+    rows: Rows,
+    bits: float,
+    unchanged: float,
+    timebox: TimeBox,
+    proved: tuple[tuple[Determined, ...], int] | None = None,
+) -> Ambiguity:
+    """Return what samples show besides what the best guess gets of them.
+
+    Parameters
+    ----------
+    sampled : sequence of Sampled
+        Under the population's prior first.
+    domain : Domain
+    rows : ndarray of float32, shape (n_training_rows, n_columns)
+        The true ones.
+    bits : float
+        As `Ambiguity.bits`.
+    unchanged : float
+        Share of the rows that no move has changed.
+    timebox : TimeBox
+    proved : tuple of (tuple of Determined, int) or None
+        The shares of determined rows, and how many attributes were set aside; None where that is not asked for.
+    """
+    population, weights = sampled[0], encoded_weights(domain)
+    # The last one, and halfway: where the distance to the truth still grows, the samples lie too near to it.
+    last, half = (
+        matched_distance(rows[population.rows], population.datasets[place], weights, timebox).upper
+        for place in (0, len(population.datasets) // 2)
+    )
+    (identity,) = row_identities(rows)
+    unique = np.bincount(identity)[identity] == 1
+    return Ambiguity(
+        priors=tuple(one.prior for one in sampled),
+        samples=min(len(one.datasets) for one in sampled),
+        unchanged_rows=unchanged,
+        bits=bits,
+        distance=last,
+        shared_unique_rows=shared_rows(sampled, unique, rows),
+        mixed=last <= MIXED * half,
+        set_aside=0 if proved is None else proved[1],
+        determined=None if proved is None else proved[0],
+    )
 
 
 def _most_exact(datasets: Sequence[Rows], weights: Weights) -> float:

@@ -1,0 +1,168 @@
+"""What a forest tells of its rows: in go the nodes of all its trees, out come counts, or else what leaves answer.
+
+A model predicts by the shares of the classes in its leaves alone, so whoever releases one can take the counts out of
+it. What stands in their place may be zero, the same everywhere, one row a leaf with sums above, or anything that does
+not add up: such numbers are taken for no counts, and never for damage. What can be restored is restored
+(`pytest_draft.artifact.restoring`); otherwise the leaves tell shares, exactly or rounded, or labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.artifact.forest import Outputs, Tree
+from pytest_draft.artifact.halfway import Size, Told, by_class_totals, left_over, restored
+from pytest_draft.artifact.rounding import ROUNDING, rounded_to
+from pytest_draft.artifact.validate import Nodes, Values, counted
+from pytest_draft.errors import CorruptArtifactError
+
+_TOLERANCE = 1e-6
+"""How far sums may be off, relative to a node's weight."""
+
+_MOST_OFTEN = 16
+"""How often one row is drawn for one tree at most, in 10^13 draws of as many rows as there are."""
+
+
+def told_by(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Told:
+    """Say what the trees of a forest tell of their rows.
+
+    Parameters
+    ----------
+    forest : sequence of Nodes
+    size : Size
+    classifier : bool
+
+    Returns
+    -------
+    Told
+        Counts as they stand in the file, counts that were restored, or outputs.
+
+    Raises
+    ------
+    CorruptArtifactError
+        Where the leaves do not even answer anything.
+    """
+    values = _counted(forest, size, classifier=classifier)
+    if values is not None and not any(_rows_made_up(nodes.tree, size, classifier=classifier) for nodes in forest):
+        return Told(tuple(nodes.tree for nodes in forest), values)
+    if classifier and (totals := by_class_totals(forest, size)) is not None:
+        return totals
+    answers = [_shares(nodes) if classifier else nodes.tree.value for nodes in forest]
+    outputs = _outputs(forest, answers, classifier=classifier)
+    with_counts = restored(forest, outputs, size)
+    if with_counts is not None:
+        return with_counts
+    trees = (_without_counts(nodes.tree, answer) for nodes, answer in zip(forest, answers, strict=True))
+    return Told(tuple(trees), "fractions" if classifier else "means", outputs, also_tells=left_over(forest))
+
+
+def more_left(trees: Sequence[Tree], complete: Sequence[int]) -> bool:
+    """Return whether where trees send missing values tells which child of a node more rows reached in training.
+
+    Where a column had no missing value at a node, scikit-learn sends them to the left if more different rows went
+    there, and else to the right (best splits since 1.3, random ones since 1.6; before, always to the right, which tells
+    nothing). Whoever removes that writes zeros; where all are zero, nothing is taken from them.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+    complete : sequence of int
+        Columns without missing values in training.
+    """
+    return any(bool((tree.missing_left & np.isin(tree.feature, complete)).any()) for tree in trees)
+
+
+# Counts as they stand in the file
+
+
+def _counted(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Values | None:
+    """Return what the values mean, where all numbers of rows add up and agree with them; else None."""
+    meanings: frozenset[Values] | None = None
+    for nodes in forest:
+        try:
+            found = counted(nodes, classifier=classifier)
+        except CorruptArtifactError:
+            return None
+        meanings = found if meanings is None else meanings & found
+    # Both hold where every node has weight 1; then they are the same.
+    preferred: tuple[Values, ...] = ("fractions", "totals", "means")
+    values = next((meaning for meaning in preferred if meanings is not None and meaning in meanings), None)
+    if values is None or not all(_agrees(nodes.tree, values, size) for nodes in forest):
+        return None
+    return values
+
+
+def _agrees(tree: Tree, values: Values, size: Size) -> bool:
+    """Return whether each inner node's value is that of its children together, as it is by their true weights."""
+    inner = np.flatnonzero(tree.left >= 0)
+    if not len(inner):
+        return True
+    if not size.averages:  # medians, of which no more can be said
+        return bool(tree.value[inner].any())
+    totals = tree.value if values == "totals" else tree.value * tree.weight[:, None]
+    off = np.abs(totals[inner] - totals[tree.left[inner]] - totals[tree.right[inner]])
+    scale = 1.0 if values != "means" else max(1.0, float(np.abs(tree.value).max()))
+    return bool((off <= _TOLERANCE * scale * np.maximum(1.0, tree.weight[inner])[:, None]).all())
+
+
+def _rows_made_up(tree: Tree, size: Size, *, classifier: bool) -> bool:
+    """Return whether one row a leaf stands in place of the numbers of different rows, where weights tell otherwise."""
+    leaves = tree.leaves
+    if len(leaves) < 2 or (tree.n_distinct[leaves] != 1).any():
+        return False
+    if not size.repeats and not size.weighted:
+        return bool((tree.weight[leaves] != 1).any())
+    mixed = classifier and bool(((tree.value[leaves] > 0).sum(axis=1) > 1).any())
+    return mixed or (not size.weighted and bool((tree.weight[leaves] > _MOST_OFTEN).any()))
+
+
+# What leaves answer
+
+
+def _shares(nodes: Nodes) -> FloatArray:
+    """Return a tree's values, where those of its leaves are shares of classes."""
+    tree = nodes.tree
+    told = tree.value[tree.leaves]
+    good = (told >= 0).all(axis=1)
+    if not good.all():
+        leaf = int(tree.leaves[np.argmin(good)])
+        raise CorruptArtifactError(f"tree {nodes.index}, node {leaf}: it has a negative number of rows of a class")
+    good = np.abs(told.sum(axis=1) - 1) <= ROUNDING * told.shape[1]
+    if not good.all():
+        leaf = int(tree.leaves[np.argmin(good)])
+        raise CorruptArtifactError(f"tree {nodes.index}, node {leaf}: its classes do not add up to 1 or to its weight")
+    return tree.value
+
+
+def _outputs(forest: Sequence[Nodes], answers: Sequence[FloatArray], *, classifier: bool) -> Outputs:
+    trees = [nodes.tree for nodes in forest]
+    sides = any(bool(tree.missing_left.any()) for tree in trees)
+    if not classifier:
+        return Outputs("means", None, 0.0, sides)
+    told = np.concatenate([answer[tree.leaves] for tree, answer in zip(trees, answers, strict=True)])
+    if ((told == 0) | (told == 1)).all():
+        pairs = [_leaves_side_by_side(tree) for tree in trees]
+        differ = all(
+            bool((answer[a] != answer[b]).any(axis=1).all()) for answer, (a, b) in zip(answers, pairs, strict=True)
+        )
+        return Outputs("labels", None, 0.0, sides, may_be_pure=differ)
+    decimals, tolerance = rounded_to(told)
+    return Outputs("fractions", decimals, tolerance, sides)
+
+
+def _leaves_side_by_side(tree: Tree) -> tuple[IntArray, IntArray]:
+    inner = np.flatnonzero(tree.left >= 0)
+    pair = inner[(tree.left[tree.left[inner]] < 0) & (tree.left[tree.right[inner]] < 0)]
+    return tree.left[pair], tree.right[pair]
+
+
+def _without_counts(tree: Tree, answer: FloatArray) -> Tree:
+    value = np.where((tree.left < 0)[:, None], answer, 0.0)
+    weight, n_distinct = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes, np.int64)
+    for array in (value, weight, n_distinct):
+        array.setflags(write=False)
+    return replace(tree, value=value, weight=weight, n_distinct=n_distinct)

@@ -1,0 +1,140 @@
+"""What a leaf without counts says of the draws in it: in goes a forest with `Outputs`, out come sets of class counts.
+
+A fraction p / q in lowest terms says that the leaf holds m * p draws of each class for some whole m; a rounded one, that
+it holds one of finitely many vectors of counts; a label, that no class has more. Leaves that say the same share one set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.artifact.forest import Forest, Outputs
+from pytest_draft.attack.redacted import redacted
+from pytest_draft.errors import NotCoveredError
+
+PURE, RATIO, LISTED, LABEL = 0, 1, 2, 3
+"""Kinds of leaves: draws of one class; multiples of one vector of counts; one of several vectors; only the winner."""
+
+MOST_LISTED = 5_000_000
+"""Most vectors of counts that rounded fractions are taken for, all leaves together."""
+
+
+@redacted
+class LeafOutputs(NamedTuple):
+    """What all leaves of a forest say, tree by tree, in the order of `Tree.leaves`.
+
+    Attributes
+    ----------
+    kind : ndarray of int8, shape (n_leaves,)
+        `PURE`, `RATIO`, `LISTED` or `LABEL`.
+    winner : ndarray of int64, shape (n_leaves,)
+        The class with most draws, the first of equal ones; -1 where several can be.
+    first, last : ndarray of int64, shape (n_leaves,)
+        The leaf's vectors are ``vectors[first:last]``: one for `RATIO`, by ascending sum for `LISTED`, else none.
+    vectors : ndarray of int64, shape (n_vectors, n_classes)
+    said : ndarray of int64, shape (n_leaves,)
+        Equal for leaves that say the same.
+    """
+
+    kind: NDArray[np.int8]
+    winner: IntArray
+    first: IntArray
+    last: IntArray
+    vectors: IntArray
+    said: IntArray
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What one set of outputs says."""
+
+    kind: int
+    winner: int
+    vectors: IntArray
+
+
+def leaf_outputs(forest: Forest, n_draws: int) -> LeafOutputs:
+    """Return what the leaves of a forest say.
+
+    Parameters
+    ----------
+    forest : Forest
+        With `Forest.outputs`.
+    n_draws : int
+        Most draws (without bootstrap: rows) that a leaf can hold.
+
+    Returns
+    -------
+    LeafOutputs
+
+    Raises
+    ------
+    NotCoveredError
+        Where fractions are rounded so much that too many counts have them.
+    ValueError
+        Where the forest has counts.
+    """
+    if forest.outputs is None:
+        raise ValueError("this forest has counts: see `Forest.counts`")
+    values = np.concatenate([tree.value[tree.leaves] for tree in forest.trees])
+    different, said_by = np.unique(values, axis=0, return_inverse=True)
+    said, n_listed = [], 0
+    for value in different:
+        one = _said(value, forest.outputs, n_draws, MOST_LISTED - n_listed)
+        n_listed += len(one.vectors)
+        said.append(one)
+    last = np.cumsum([len(one.vectors) for one in said])
+    first = last - [len(one.vectors) for one in said]
+    by_leaf = said_by.reshape(-1)
+    return LeafOutputs(
+        np.array([one.kind for one in said], dtype=np.int8)[by_leaf],
+        np.array([one.winner for one in said], dtype=np.int64)[by_leaf],
+        first.astype(np.int64)[by_leaf],
+        last.astype(np.int64)[by_leaf],
+        np.ascontiguousarray(np.concatenate([one.vectors for one in said]), dtype=np.int64),
+        by_leaf.astype(np.int64),
+    )
+
+
+def _said(value: FloatArray, outputs: Outputs, n_draws: int, room: int) -> _Said:
+    """Return what one leaf's outputs say."""
+    nothing = np.empty((0, len(value)), dtype=np.int64)
+    winner = int(value.argmax())
+    if outputs.kind == "labels":
+        return _Said(LABEL, winner, nothing)
+    slack = max(outputs.tolerance, 1e-12)
+    if value[winner] >= 1.0 - slack and n_draws * slack < 0.5:  # not one draw of another class would be hidden
+        return _Said(PURE, winner, nothing)
+    sums = np.arange(1, n_draws + 1)
+    low = np.ceil(np.multiply.outer(sums, value - slack) - 1e-9)
+    high = np.floor(np.multiply.outer(sums, value + slack) + 1e-9)
+    low = np.maximum(low, 0.0)
+    fits = (low <= high).all(axis=1) & (low.sum(axis=1) <= sums) & (sums <= high.sum(axis=1))
+    if not fits.any():
+        raise NotCoveredError(
+            f"the fractions of a leaf are those of no {n_draws:,} draws or fewer: the forest was trained on more rows, "
+            "or with weights that are not in the file"
+        )
+    single = (low == high).all(axis=1)[fits].all()
+    sums, low, high = sums[fits], low[fits].astype(np.int64), high[fits].astype(np.int64)
+    if single and (low == low[0] * (sums // sums[0])[:, None]).all() and (sums % sums[0] == 0).all():
+        return _Said(PURE if low[0].max() == sums[0] else RATIO, winner, low[:1])
+    listed: list[tuple[int, ...]] = []
+    for total, least, most in zip(sums.tolist(), low.tolist(), high.tolist(), strict=True):
+        free = [range(a, b + 1) for a, b in zip(least[:-1], most[:-1], strict=True)]
+        for head in product(*free):
+            rest = total - sum(head)
+            if least[-1] <= rest <= most[-1]:
+                listed.append((*head, rest))
+        if len(listed) > room:
+            raise NotCoveredError(
+                f"its fractions are rounded so much that more than {MOST_LISTED:,} counts of up to {n_draws:,} draws "
+                "have them; fewer rows are covered"
+            )
+    return _Said(LISTED, -1, np.array(listed, dtype=np.int64))

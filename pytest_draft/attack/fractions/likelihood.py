@@ -1,0 +1,397 @@
+"""How well rows explain leaves without counts: in go rows by leaf and class, out comes a log-likelihood.
+
+With bootstrap the draws of each class at a leaf are about Poisson with the rows there as their mean, and what the leaf
+says is that they are in a set: the log-likelihood is that of the set. Without bootstrap the rows themselves are in the
+set, and what is missing to it is punished. Everything here is a sum over leaves of a function of the rows in the leaf,
+so that one row's move changes two terms in each tree: these changes are kept at hand (`Counts`).
+
+`Model.of(forest, domain, n_rows)` is the place to start.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.compiled_trees import Walks, leaves_of
+from pytest_draft.attack.fractions.leaf_outputs import LABEL, LISTED, PURE, RATIO, LeafOutputs, leaf_outputs
+from pytest_draft.attack.redacted import redacted
+from pytest_draft.domain import Domain
+from pytest_draft.errors import NotCoveredError
+
+FLOOR = 1e-4
+"""Rows that a class without any counts as where its draws are needed: what is impossible is only very unlikely."""
+
+_MEMO = 1 << 18
+"""Scores that are kept at hand; a power of 2."""
+
+PENALTY = 12.0
+"""What one row too many or too few costs without bootstrap, in log-likelihood."""
+
+
+@redacted
+class Evidence(NamedTuple):
+    """What the leaves say, and how draws come from rows.
+
+    Attributes
+    ----------
+    outputs : LeafOutputs
+    rate : float
+        Draws for each row; 0 where each row is seen once.
+    penalty : float
+        `PENALTY`.
+    log_factorial : ndarray of float64
+        Of 0, 1, 2 and so on.
+    """
+
+    outputs: LeafOutputs
+    rate: float
+    penalty: float
+    log_factorial: FloatArray
+
+
+@redacted
+class Counts(NamedTuple):
+    """Rows at each leaf and class, and what one more or one less adds to the log-likelihood.
+
+    Attributes
+    ----------
+    rows, more, less : ndarray of float64, shape (n_leaves * n_classes,)
+        Leaf by leaf, class by class; `less` is 0 where there are none.
+    here : ndarray of float64, shape (n_leaves,)
+        What each leaf adds as it is.
+    key, known : ndarray of uint64 and of float64, shape (`_MEMO`,)
+        What was computed before, by a hash of what a leaf says and of its rows.
+    """
+
+    rows: FloatArray
+    more: FloatArray
+    less: FloatArray
+    here: FloatArray
+    key: NDArray[np.uint64]
+    known: FloatArray
+
+
+@njit(cache=True, nogil=True)
+def _add_logs(total, term):  # type: ignore[no-untyped-def]
+    """Return the log of a sum of two numbers given by their logs."""
+    if total < term:
+        total, term = term, total
+    return total + math.log1p(math.exp(term - total))
+
+
+@njit(cache=True, nogil=True)
+def _log_label(winner, rate, rows, first, n_classes):  # type: ignore[no-untyped-def]
+    """Return the log of the sum over counts in which a class wins of the product of rate**count / count!."""
+    mean = rate * max(rows[first + winner], FLOOR)
+    most = int(mean + 8.0 * math.sqrt(mean) + 12.0)
+    others = np.empty(n_classes)  # sums of the terms of each other class up to what it may have
+    terms = np.empty(n_classes)
+    upto = np.full(n_classes, -1)
+    others[:] = 0.0
+    term, total = 0.0, -np.inf
+    for k in range(most + 1):
+        if k:
+            term += math.log(mean) - math.log(k)
+        value, possible = term, True
+        for c in range(n_classes):
+            if c == winner:
+                continue
+            top = k - (c < winner)
+            if top < 0:
+                possible = False
+                break
+            rest = rate * rows[first + c]
+            while upto[c] < top:
+                upto[c] += 1
+                if upto[c] == 0:
+                    terms[c], others[c] = 1.0, 1.0
+                else:
+                    terms[c] *= rest / upto[c]
+                    others[c] += terms[c]
+            value += math.log(others[c])
+        if possible and k > 0:
+            total = _add_logs(total, value)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def drawn_score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
+    """Return the log-probability of what a leaf says, of rows that need not be whole, but for an additive constant.
+
+    The draws of class c are Poisson with mean ``rate * rows[c]``; the log-probability of no draws at all, which adds up
+    to the same for all datasets of as many rows, is part of it.
+    """
+    outputs, rate = evidence.outputs, evidence.rate
+    first, kind = leaf * n_classes, outputs.kind[leaf]
+    nothing = 0.0
+    for c in range(n_classes):
+        nothing += rate * rows[first + c]
+    if kind == PURE:
+        mean = rate * max(rows[first + outputs.winner[leaf]], FLOOR)
+        return mean + math.log(-math.expm1(-mean)) - nothing
+    if kind == LABEL:
+        return _log_label(outputs.winner[leaf], rate, rows, first, n_classes) - nothing
+    total, vectors = -np.inf, outputs.vectors
+    if kind == RATIO:
+        v, m = outputs.first[leaf], 1
+        slope = 0.0
+        for c in range(n_classes):
+            if vectors[v, c]:
+                slope += vectors[v, c] * math.log(rate * max(rows[first + c], FLOOR))
+        before = -np.inf
+        while True:
+            term = m * slope
+            for c in range(n_classes):
+                term -= evidence.log_factorial[m * vectors[v, c]]
+            total = _add_logs(total, term)
+            m += 1
+            size = 0
+            for c in range(n_classes):
+                size = max(size, m * vectors[v, c])
+            if size >= len(evidence.log_factorial) or (term < before and term < total - 20.0):
+                break
+            before = term
+        return total - nothing
+    before = -np.inf
+    for v in range(outputs.first[leaf], outputs.last[leaf]):
+        term, size = 0.0, 0
+        for c in range(n_classes):
+            if vectors[v, c]:
+                mean = rate * max(rows[first + c], FLOOR)
+                term += vectors[v, c] * math.log(mean) - evidence.log_factorial[vectors[v, c]]
+                size += vectors[v, c]
+        if size > nothing + 8.0 * math.sqrt(nothing) + 40.0:
+            if total == -np.inf:
+                total = term
+            break
+        total = _add_logs(total, term)
+    return total - nothing
+
+
+@njit(cache=True, nogil=True)
+def exact_score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
+    """Return minus the penalty of the rows that are too many or too few for what a leaf says of each row."""
+    outputs = evidence.outputs
+    first, kind = leaf * n_classes, outputs.kind[leaf]
+    winner, vectors = outputs.winner[leaf], outputs.vectors
+    away = 0.0
+    if kind == PURE:
+        for c in range(n_classes):
+            away += max(0.0, 1.0 - rows[first + c]) if c == winner else rows[first + c]
+        return -evidence.penalty * away
+    if kind == LABEL:
+        won = rows[first + winner]
+        for c in range(n_classes):
+            if c != winner:
+                away = max(away, rows[first + c] + (c < winner) - won)
+        return -evidence.penalty * max(away, 1.0 - won)
+    if kind == RATIO:
+        v, size, total = outputs.first[leaf], 0.0, 0.0
+        for c in range(n_classes):
+            size += vectors[v, c]
+            total += rows[first + c]
+        # The nearest multiple lies between the smallest and the largest that any class asks for.
+        low, high = np.inf, 0.0
+        for c in range(n_classes):
+            if vectors[v, c]:
+                low = min(low, math.floor(rows[first + c] / vectors[v, c]))
+                high = max(high, math.ceil(rows[first + c] / vectors[v, c]))
+        best = np.inf
+        for m in range(max(1, int(low)), max(1, int(high)) + 1):
+            away = 0.0
+            for c in range(n_classes):
+                away += abs(rows[first + c] - m * vectors[v, c])
+            best = min(best, away)
+        return -evidence.penalty * best
+    best = np.inf
+    for v in range(outputs.first[leaf], outputs.last[leaf]):
+        away = 0.0
+        for c in range(n_classes):
+            away += abs(rows[first + c] - vectors[v, c])
+        best = min(best, away)
+    return -evidence.penalty * best
+
+
+@njit(cache=True, nogil=True)
+def score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
+    """Return what a leaf adds to the log-likelihood."""
+    if evidence.rate > 0.0:
+        return drawn_score(evidence, rows, leaf, n_classes)
+    return exact_score(evidence, rows, leaf, n_classes)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _mixed(z):  # type: ignore[no-untyped-def]
+    """Return a hash of a number (splitmix64)."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def known_score(evidence, counts, leaf, n_classes):  # type: ignore[no-untyped-def]
+    """Return `score` of whole counts, from what was computed before where that is known."""
+    key = np.uint64(evidence.outputs.said[leaf] + 1)
+    for entry in range(leaf * n_classes, (leaf + 1) * n_classes):
+        key = _mixed(key * np.uint64(0x9E3779B97F4A7C15) + np.uint64(counts.rows[entry]))
+    place = key & np.uint64(_MEMO - 1)
+    if counts.key[place] != key:
+        counts.key[place] = key
+        counts.known[place] = score(evidence, counts.rows, leaf, n_classes)
+    return counts.known[place]
+
+
+@njit(cache=True, nogil=True)
+def gains(evidence, counts, leaf, n_classes):  # type: ignore[no-untyped-def]
+    """Bring up to date what one row more or less adds at a leaf."""
+    rows = counts.rows
+    here = known_score(evidence, counts, leaf, n_classes)
+    counts.here[leaf] = here
+    for entry in range(leaf * n_classes, (leaf + 1) * n_classes):
+        rows[entry] += 1.0
+        counts.more[entry] = known_score(evidence, counts, leaf, n_classes) - here
+        rows[entry] -= 1.0
+        if rows[entry] > 0.0:
+            rows[entry] -= 1.0
+            counts.less[entry] = known_score(evidence, counts, leaf, n_classes) - here
+            rows[entry] += 1.0
+        else:
+            counts.less[entry] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def total_score(evidence, rows, n_classes):  # type: ignore[no-untyped-def]
+    """Return the sum over all leaves."""
+    total = 0.0
+    for leaf in range(len(rows) // n_classes):
+        total += score(evidence, rows, leaf, n_classes)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _all_gains(evidence, counts, n_classes):  # type: ignore[no-untyped-def]
+    for leaf in range(len(counts.rows) // n_classes):
+        gains(evidence, counts, leaf, n_classes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """The likelihood of whole datasets. Its repr shows no value.
+
+    Attributes
+    ----------
+    domain : Domain
+        Without numeric attributes.
+    walks : Walks
+    evidence : Evidence
+    n_classes : int
+    n_trees : int
+    """
+
+    domain: Domain
+    walks: Walks
+    evidence: Evidence
+    n_classes: int
+    n_trees: int
+
+    def __repr__(self) -> str:
+        return f"<Model: {self.n_trees} trees, {self.n_leaves} leaves>"
+
+    @classmethod
+    def of(cls, forest: Forest, domain: Domain, n_rows: int, most_rows: int | None = None) -> Model:
+        """Return the likelihood of what a forest without counts says.
+
+        Parameters
+        ----------
+        forest : Forest
+            With `Forest.outputs`.
+        domain : Domain
+            Without numeric attributes: see `numbered`.
+        n_rows : int
+            Number of training rows, as far as it is known.
+        most_rows : int or None
+            Most that there can be, where it is not known.
+
+        Raises
+        ------
+        NotCoveredError
+            Where rows were drawn without replacement, or weighted.
+        """
+        if forest.bootstrap and not forest.replacement:
+            raise NotCoveredError("its file holds no counts, and rows were drawn without replacement: not covered yet")
+        if forest.class_weight is not None or (
+            forest.sample_weight is not None and (forest.sample_weight != forest.sample_weight[0]).any()
+        ):
+            raise NotCoveredError("its file holds no counts, and its rows were weighted: not covered yet")
+        most_rows = n_rows if most_rows is None else most_rows
+        most, rate = most_rows, 0.0
+        if forest.bootstrap:
+            rate = 1.0 if forest.n_draws is None else forest.n_draws / n_rows
+            most = most_rows if forest.n_draws is None else forest.n_draws
+        return cls(
+            domain,
+            Walks.of(forest, domain),
+            Evidence(leaf_outputs(forest, most), rate, PENALTY, gammaln(np.arange(1.0, most + 2.0))),
+            forest.n_classes,
+            forest.n_trees,
+        )
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves of all trees."""
+        return len(self.evidence.outputs.kind)
+
+    def counts(self, value: Int32Array, label: IntArray) -> Counts:
+        """Return the rows at each leaf and class, with what one more or less adds.
+
+        Parameters
+        ----------
+        value : ndarray of int32, shape (n_rows, n_attributes)
+            Indices of values, as `Domain.indices` returns them.
+        label : ndarray of int64, shape (n_rows,)
+        """
+        entry = leaves_of(self.walks, value).astype(np.int64) * self.n_classes + label[:, None]
+        rows = np.bincount(entry.ravel(), minlength=self.n_leaves * self.n_classes).astype(np.float64)
+        counts = Counts(
+            rows,
+            np.zeros(len(rows)),
+            np.zeros(len(rows)),
+            np.zeros(self.n_leaves),
+            np.zeros(_MEMO, dtype=np.uint64),
+            np.zeros(_MEMO),
+        )
+        _all_gains(self.evidence, counts, self.n_classes)
+        return counts
+
+    def log_likelihood(self, value: Int32Array, label: IntArray) -> float:
+        """Return the log-likelihood of a dataset, given as to `counts`."""
+        return self.total(self.counts(value, label))
+
+    def total(self, counts: Counts) -> float:
+        """Return the log-likelihood of counts."""
+        return float(total_score(self.evidence, counts.rows, self.n_classes))
+
+    def lacking(self, counts: Counts) -> int:
+        """Return at how many leaves and classes there is no row, though there was a draw; without bootstrap, misfits.
+
+        0 for the right rows.
+        """
+        outputs, rows = self.evidence.outputs, counts.rows.reshape(-1, self.n_classes)
+        if self.evidence.rate == 0.0:
+            return round(-self.total(counts) / self.evidence.penalty)
+        missing = (outputs.winner >= 0) & (rows[np.arange(len(rows)), outputs.winner] == 0)
+        lacks = int(missing[(outputs.kind == PURE) | (outputs.kind == LABEL)].sum())
+        several = (outputs.kind == RATIO) | (outputs.kind == LISTED)
+        for leaf in np.flatnonzero(several):
+            vectors = outputs.vectors[outputs.first[leaf] : outputs.last[leaf]]
+            lacks += int(((vectors > 0) & (rows[leaf] == 0)).sum(axis=1).min())
+        return lacks

@@ -1,0 +1,368 @@
+"""Whole datasets behind leaves without counts, changed row by row: compiled heat-bath sweeps of the posterior.
+
+One sweep draws each unknown value and label of each row anew, given all others: an attribute's values by one walk
+through each tree that splits where the attribute is tested, and (`jump`) whole rows among candidates. The prior is the
+mixture of products of `attack.private.sweeps`, or what is given for each value.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.compiled_trees import Walks, leaf_of, tested_by
+from pytest_draft.attack.fractions.likelihood import gains, known_score
+from pytest_draft.attack.private.sweeps import count_row, draw_component, drawn, imagine
+from pytest_draft.attack.redacted import redacted
+from pytest_draft.domain import Domain
+
+
+@redacted
+class Candidates(NamedTuple):
+    """Whole rows that a row can jump to.
+
+    Attributes
+    ----------
+    value : ndarray of int32, shape (n_candidates, n_attributes)
+    leaf : ndarray of int32, shape (n_candidates, n_trees)
+    """
+
+    value: Int32Array
+    leaf: Int32Array
+
+
+@redacted
+class Scratch(NamedTuple):
+    """Room that every step uses again: log-weights, changes by value, walks that are still to be done."""
+
+    weight: FloatArray
+    change: FloatArray
+    stack: IntArray
+
+
+def cuts_of(walks: Walks, domain: Domain) -> Int32Array:
+    """Return how each node parts the values of the attribute that it tests, shape (n_nodes,).
+
+    Of an ordered attribute: how many of its values, the lowest ones, go left. Of a one-hot group: ``-2 - value`` for the
+    one value that goes right (as many as there are values for none), -1 where all do. At leaves -1.
+
+    Parameters
+    ----------
+    walks : Walks
+    domain : Domain
+        Without numeric attributes.
+    """
+    ordered = np.array([attribute.kind != "one-hot" for attribute in domain.attributes])
+    sizes = np.array([attribute.n_values for attribute in domain.attributes])
+    inner = walks.attribute >= 0
+    tested = np.where(inner, walks.attribute, 0)
+    begin, end = np.where(inner, walks.start, 0), np.where(inner, walks.start + sizes[tested], 0)
+    left = np.concatenate([[0], np.cumsum(walks.left, dtype=np.int64)])
+    number = left[end] - left[begin]
+    cut = np.where(inner & ordered[tested], number, -1)
+    for node in np.flatnonzero(inner & ~ordered[tested] & (number > 0)):
+        right = np.flatnonzero(walks.left[begin[node] : end[node]] == 0)
+        cut[node] = -2 - (right[0] if len(right) else sizes[tested[node]])
+    return cut.astype(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _move(evidence, counts, source, target, label, n_classes):  # type: ignore[no-untyped-def]
+    """Let one row of a class change from one leaf to another."""
+    counts.rows[source * n_classes + label] -= 1.0
+    counts.rows[target * n_classes + label] += 1.0
+    gains(evidence, counts, source, n_classes)
+    gains(evidence, counts, target, n_classes)
+
+
+@njit(cache=True, nogil=True)
+def _put(evidence, counts, leaf, label, step, n_classes):  # type: ignore[no-untyped-def]
+    """Add a row to all its leaves, or take it away."""
+    for place in leaf:
+        counts.rows[place * n_classes + label] += step
+        gains(evidence, counts, place, n_classes)
+
+
+@njit(cache=True, nogil=True)
+def changes_of_values(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
+    """Write to `change` what each value of an attribute of one row adds to the log-likelihood.
+
+    Each tree that tests the attribute is walked once, with a range of values that is parted where it is tested.
+    """
+    values, label, change, stack = rows.value[row], rows.label[row], scratch.change, scratch.stack
+    change[: n_values + 1] = 0.0  # how much more each value adds than the one before
+    bit = np.uint64(1) << np.uint64(attribute & 63)
+    for tree in range(len(walks.root)):
+        if not rows.tested[row, tree] & bit:
+            continue
+        here = rows.leaf[row, tree]
+        leaving = counts.less[here * n_classes + label]
+        stack[0, 0], stack[0, 1], stack[0, 2] = walks.root[tree], 0, n_values
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            node, low, high = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+            while walks.attribute[node] >= 0:
+                b = walks.attribute[node]
+                if b != attribute:
+                    node = walks.child[2 * node + walks.left[walks.start[node] + values[b]]]
+                elif high <= cut[node]:
+                    node = walks.child[2 * node + 1]
+                elif low >= cut[node]:
+                    node = walks.child[2 * node]
+                else:
+                    stack[depth, 0], stack[depth, 1], stack[depth, 2] = walks.child[2 * node], cut[node], high
+                    depth += 1
+                    high = cut[node]
+                    node = walks.child[2 * node + 1]
+            there = -1 - walks.attribute[node]
+            if there != here:
+                gain = leaving + counts.more[there * n_classes + label]
+                change[low] += gain
+                change[high] -= gain
+    level = 0.0
+    for value in range(n_values):
+        level += change[value]
+        change[value] = level
+
+
+@njit(cache=True, nogil=True)
+def changes_of_group(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
+    """Do the same for a one-hot group: a walk goes on for all other values where one is parted from them."""
+    values, label, change, stack = rows.value[row], rows.label[row], scratch.change, scratch.stack
+    change[: n_values + 1] = 0.0
+    bit = np.uint64(1) << np.uint64(attribute & 63)
+    for tree in range(len(walks.root)):
+        if not rows.tested[row, tree] & bit:
+            continue
+        here = rows.leaf[row, tree]
+        leaving = counts.less[here * n_classes + label]
+        node, n_parted = walks.root[tree], 0
+        while walks.attribute[node] >= 0:
+            b = walks.attribute[node]
+            if b != attribute:
+                node = walks.child[2 * node + walks.left[walks.start[node] + values[b]]]
+                continue
+            if cut[node] == -1:
+                node = walks.child[2 * node]
+                continue
+            one, parted = -2 - cut[node], cut[node] == -2 - n_values
+            for i in range(n_parted):
+                parted |= stack[i, 1] == one
+            if not parted:
+                stack[n_parted, 0], stack[n_parted, 1] = walks.child[2 * node], one
+                n_parted += 1
+            node = walks.child[2 * node + 1]
+        there = -1 - walks.attribute[node]
+        common = 0.0 if there == here else leaving + counts.more[there * n_classes + label]
+        change[n_values] += common
+        for i in range(n_parted):
+            node, one = stack[i, 0], stack[i, 1]
+            while walks.attribute[node] >= 0:
+                b = walks.attribute[node]
+                value = one if b == attribute else values[b]
+                node = walks.child[2 * node + walks.left[walks.start[node] + value]]
+            there = -1 - walks.attribute[node]
+            change[one] -= common
+            if there != here:
+                change[one] += leaving + counts.more[there * n_classes + label]
+    for value in range(n_values):
+        change[value] += change[n_values]
+
+
+@njit(cache=True, nogil=True)
+def _draw_value(walks, cut, one_hot, evidence, counts, rows, mixture, log_prior, row, attribute, temperature, scratch, rng):  # type: ignore[no-untyped-def]  # noqa: E501
+    """Draw one value of one row anew."""
+    values, weight = rows.value[row], scratch.weight
+    before, offset = values[attribute], mixture.offset[attribute]
+    n_values = mixture.offset[attribute + 1] - offset
+    n_classes, label, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
+    if one_hot[attribute]:
+        changes_of_group(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch)
+    else:
+        changes_of_values(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch)
+    for value in range(n_values):
+        weight[value] = scratch.change[value] / temperature
+        if len(log_prior):
+            weight[value] += log_prior[label, offset + value]
+        else:
+            others = mixture.values[k, offset + value] - (value == before)
+            weight[value] += math.log(others + mixture.weight[offset + value])
+    value = drawn(weight, n_values, rng)
+    if value == before:
+        return
+    values[attribute] = value
+    mixture.values[k, offset + before] -= 1
+    mixture.values[k, offset + value] += 1
+    bit = np.uint64(1) << np.uint64(attribute & 63)
+    for tree in range(len(walks.root)):
+        if rows.tested[row, tree] & bit:
+            here, there = rows.leaf[row, tree], leaf_of(walks, tree, values)
+            if here != there:
+                _move(evidence, counts, here, there, label, n_classes)
+                rows.leaf[row, tree] = there
+            rows.tested[row, tree] = tested_by(walks, tree, values)
+
+
+@njit(cache=True, nogil=True)
+def _draw_label(evidence, counts, rows, mixture, log_prior, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]
+    """Draw the label of one row anew."""
+    n_classes, before, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
+    weight = scratch.weight
+    for label in range(n_classes):
+        change = 0.0
+        if label != before:
+            for leaf in rows.leaf[row]:
+                counts.rows[leaf * n_classes + before] -= 1.0
+                counts.rows[leaf * n_classes + label] += 1.0
+                change += known_score(evidence, counts, leaf, n_classes) - counts.here[leaf]
+                counts.rows[leaf * n_classes + before] += 1.0
+                counts.rows[leaf * n_classes + label] -= 1.0
+        weight[label] = change / temperature
+        if len(log_prior):
+            for a in range(rows.value.shape[1]):
+                weight[label] += log_prior[label, mixture.offset[a] + rows.value[row, a]]
+        else:
+            weight[label] += math.log(mixture.labels[k, label] - (label == before) + 1.0)
+    label = drawn(weight, n_classes, rng)
+    if label == before:
+        return
+    for leaf in rows.leaf[row]:
+        counts.rows[leaf * n_classes + before] -= 1.0
+        counts.rows[leaf * n_classes + label] += 1.0
+        gains(evidence, counts, leaf, n_classes)
+    rows.label[row] = label
+    mixture.labels[k, before] -= 1
+    mixture.labels[k, label] += 1
+
+
+@njit(cache=True, nogil=True)
+def _resize(walks, evidence, counts, rows, mixture, least, most, temperature, scratch, rng):  # type: ignore[no-untyped-def]
+    """Offer each slot in turn to be filled or emptied; any number of rows between two bounds is as likely before."""
+    n_classes = mixture.labels.shape[1]
+    n_slots, n_rows = rows.removable.sum(), (rows.present & rows.removable).sum()
+    for row in range(len(rows.present)):
+        step = -1 if rows.present[row] else 1
+        if not (rows.removable[row] and least <= n_rows + step <= most):
+            continue
+        change = 0.0
+        if step > 0:
+            imagine(walks, rows, mixture, row, scratch.weight, rng)
+            odds = (n_rows + 1.0) / (n_slots - n_rows)
+            for leaf in rows.leaf[row]:
+                change += counts.more[leaf * n_classes + rows.label[row]]
+        else:
+            odds = (n_slots - n_rows + 1.0) / n_rows
+            for leaf in rows.leaf[row]:
+                change += counts.less[leaf * n_classes + rows.label[row]]
+        if math.log(rng.random()) >= change / temperature + math.log(odds):
+            continue
+        rows.present[row] = step > 0
+        n_rows += step
+        count_row(rows, mixture, row, step)
+        _put(evidence, counts, rows.leaf[row], rows.label[row], step, n_classes)
+
+
+@njit(cache=True, nogil=True)
+def candidate_priors(mixture, value):  # type: ignore[no-untyped-def]
+    """Return the log-probability of each candidate and label under the mixture, shape (n_candidates, n_classes)."""
+    n_components, n_classes = mixture.labels.shape
+    found = np.full((len(value), n_classes), -np.inf)
+    for k in range(n_components):
+        size = mixture.rows[k]
+        share = math.log(size + mixture.concentration / n_components)
+        for s in range(len(value)):
+            logs = share
+            for a in range(value.shape[1]):
+                place = mixture.offset[a] + value[s, a]
+                logs += math.log((mixture.values[k, place] + mixture.weight[place]) / (size + mixture.total[a]))
+            for label in range(n_classes):
+                term = logs + math.log((mixture.labels[k, label] + 1.0) / (size + n_classes))
+                low, high = min(term, found[s, label]), max(term, found[s, label])
+                found[s, label] = high + math.log1p(math.exp(low - high))
+    return found
+
+
+@njit(cache=True, nogil=True)
+def jump(walks, evidence, counts, rows, mixture, candidates, temperature, rng):  # type: ignore[no-untyped-def]
+    """Draw each row that is wholly unknown anew, with its label, among all candidates.
+
+    The prior of candidates is that of the dataset before the sweep: good for a search, not for the posterior itself.
+    """
+    n_classes, n = mixture.labels.shape[1], len(candidates.value)
+    prior = candidate_priors(mixture, candidates.value)
+    weight = np.empty(max(n * n_classes, len(mixture.rows)))
+    for row in range(len(rows.value)):
+        if not (rows.present[row] and rows.open_label[row] and rows.open_value[row].all()):
+            continue
+        _put(evidence, counts, rows.leaf[row], rows.label[row], -1.0, n_classes)
+        count_row(rows, mixture, row, -1)
+        for s in range(n):
+            for label in range(n_classes):
+                change = 0.0
+                for leaf in candidates.leaf[s]:
+                    change += counts.more[leaf * n_classes + label]
+                weight[s * n_classes + label] = change / temperature + prior[s, label]
+        chosen = drawn(weight, n * n_classes, rng)
+        s, rows.label[row] = chosen // n_classes, chosen % n_classes
+        rows.value[row] = candidates.value[s]
+        rows.leaf[row] = candidates.leaf[s]
+        for tree in range(len(walks.root)):
+            rows.tested[row, tree] = tested_by(walks, tree, rows.value[row])
+        _put(evidence, counts, rows.leaf[row], rows.label[row], 1.0, n_classes)
+        draw_component(rows, mixture, row, weight, rng)
+        count_row(rows, mixture, row, 1)
+
+
+@njit(cache=True, nogil=True)
+def sweep(walks, cut, one_hot, evidence, counts, rows, mixture, log_prior, least, most, n_sweeps, hot, cold, rng):  # type: ignore[no-untyped-def]
+    """Sweep a dataset several times, cooling evenly on a log scale; counts, rows and mixture change in place.
+
+    Parameters
+    ----------
+    walks : Walks
+    cut : ndarray of int32, shape (n_nodes,)
+        `cuts_of` them.
+    one_hot : ndarray of bool, shape (n_attributes,)
+    evidence : Evidence
+    counts : Counts
+        Of the present rows.
+    rows : SampledRows
+    mixture : Mixture
+        Of the present rows.
+    log_prior : ndarray of float64, shape (n_classes, n_values) or (0, 0)
+        In place of the mixture: of each value of each attribute, side by side as in `Mixture`, by class.
+    least, most : int
+        Between which the number of present rows may change.
+    n_sweeps : int
+    hot, cold : float
+        First and last temperature of the likelihood; the prior has temperature 1.
+    rng : numpy.random.Generator
+    """
+    n_values = (mixture.offset[1:] - mixture.offset[:-1]).max()
+    room = max(n_values, mixture.labels.shape[0], mixture.labels.shape[1]) + 1
+    scratch = Scratch(np.empty(room), np.empty(room), np.empty((n_values + 1, 3), np.int64))
+    for step in range(n_sweeps):
+        temperature = hot * (cold / hot) ** (step / max(1, n_sweeps - 1))
+        for row in range(len(rows.value)):
+            if not rows.present[row]:
+                continue
+            for a in range(rows.value.shape[1]):
+                if rows.open_value[row, a] and mixture.offset[a + 1] - mixture.offset[a] > 1:
+                    _draw_value(
+                        walks, cut, one_hot, evidence, counts, rows, mixture, log_prior, row, a, temperature, scratch,
+                        rng,
+                    )  # fmt: skip
+            if rows.open_label[row]:
+                _draw_label(evidence, counts, rows, mixture, log_prior, row, temperature, scratch, rng)
+            if len(mixture.rows) > 1:
+                count_row(rows, mixture, row, -1)
+                draw_component(rows, mixture, row, scratch.weight, rng)
+                count_row(rows, mixture, row, 1)
+        if least < most:
+            _resize(walks, evidence, counts, rows, mixture, least, most, temperature, scratch, rng)

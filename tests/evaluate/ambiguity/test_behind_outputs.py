@@ -1,0 +1,166 @@
+"""Datasets behind leaves without counts: chains from the truth meet the posterior, bounds are on the safe side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.fractions.likelihood import Model
+from pytest_draft.domain import Attribute, Domain
+from pytest_draft.evaluate.ambiguity.behind_outputs import Chain, counted_by, search
+from pytest_draft.evaluate.ambiguity.bits_of_outputs import bits_at
+from pytest_draft.evaluate.ambiguity.sampled import ideal_of
+from pytest_draft.matching import encoded_weights
+from pytest_draft.timebox import TimeBox
+from studies.files import through_file
+from tests.shared.stripping import stripped
+
+DOMAIN = Domain(("a", "b", "c"), tuple(Attribute(name, "binary", (c,)) for c, name in enumerate("abc")), "made")
+CODES = Domain(
+    ("a", "b", "c"),
+    (*(Attribute(name, "binary", (c,)) for c, name in enumerate("ab")), Attribute("c", "ordinal", (2,), 0.0, 3.0)),
+    "made",
+)
+
+
+def made(n_rows: int, seed: int, domain: Domain = DOMAIN) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of a domain, and labels of which both occur."""
+    rng = np.random.default_rng(seed)
+    sizes = [attribute.n_values for attribute in domain.attributes]
+    rows = rng.integers(0, sizes, (n_rows, 3)).astype(np.float32)
+    labels = rng.integers(0, 2, n_rows)
+    labels[:2] = 0, 1
+    return rows, labels
+
+
+def behind(rows: np.ndarray, labels: np.ndarray, level: str = "counts", **parameters: object) -> Forest:
+    """Return a forest that was trained on some rows, without its counts."""
+    model = RandomForestClassifier(random_state=0, **{"n_estimators": 3, "max_depth": 2, **parameters})
+    return through_file(stripped(model.fit(rows, labels), level))
+
+
+def posterior(model: Model, n_rows: int) -> dict[tuple[tuple[int, ...], ...], float]:
+    """Return the share of each multiset of rows with labels, all rows alike before."""
+    sizes = [attribute.n_values for attribute in model.domain.attributes]
+    kinds = list(product(*(range(size) for size in sizes), range(model.n_classes)))
+    found = {}
+    for chosen in combinations_with_replacement(kinds, n_rows):
+        whole = np.array(chosen)
+        value, label = whole[:, :-1].astype(np.int32), whole[:, -1].astype(np.int64)
+        orders = gammaln(n_rows + 1) - sum(gammaln(np.array(list(Counter(chosen).values())) + 1))
+        found[chosen] = model.log_likelihood(value, label) + orders
+    most = max(found.values())
+    weight = {chosen: np.exp(log - most) for chosen, log in found.items()}
+    return {chosen: w / sum(weight.values()) for chosen, w in weight.items()}
+
+
+@pytest.mark.parametrize("level", ["counts", "labels"])
+def test_a_chain_meets_each_dataset_as_often_as_it_is_likely(level):
+    rows, labels = made(4, 1)
+    model = Model.of(behind(rows, labels, level), DOMAIN, 4)
+    expected = posterior(model, 4)
+    value = DOMAIN.indices(rows).astype(np.int32)
+    chain = Chain(model, value, labels, np.ones(value.shape, dtype=bool), "uniform", 0)
+    met: Counter[tuple[tuple[int, ...], ...]] = Counter()
+    for _ in range(12_000):
+        chain.turn()
+        met[tuple(sorted(map(tuple, chain.dataset.tolist())))] += 1
+    of_rows: Counter[tuple[tuple[int, ...], ...]] = Counter()
+    for chosen, share in expected.items():
+        of_rows[tuple(sorted(one[:-1] for one in chosen))] += share
+    apart = sum(abs(met[one] / 12_000 - of_rows[one]) for one in {*met, *of_rows}) / 2
+    assert apart < 0.08
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bits_are_no_more_than_the_entropy_of_the_posterior(seed):
+    rows, labels = made(4, seed)
+    model = Model.of(behind(rows, labels), DOMAIN, 4)
+    shares = posterior(model, 4)
+    entropy = -sum(share * np.log2(share) for share in shares.values() if share > 0)
+    told = 0.0
+    for chosen, share in shares.items():
+        if share > 1e-4:
+            whole = np.array(chosen)
+            value, label = whole[:, :-1].astype(np.int32), whole[:, -1].astype(np.int64)
+            told += share * bits_at(model, value, label, np.ones(value.shape, dtype=bool))
+    assert 0 <= told <= entropy + 1e-6
+
+
+def test_bits_of_rows_far_apart_are_counted_and_of_equal_rows_their_exchanges_are_taken_off():
+    rows, labels = np.repeat(np.array([[0, 0, 0], [1, 1, 2]], np.float32), 6, axis=0), np.repeat([0, 1], 6)
+    stumps = behind(rows, labels, max_depth=1, max_features=1, n_estimators=1)
+    model = Model.of(stumps, CODES, 12)
+    value, wide = CODES.indices(rows).astype(np.int32), np.ones(rows.shape, dtype=bool)
+    together = bits_at(model, value, labels, wide)
+    assert together > 0
+    assert bits_at(model, value, labels, np.zeros(rows.shape, dtype=bool)) == 0
+    apart = bits_at(model, value[[0, 6]], labels[[0, 6]], wide[[0, 6]])
+    assert apart * 6 > together  # of each alone, nothing is taken off
+
+
+@pytest.mark.parametrize("level", ["counts", "decimals:2", "labels"])
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_true_rows_tell_the_counts_that_were_removed(level, kind):
+    rows, labels = made(30, 0, CODES)
+    model = kind(4, bootstrap=False, random_state=0, max_depth=3).fit(rows, labels)
+    whole, without = through_file(model), through_file(stripped(model, level))
+    if without.outputs is None:
+        pytest.skip("its counts could be restored")
+    counted = counted_by(without, rows, labels)
+    assert counted is not None
+    for t, tree in enumerate(counted.trees):
+        assert counted.counts(t)[0].tolist() == whole.counts(t)[0].tolist()
+        if level != "labels":  # where equal neighbours are one leaf
+            assert (counted.counts(t) == whole.counts(t)).all()
+        assert (tree.n_distinct == counted.counts(t).sum(axis=1)).all()
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+def test_nothing_is_said_of_rows_that_do_not_explain_the_leaves(bootstrap):
+    rows, labels = made(30, 0, CODES)
+    forest = behind(rows, labels, bootstrap=bootstrap, max_depth=None, n_estimators=8)
+    others, their_labels = made(30, 5, CODES)
+    found = search(forest, CODES, others, their_labels, 0, TimeBox(1e9), unknown=np.arange(30))
+    assert found is None or (found.result() is None and not found.explained)
+
+
+def test_numeric_columns_with_bootstrap_are_left_out():
+    rows, labels = made(20, 0, CODES)
+    numeric = replace(CODES, attributes=(*CODES.attributes[:2], Attribute("c", "numeric", (2,), 0.0, 3.0)))
+    assert search(behind(rows, labels), numeric, rows, labels, 0, TimeBox(1e9), unknown=np.arange(20)) is None
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+def test_few_shallow_trees_leave_datasets_far_apart_and_bounds_between_nothing_and_the_guess_without_a_file(bootstrap):
+    rows, labels = made(40, 3, CODES)
+    forest = behind(rows, labels, bootstrap=bootstrap, n_estimators=2)
+    found = search(forest, CODES, rows, labels, 0, TimeBox(1e9, effort=1.0), unknown=np.arange(40)).result()
+    assert found is not None
+    assert found.facts.determined is None
+    assert found.facts.bits > 10
+    assert "40 rows, not shown" in repr(found)
+    ideal = ideal_of(found.sampled, encoded_weights(CODES), None, 40, TimeBox(1e9))
+    assert ideal is not None
+    assert 0 < ideal.least_error <= 1.2 * ideal.error_without_file
+
+
+def test_known_values_and_rows_stay():
+    rows, labels = made(30, 3, CODES)
+    forest = behind(rows, labels)
+    unknown = np.arange(10, 30)
+    search_of = search(forest, CODES, rows, labels, 0, TimeBox(1e9, effort=1.0), unknown=unknown, known=(1,))
+    found = search_of.result()
+    assert found is not None
+    for one in found.sampled:
+        assert one.rows.tolist() == unknown.tolist()
+        for dataset in one.datasets:
+            assert (dataset[:, 1] == rows[unknown, 1]).all()
+            assert (dataset != rows[unknown]).any()
