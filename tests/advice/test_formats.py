@@ -175,7 +175,7 @@ def test_the_table_shows_what_was_judged_and_marks_the_pick(advice):
     assert "35.00" in rows[PICK.name]
     assert not any(SCORED.name in line for line in lines)
     assert "5 settings were scored and 10 files judged in 5.2 min (finished)" in text(advice)
-    assert "the best score of all: min_samples_leaf=3, 100 trees, roc_auc 0.740 ± 0.030; test score" in text(advice)
+    assert "The best score of all: min_samples_leaf=3, 100 trees, roc_auc 0.740 ± 0.030; test score" in text(advice)
 
 
 def test_the_seed_is_in_the_code_for_the_owner_alone(advice):

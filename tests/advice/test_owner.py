@@ -253,6 +253,24 @@ def test_lines_have_ever_fewer_leaves_and_begin_with_what_is_there(saved, table)
     }
 
 
+def test_private_forests_are_a_line_where_they_can_be_trained(saved, table, monkeypatch):
+    owner = saved(RandomForestClassifier(10, random_state=0), table)
+    fitted = owner.fitted(families.own(owner), 0)
+    monkeypatch.setattr(families, "find_spec", lambda name: None)
+    assert not any(one[0].kind == "private" for one in families.lines(owner, fitted))
+    monkeypatch.setattr(families, "has_private", lambda owner: True)
+    (line,) = [one for one in families.lines(owner, fitted) if one[0].kind == "private"]
+    assert [setting.value for setting in line] == [10.0, 3.0, 1.0]
+    made = owner.made(line[0], 7)
+    assert (made.epsilon, made.bounds, made.classes, made.max_depth) == (10.0, (0, 1), [0, 1], 5)
+    code = training_code(owner, line[0], None)
+    assert "from pytest_draft.dp import LaplaceForestClassifier" in code
+    assert "LaplaceForestClassifier(bounds=(0, 1), classes=[0, 1], epsilon=10.0)" in code
+    compile(code, "printed", "exec")
+    (judge,) = release_commands(owner, line[0], "counts", None)
+    assert judge.startswith("pytest --draft-forest model-advised.joblib")
+
+
 def test_lines_of_a_tree_and_of_a_regressor(saved, table):
     owner = saved(DecisionTreeClassifier(), table)
     assert {one[0].trees for one in families.lines(owner, owner.fitted(families.own(owner), 0))} == {1}
