@@ -85,9 +85,9 @@ class Budget:
         self._opcodes = limits.opcodes
         self._copies = 4 * size + _MiB
 
-    def spend_opcode(self) -> None:
-        """Count one pickle instruction."""
-        self._opcodes -= 1
+    def spend_opcode(self, count: int = 1) -> None:
+        """Count a pickle instruction, or as many as something else takes the time of."""
+        self._opcodes -= count
         if self._opcodes < 0:
             raise ArtifactTooBigError(f"it has more than {self.limits.opcodes} instructions")
 

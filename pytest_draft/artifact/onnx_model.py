@@ -32,9 +32,9 @@ _DRAWING = ("RandomForestClassifier", _BAGGING)
 _AROUND = ("Pipeline", "GridSearchCV", "RandomizedSearchCV")
 _NAMED = re.compile(r"ONNX\((\w{1,80})\)", re.ASCII)
 
-_DRAWS = (
-    "an ONNX file does not tell whether each tree saw draws of the rows or all of them, and its trees were taken for "
-    f"{{}}: whoever knows gets closer; {INSTEAD}"
+_NOT_TOLD = (
+    "an ONNX file tells neither whether each tree saw draws of the rows or all of them nor class weights, and its "
+    f"trees were taken for unweighted ones of {{}}: whoever knows gets closer; {INSTEAD}"
 )
 
 _NAMES_OF_CLASSES = "classlabels"
@@ -162,7 +162,6 @@ def _forest_of(graph: Graph, budget: Budget) -> tuple[Forest, str | None, frozen
     if any(tree.feature.max(initial=-1) >= width for tree in trees):
         raise CorruptArtifactError(f"a node tests none of the {width} columns")
     drawn = kind in _DRAWING or (kind == _CLASSIFIER and len(trees) > 1)
-    told = _DRAWS.format("draws" if drawn else "all of them")
     forest = Forest(
         kind=kind,
         trees=trees,
@@ -179,7 +178,7 @@ def _forest_of(graph: Graph, budget: Budget) -> tuple[Forest, str | None, frozen
         max_features=None,
         bootstrap_features=False,
         sklearn_version=None,
-        also_tells=None if kind in _SINGLE else told,
+        also_tells=_NOT_TOLD.format("draws" if drawn else "all rows"),
         outputs=Outputs("fractions", None, tolerance, more_left=False),
     )
     return forest, not_covered, frozenset(walk.read)

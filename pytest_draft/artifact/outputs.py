@@ -52,7 +52,7 @@ def told_by(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Told:
     if classifier and (totals := by_class_totals(forest, size)) is not None:
         return totals
     answers = [_shares(nodes) if classifier else nodes.tree.value for nodes in forest]
-    outputs = _outputs(forest, answers, classifier=classifier)
+    outputs = _outputs(forest, answers, size, classifier=classifier)
     with_counts = restored(forest, outputs, size)
     if with_counts is not None:
         return with_counts
@@ -91,21 +91,22 @@ def _counted(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Values
     # Both hold where every node has weight 1; then they are the same.
     preferred: tuple[Values, ...] = ("fractions", "totals", "means")
     values = next((meaning for meaning in preferred if meanings is not None and meaning in meanings), None)
-    if values is None or not all(_agrees(nodes.tree, values, size) for nodes in forest):
+    if values is None or not all(_agrees(nodes, values, size) for nodes in forest):
         return None
     return values
 
 
-def _agrees(tree: Tree, values: Values, size: Size) -> bool:
+def _agrees(nodes: Nodes, values: Values, size: Size) -> bool:
     """Return whether each inner node's value is that of its children together, as it is by their true weights."""
+    tree = nodes.tree
     inner = np.flatnonzero(tree.left >= 0)
     if not len(inner):
         return True
     if not size.averages:  # medians, of which no more can be said
-        return bool(tree.value[inner].any())
+        return bool(tree.value[inner].any() or nodes.impurity[inner].any())
     totals = tree.value if values == "totals" else tree.value * tree.weight[:, None]
     off = np.abs(totals[inner] - totals[tree.left[inner]] - totals[tree.right[inner]])
-    scale = 1.0 if values != "means" else max(1.0, float(np.abs(tree.value).max()))
+    scale = 1.0 if values != "means" else float(np.abs(tree.value).max())
     return bool((off <= _TOLERANCE * scale * np.maximum(1.0, tree.weight[inner])[:, None]).all())
 
 
@@ -138,7 +139,7 @@ def _shares(nodes: Nodes) -> FloatArray:
     return tree.value
 
 
-def _outputs(forest: Sequence[Nodes], answers: Sequence[FloatArray], *, classifier: bool) -> Outputs:
+def _outputs(forest: Sequence[Nodes], answers: Sequence[FloatArray], size: Size, *, classifier: bool) -> Outputs:
     trees = [nodes.tree for nodes in forest]
     sides = any(bool(tree.missing_left.any()) for tree in trees)
     if not classifier:
@@ -150,7 +151,9 @@ def _outputs(forest: Sequence[Nodes], answers: Sequence[FloatArray], *, classifi
             bool((answer[a] != answer[b]).any(axis=1).all()) for answer, (a, b) in zip(answers, pairs, strict=True)
         )
         return Outputs("labels", None, 0.0, sides, may_be_pure=differ)
-    decimals, tolerance = rounded_to(told)
+    # A leaf of all rows has their number as denominator, which often is round by itself.
+    split = [answer[tree.leaves] for tree, answer in zip(trees, answers, strict=True) if tree.n_nodes > 1]
+    decimals, tolerance = rounded_to(np.concatenate(split or [told[:0]]), drawn=not size.same_rows)
     return Outputs("fractions", decimals, tolerance, sides)
 
 

@@ -16,6 +16,9 @@ _VARINT, _EIGHT, _LENGTH, _FOUR = 0, 1, 2, 5
 _LONGEST = 10
 """Most bytes of a varint."""
 
+_OF_MESSAGE = 16
+"""As how many fields a message counts by itself, and a look for a run."""
+
 _FIRST = 256
 """Bytes of the first look for a run; each further look is at twice as many."""
 
@@ -39,6 +42,7 @@ class Message:
     """
 
     def __init__(self, content: memoryview, budget: Budget) -> None:
+        budget.spend_opcode(_OF_MESSAGE)
         self._content = content
         self._bytes = np.frombuffer(content, np.uint8)
         self._budget = budget
@@ -154,7 +158,8 @@ class Message:
         """Return the whole numbers of one field that follow each other, and where they end."""
         value, end = self._varint(start)
         runs, size = [np.array([value], np.uint64)], _FIRST
-        while tag < 128 and end < len(self._bytes):
+        while tag < 128 and end < len(self._content) and self._content[end] == tag:
+            self._budget.spend_opcode(_OF_MESSAGE)
             window = self._bytes[end : end + size]
             starts, ends = _limits(window)
             pairs = len(ends) // 2
@@ -178,7 +183,8 @@ class Message:
             raise _damaged()
         count, size = 1, _FIRST
         head = self._bytes[at:start]
-        while step < len(self._bytes) - at - count * step + 1:
+        while step <= len(self._content) - at - count * step and self._content[at + count * step] == head[0]:
+            self._budget.spend_opcode(_OF_MESSAGE)
             from_here = self._bytes[at + count * step :]
             window = from_here[: min(size, len(from_here) // step) * step].reshape(-1, step)
             good = (window[:, : start - at] == head).all(axis=1)

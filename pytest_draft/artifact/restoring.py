@@ -27,6 +27,12 @@ from pytest_draft.artifact.forest import Tree
 _LARGEST = 10**6
 """Most rows that a denominator is looked for up to."""
 
+_MOST_PAIRS = 300_000
+"""Most pairs of ways to count the children's rows that are looked at, in all trees: 20 to 100 us each."""
+
+_SAMPLE = 20
+"""Trees by which the weight of all roots is found where the file does not tell it."""
+
 _STATES = 16
 """Most ways to count a node's rows that are kept: those with the fewest."""
 
@@ -118,10 +124,10 @@ def restore(forest: Sequence[Evidence], total: int | None, *, same_rows: bool) -
     list of Restoration or None
         None for trees that do not tell their counts, or not which of several.
     """
-    shares = _Shares()
-    found = [_root_states(evidence, shares, total or _LARGEST) for evidence in forest]
+    effort = _Effort()
     if total is None:
-        total = _common_total(found)
+        total = _common_total([_root_states(evidence, effort, _LARGEST) for evidence in forest[:_SAMPLE]])
+    found = [_root_states(evidence, effort, total) for evidence in forest]
     fitting = [[s for s in states if total % s.weight == 0 and total // s.weight >= s.least] for states in found]
     fitting = [
         [states[place] for place in places]
@@ -181,10 +187,11 @@ def _like_the_others(roots: Sequence[Sequence[Vector]], *, same_rows: bool) -> l
 # Up the tree
 
 
-class _Shares:
-    """Turns shares in double precision into whole numbers, and remembers them."""
+class _Effort:
+    """Turns shares in double precision into whole numbers, remembers them, and ends where there is too much to do."""
 
     def __init__(self) -> None:
+        self.left = _MOST_PAIRS
         self._known: dict[bytes, Vector | None] = {}
 
     def of(self, value: FloatArray) -> Vector | None:
@@ -204,7 +211,7 @@ def _whole(shares: list[float]) -> Vector | None:
     return counts if sum(counts) == common and common <= _LARGEST else None
 
 
-def _root_states(evidence: Evidence, shares: _Shares, limit: int) -> list[_State]:
+def _root_states(evidence: Evidence, effort: _Effort, limit: int) -> list[_State]:
     """Return the ways to count the rows of a tree, those with the fewest first."""
     tree = evidence.tree
     means = tree.value[:, 0] if tree.value.shape[1] == 1 else None
@@ -215,17 +222,18 @@ def _root_states(evidence: Evidence, shares: _Shares, limit: int) -> list[_State
             states[node] = _leaf_states(evidence, node)
             continue
         if left[node] < 0:
-            counts = (1,) if means is not None else shares.of(tree.value[node])
+            counts = (1,) if means is not None else effort.of(tree.value[node])
             states[node] = [] if counts is None else [_State(counts, sum(counts))]
             continue
         children = states[left[node]], states[right[node]]
         states[left[node]] = states[right[node]] = []  # not needed any more but from above
-        if not all(children):
+        effort.left -= len(children[0]) * len(children[1])
+        if not all(children) or effort.left < 0:
             return []
         if means is not None:
             solve = _by_means(means[node], means[left[node]], means[right[node]], float(np.abs(means).max()))
         elif evidence.known[node]:
-            wanted = shares.of(tree.value[node])
+            wanted = effort.of(tree.value[node])
             if wanted is None:
                 return []
             solve = _by_shares(wanted)
@@ -393,31 +401,23 @@ def _gini_shares(left: Sequence[float], right: Sequence[float], wanted: float) -
 
 
 def _entropy_shares(left: Sequence[float], right: Sequence[float], wanted: float) -> Iterator[float]:
-    """Yield the shares of the left child's weight by which the mixture has an entropy: it is concave in them."""
+    """Yield the shares of the left child's weight by which the mixture has an entropy.
 
-    def at(share: float) -> float:
-        return _entropy([share * a + (1 - share) * b for a, b in zip(left, right, strict=True)])
-
-    def slope(share: float) -> float:
-        mixed = [(a - b, share * a + (1 - share) * b) for a, b in zip(left, right, strict=True)]
-        return -sum(apart * math.log2(f) for apart, f in mixed if f > 0)
-
-    top = _bisected(slope, 0.0, 1.0)
-    if top > 0:
-        yield _bisected(lambda share: wanted - at(share), 0.0, top)
-    if top < 1:
-        yield _bisected(lambda share: at(share) - wanted, top, 1.0)
-
-
-def _bisected(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a falling function crosses 0, or the end of the interval next to it."""
-    for _ in range(54):
-        middle = (low + high) / 2
-        if falling(middle) > 0:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+    It is concave in them: from either end, Newton's steps never go too far.
+    """
+    for start, toward in ((0.0, 1.0), (1.0, -1.0)):
+        share = start + toward * 1e-9
+        for _ in range(100):
+            mixed = [(a - b, share * a + (1 - share) * b) for a, b in zip(left, right, strict=True)]
+            lacking = wanted - _entropy([f for _, f in mixed])
+            slope = -toward * sum(apart * math.log2(f) for apart, f in mixed if f > 0)
+            if lacking <= 0 or slope <= 0 or lacking < 1e-16 * slope:
+                break
+            share += toward * lacking / slope
+            if not 0 < share < 1:
+                break
+        if 0 < share < 1 and abs(lacking) < _IMPURITY and share != start + toward * 1e-9:
+            yield share
 
 
 # Down the tree

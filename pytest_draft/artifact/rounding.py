@@ -21,6 +21,9 @@ _MOST_DECIMALS = 12
 _CHANCE = 1e-4
 """Shares that are this unlikely to be exact were rounded."""
 
+_VOTES = 3
+"""How many leaves with one share count, where trees saw the same rows."""
+
 _EXACT = 2.0**-52
 """What rounding a share to double precision does."""
 
@@ -31,7 +34,7 @@ _SINGLE = 2.0**-24
 """What rounding a share to single precision does."""
 
 
-def rounded_to(shares: FloatArray) -> tuple[int | None, float]:
+def rounded_to(shares: FloatArray, *, drawn: bool) -> tuple[int | None, float]:
     """Tell rounded shares from exact ones.
 
     Where both can be, they are taken for exact: that gives nothing away that the file tells, and where they were
@@ -40,6 +43,8 @@ def rounded_to(shares: FloatArray) -> tuple[int | None, float]:
     Parameters
     ----------
     shares : ndarray of float64, shape (n_leaves, n_classes)
+    drawn : bool
+        Whether each tree saw rows of its own.
 
     Returns
     -------
@@ -50,21 +55,23 @@ def rounded_to(shares: FloatArray) -> tuple[int | None, float]:
     """
     mixed = shares[((shares > 0) & (shares < 1)).any(axis=1)]
     decimals = next((n for n in range(1, _MOST_DECIMALS + 1) if (np.round(mixed, n) == mixed).all()), None)
-    if decimals is not None and _was_rounded(mixed, decimals):
+    if decimals is not None and _was_rounded(mixed, decimals, drawn=drawn):
         return decimals, 0.5 * 10.0**-decimals
     is_single = decimals is None and bool((mixed.astype(np.float32) == mixed).all())
     return None, _SINGLE if is_single and not ((mixed * _LARGEST_LEAF) % 1 == 0).all() else _EXACT
 
 
-def _was_rounded(mixed: FloatArray, decimals: int) -> bool:
+def _was_rounded(mixed: FloatArray, decimals: int, *, drawn: bool) -> bool:
     """Return whether shares of so many decimals are no exact ones: they do not add up, or there are too many."""
     if (np.abs(mixed.sum(axis=1) - 1) > 1e-9).any():
         return True
-    whole = np.rint(mixed * 10.0**decimals).astype(np.int64)
+    shares, leaves = np.unique(np.sort(mixed, axis=1), axis=0, return_counts=True)
+    if not drawn:  # trees of the same rows repeat their leaves
+        leaves = np.minimum(leaves, _VOTES)
+    whole = np.rint(shares * 10.0**decimals).astype(np.int64)
     common = np.gcd.reduce(np.column_stack((whole, np.full(len(whole), 10**decimals))), axis=1)
-    denominators, times = np.unique(10**decimals // common, return_counts=True)
-    by_nature = [_share_of_short_ones(int(q), decimals) for q in denominators]
-    return float(np.dot(np.log(by_nature), times)) < math.log(_CHANCE)
+    by_nature = [_share_of_short_ones(int(q), decimals) for q in 10**decimals // common]
+    return float(np.dot(np.log(by_nature), leaves)) < math.log(_CHANCE)
 
 
 def _share_of_short_ones(denominator: int, decimals: int) -> float:

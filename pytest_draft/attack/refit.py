@@ -111,5 +111,5 @@ def _equal(tree: Tree, grown: DecisionTreeClassifier, columns: IntArray) -> bool
         and np.array_equal(other.children_left, tree.left)
         and np.array_equal(np.where(other.feature < 0, -1, columns[np.maximum(other.feature, 0)]), tree.feature)
         and np.array_equal(other.threshold, tree.threshold)
-        and np.array_equal(other.n_node_samples, tree.n_distinct)
+        and (np.array_equal(other.n_node_samples, tree.n_distinct) or not tree.n_distinct[0])
     )

@@ -21,6 +21,7 @@ from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import NUMERIC_SHARE
 from pytest_draft.examine.numeric import Numeric
 from pytest_draft.examine.private import Labels, NoisyCounts, NoisyCountsAlone
+from pytest_draft.examine.stripped import Stripped
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def kind_of(inputs: Inputs) -> Kind:
             return Kind(Labels)
         return Kind(NoisyCountsAlone if informed else NoisyCounts)
     if forest.outputs is not None:
-        raise NotCoveredError(without_counts(forest))
+        return Kind(Stripped)
     if not is_numeric(inputs.domain):
         return Kind(Informed if informed else Counted)
     if forest.bootstrap and not forest.tells_distinct:
@@ -84,6 +85,8 @@ def kind_of(inputs: Inputs) -> Kind:
 
 def without_counts(forest: Forest) -> str:
     """Say why a forest whose file holds no counts is not attacked."""
+    if forest.shares_weighted:
+        return "class weights have scaled the shares in its leaves: by how much is not told by a file without counts"
     what = {"fractions": "the shares of the classes", "labels": "labels", "means": "mean targets"}
     told = "nothing" if forest.outputs is None else what[forest.outputs.kind]
     return f"its file holds no counts of training rows: what {told} in leaves tell of the rows is not covered yet"

@@ -63,5 +63,5 @@ def run(arguments: argparse.Namespace) -> int:
     print(result)
     data, target = arguments.data or "TRAIN.csv", arguments.target or "LABEL"
     judged = shlex.join(["pytest", "--draft-forest", arguments.output, "--draft-data", data, "--draft-target", target])
-    print(f"A hardened file is not safe by that. Judge it before you release it:\n  {one_line(judged)}")
+    print(f"A hardened file is not safe by that. Judge it before you release it:\n  {one_line(judged, 4000)}")
     return 0

@@ -118,8 +118,8 @@ def load(path: Path) -> tuple[Any, tuple[str, ...]]:
         if isinstance(error, FileNotFoundError):
             return "no such file; check the path"
         if isinstance(error, ModuleNotFoundError):
-            missing = one_line(error.name or "a module", 60)
-            return f"loading it needs {missing}, which is not installed: load it where it was trained"
+            missing = one_line((error.name or "a module").partition(".")[0], 60)
+            return f"loading it needs {missing}, which is not installed: install it, or harden it where it was trained"
         return f"cannot be loaded ({type(error).__name__}): give a file that joblib, pickle or skops wrote"
 
     reader = _skops if path.suffix == ".skops" else _joblib

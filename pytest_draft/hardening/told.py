@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pytest_draft.errors import one_line
 from pytest_draft.hardening.fields import is_a
 from pytest_draft.hardening.level import COUNTS, LABELS, Level
 from pytest_draft.hardening.thresholds import Shortened
@@ -210,7 +211,7 @@ def _others(model: Any, tally: Tally) -> list[str]:
             learned[kind] += 1
         shape = getattr(found.value, "shape", ())
         if shape and shape[0] >= _LEAST_ROWS and shape[0] in tally.n_rows:
-            by_row.append(found.path)
+            by_row.append(one_line(found.path, 120))
     if learned:
         named = ", ".join(kind if count == 1 else f"{kind} ({count})" for kind, count in sorted(learned.items()))
         said.append(f"what other parts have learned (categories, means, quantiles, numbers of rows): {named}")

@@ -1,5 +1,8 @@
 """Rule ``counts-published``: whether the file tells, without noise, how many rows are behind each leaf or rule.
 
+Counts that were removed in part, and follow from the rest, are in the file. Shares of classes, labels and means without
+counts are none: what follows from them is for the rules on reconstruction.
+
 That it holds counts is read from the file; that they are those of the training data is more, and said only where the
 given data have shown it: anybody can write numbers into a file.
 """

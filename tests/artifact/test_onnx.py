@@ -121,16 +121,12 @@ def test_an_onnx_file_has_the_trees_of_the_joblib_file(name, two, columns, class
     np.testing.assert_allclose(answers(forest, columns), model.predict_proba(columns), atol=3e-7)
 
 
-@pytest.mark.parametrize("name", ["forest", "extra trees", "bagging"])
-def test_a_file_that_does_not_tell_whether_rows_were_drawn_never_passes(name, columns, classes, both):
+@pytest.mark.parametrize(
+    ("name", "taken_for"), [("forest", "draws"), ("extra trees", "all rows"), ("tree", "all rows")]
+)
+def test_a_file_that_does_not_tell_draws_and_weights_never_passes(name, taken_for, columns, classes, both):
     forest = both(MODELS[name][0].fit(columns, classes), columns)[1].forest
-    assert "does not tell whether each tree saw draws" in forest.unused
-
-
-def test_a_single_tree_saw_all_rows(columns, classes, both):
-    forest = both(DecisionTreeClassifier(max_depth=2).fit(columns, classes), columns)[1].forest
-    assert forest.unused is None
-    assert not forest.bootstrap
+    assert f"unweighted ones of {taken_for}: whoever knows gets closer" in forest.unused
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
@@ -317,7 +313,7 @@ def test_a_cut_file_and_too_large_a_one_are_refused(honest, dump):
     with pytest.raises(CorruptArtifactError, match="damaged"):
         read(dump(content[:-100]))
     with pytest.raises(ArtifactTooBigError, match="instructions"):
-        read(dump(content), limits=Limits(opcodes=50))
+        read(dump(content), limits=Limits(opcodes=100))
 
 
 @given(mutations=MUTATIONS)

@@ -27,16 +27,16 @@ from stripping import stripped
 FILES = Path(__file__).parent / "files"
 
 MODELS = {
-    "forest": RandomForestClassifier(12, random_state=0),
-    "no bootstrap": RandomForestClassifier(12, bootstrap=False, random_state=0),
-    "extra": ExtraTreesClassifier(12, random_state=0),
+    "forest": RandomForestClassifier(6, random_state=0),
+    "no bootstrap": RandomForestClassifier(6, bootstrap=False, random_state=0),
+    "extra": ExtraTreesClassifier(6, random_state=0),
     "tree": DecisionTreeClassifier(random_state=0),
-    "bagging": BaggingClassifier(n_estimators=12, random_state=0),
-    "pasting": BaggingClassifier(n_estimators=12, bootstrap=False, max_samples=0.7, random_state=0),
+    "bagging": BaggingClassifier(n_estimators=6, random_state=0),
+    "pasting": BaggingClassifier(n_estimators=6, bootstrap=False, max_samples=0.7, random_state=0),
 }
 
 
-def table(n_classes: int, n_rows: int = 150, seed: int = 0):
+def table(n_classes: int, n_rows: int = 100, seed: int = 0):
     """Return rows of few values, many of them alike, so that leaves hold several classes."""
     random = np.random.default_rng(seed)
     rows = random.integers(0, 3, (n_rows, 4)).astype(float)
@@ -138,16 +138,19 @@ SHARES = {
 @pytest.mark.parametrize(("shares", "rows"), SHARES.values(), ids=SHARES)
 def test_a_few_exact_shares_that_happen_to_be_short_are_not_taken_for_rounded_ones(shares, rows):
     first = np.array(shares) / np.array(rows)
-    assert rounded_to(np.column_stack((first, 1 - first)))[0] is None
+    assert all(rounded_to(np.column_stack((first, 1 - first)), drawn=drawn)[0] is None for drawn in (False, True))
 
 
 def test_shares_of_single_precision_are_as_exact_as_that():
     first = (np.arange(1, 30) / np.arange(3, 32)).astype(np.float32).astype(float)
-    assert rounded_to(np.column_stack((first, 1 - first)).astype(np.float32).astype(float)) == (None, 2.0**-24)
+    assert rounded_to(np.column_stack((first, 1 - first)).astype(np.float32).astype(float), drawn=True) == (
+        None,
+        2.0**-24,
+    )
 
 
 def test_rounded_shares_that_do_not_add_up_were_rounded():
-    assert rounded_to(np.array([[0.33, 0.33, 0.33]])) == (2, pytest.approx(0.005))
+    assert rounded_to(np.array([[0.33, 0.33, 0.33]]), drawn=True) == (2, pytest.approx(0.005))
 
 
 # By halves
@@ -162,10 +165,10 @@ HALF_WAY = {
 }
 
 
-@pytest.mark.parametrize("counts", ["canonical", "zeros"])
 @pytest.mark.parametrize("left", HALF_WAY.values(), ids=HALF_WAY)
-def test_counts_are_restored_from_what_was_left_of_them(left, counts, model, dump):
-    forest = read(dump(stripped(model, "counts", left=left, counts=counts))).forest
+def test_counts_are_restored_from_what_was_left_of_them(left, model, dump):
+    made_up = "canonical" if len(model.classes_) == 2 else "zeros"
+    forest = read(dump(stripped(model, "counts", left=left, counts=made_up))).forest
     n_nodes = assert_counts(forest, model)
     assert forest.restored == "numbers of rows" or forest.restored in {"weights", "inner fractions"}
     assert (n_nodes == 1) == (forest.also_tells is None)
@@ -174,7 +177,7 @@ def test_counts_are_restored_from_what_was_left_of_them(left, counts, model, dum
     assert forest.n_draws == whole.n_draws
     if forest.n_samples is not None:
         assert forest.n_samples == whole.n_samples
-    assert forest.tells_distinct == (forest.bootstrap and "n_node_samples" in left)
+    assert forest.tells_distinct == (forest.bootstrap and ("n_node_samples" in left or not forest.replacement))
 
 
 def test_numbers_of_rows_are_counts_where_each_row_counts_once(given, dump):
@@ -276,7 +279,7 @@ def test_a_row_a_leaf_in_place_of_the_numbers_of_rows_is_seen_beside_true_weight
         assert forest.restored == "weights"
         assert not forest.tells_distinct
         assert assert_counts(forest, model) == 1
-        assert occurrences(forest).shape == (12, 150)
+        assert occurrences(forest).shape == (6, 100)
 
 
 def test_an_honest_file_is_no_half_way_one(model, dump):
@@ -327,6 +330,15 @@ def test_a_regressor_without_counts_is_read_as_the_means_in_its_leaves(dump):
                 assert tree.weight[node] == other.weighted_n_node_samples[place]
 
 
+def test_medians_and_small_targets_are_told_from_nothing(dump):
+    rows, labels = table(2)
+    rare = (labels * (rows[:, 2] == 0)).astype(float)  # all medians of inner nodes can be 0
+    for criterion, targets in (("absolute_error", rare), ("squared_error", 1e-6 * rows.sum(axis=1))):
+        model = DecisionTreeRegressor(max_depth=2, criterion=criterion).fit(rows, targets)
+        assert read(dump(model)).forest.outputs is None
+        assert read(dump(stripped(model, "counts"))).forest.outputs is not None
+
+
 def test_what_holds_no_answers_either_is_corrupt(given, dump):
     file = stripped(pickle.loads(pickle.dumps(MODELS["forest"])).fit(*given), "counts")
     tree = trees_of(file)[3]
@@ -357,3 +369,23 @@ def test_sides_are_told_where_they_were_left(model, given, dump):
         rows = nodes["n_node_samples"]
         more = rows[inner["left_child"]] > rows[inner["right_child"]]
         assert inner["missing_go_to_left"].tolist() == more.astype(int).tolist()
+
+
+def test_shares_of_all_of_a_round_number_of_rows_are_exact(dump):
+    random = np.random.default_rng(0)
+    rows, labels = random.integers(0, 2, (100, 2)), random.integers(0, 2, 100)
+    model = RandomForestClassifier(30, min_samples_leaf=45, random_state=0).fit(rows, labels)
+    assert min(tree.tree_.node_count for tree in model.estimators_) == 1
+    assert read(dump(stripped(model, "counts"))).forest.outputs.decimals is None
+
+
+@pytest.mark.parametrize("bootstrap", [True, False])
+@pytest.mark.parametrize("seed", [11, 12, 13])
+def test_exact_shares_are_never_taken_for_rounded_ones_nor_many_rounded_ones_for_exact(seed, bootstrap, dump):
+    for limits in ({}, {"max_depth": 3}, {"min_samples_leaf": 5}):
+        rows, labels = table(2, 120, seed)
+        model = RandomForestClassifier(10, bootstrap=bootstrap, random_state=seed, **limits).fit(rows, labels)
+        assert read(dump(stripped(model, "counts"))).forest.outputs.decimals is None
+        for decimals in (2, 3):
+            rounded = read(dump(stripped(model, f"decimals:{decimals}"))).forest.outputs
+            assert rounded.decimals == decimals

@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,6 +37,8 @@ from pytest_draft.errors import (
     SeveralModelsError,
     UnsupportedArtifactError,
 )
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
 
 skops = pytest.importorskip("skops.io", reason="skops is not installed")
 
@@ -381,3 +384,24 @@ def test_a_mutated_member_is_read_as_part_of_a_valid_forest_or_refused(mutations
         )
     )
     assert_read_or_refused(path)
+
+
+def test_a_skops_file_gets_the_answer_of_the_joblib_file(tmp_path):
+    random = np.random.RandomState(0)
+    frame = pd.DataFrame(
+        {name: random.randint(0, size, 40) for name, size in zip("abcde", (2, 2, 3, 4, 2), strict=True)}
+    )
+    frame["label"] = (frame["a"] + frame["c"] + random.randint(0, 2, 40) > 2).astype(int)
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    model = RandomForestClassifier(20, random_state=1).fit(frame.iloc[:, :-1], frame["label"])
+    joblib.dump(model, tmp_path / "model.joblib")
+    skops.dump(model, tmp_path / "model.skops")
+    found = [
+        examine(Case(str(tmp_path / f"model.{suffix}"), str(tmp_path / "train.csv"), effort=0.2))[0]
+        for suffix in ("joblib", "skops")
+    ]
+    assert found[0].findings is not None
+    assert found[1].findings == found[0].findings
+    assert (found[1].solver_status, found[1].reasons) == (found[0].solver_status, found[0].reasons)
+    assert found[1].artifact.published == found[0].artifact.published
+    assert found[1].artifact.contents == found[0].artifact.contents

@@ -191,5 +191,5 @@ def test_without_skops_a_skops_file_is_refused_with_what_is_missing(tmp_path, mo
     monkeypatch.setitem(sys.modules, "skops", None)
     monkeypatch.setitem(sys.modules, "skops.io", None)
     (tmp_path / "model.skops").write_text("")
-    with pytest.raises(DataError, match="needs skops.io, which is not installed"):
+    with pytest.raises(DataError, match="needs skops, which is not installed: install it"):
         pytest_draft.harden(tmp_path / "model.skops", tmp_path / "h.joblib")

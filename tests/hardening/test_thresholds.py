@@ -12,8 +12,8 @@ from scipy import sparse
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from pytest_draft.decimals import shortest_decimal
 from pytest_draft.hardening.model import hardened
-from pytest_draft.hardening.thresholds import shortest_decimal
 
 singles = st.floats(width=32, allow_nan=False, allow_infinity=False)
 

@@ -103,6 +103,58 @@ def test_counts_without_noise_fail_and_are_nobodys_until_data_explain_them(count
         )
 
 
+@pytest.mark.parametrize(
+    ("answers", "decimals", "words"),
+    [
+        ("shares", None, "only exact shares of the classes in its leaves"),
+        ("rounded shares", 2, "only shares of the classes to 2 decimals in its leaves"),
+        ("rounded shares", 1, "only shares of the classes to 1 decimal in its leaves"),
+        ("labels", None, "only labels in its leaves"),
+        ("mean targets", None, "only mean targets in its leaves"),
+    ],
+)
+def test_what_leaves_answer_is_no_count_and_passes_unless_more_is_left(answers, decimals, words):
+    told = Published(0, "rows", None, answers=answers, decimals=decimals)
+    found = outcome("counts-published", replace(FACTS, published=told))
+    assert (found.result, found.sentence) == ("passed", f"the file holds no counts of training rows, {words}")
+    more = outcome("counts-published", replace(FACTS, published=replace(told, left=True)))
+    assert more.result == "inconclusive"
+    assert "what is left of the counts at its nodes" in more.sentence
+
+
+@pytest.mark.parametrize(
+    ("restored", "words"),
+    [
+        ("weights", "weighted_n_node_samples is left"),
+        ("numbers of rows", "n_node_samples is left"),
+        ("class totals", "the values of its nodes are class totals"),
+        ("inner fractions", "the values of inner nodes are left"),
+        ("impurity", "the impurities of nodes are left"),
+    ],
+)
+def test_counts_that_were_removed_by_halves_fail_as_if_they_were_there(restored, words):
+    told = Published(0, "rows", "rows of each class", restored=restored)
+    found = outcome("counts-published", replace(FACTS, published=told))
+    assert found.result == "failed"
+    assert f"were removed from the file, but {words}, from which those of the nodes of 7 trees" in found.sentence
+    assert "remove n_node_samples, weighted_n_node_samples, impurity" in found.remedy
+
+
+@pytest.mark.parametrize("rule", THRESHOLDS)
+def test_rules_on_sizes_of_leaves_pass_where_the_file_tells_none(rule):
+    told = Published(0, "rows", None, answers="labels")
+    assert outcome(rule, replace(FACTS, published=told, structure=None)).result == "passed"
+    more = replace(told, left=True)
+    assert outcome(rule, replace(FACTS, published=more, structure=None)).result == "inconclusive"
+
+
+def test_leaves_that_give_one_class_a_share_of_one_are_no_pass_of_pure_leaves():
+    told = Published(0, "rows", None, answers="shares", certain_leaves=30)
+    found = outcome("pure-leaves", replace(FACTS, published=told, structure=None))
+    assert found.result == "inconclusive"
+    assert "30 leaves give one class a share of 1" in found.sentence
+
+
 def test_an_array_by_row_is_named_with_its_shape():
     vector = Vector("oob_decision_function_", (40, 2))
     found = outcome("per-row-vectors", storing(by_row=(vector,), perhaps_by_row=(Vector("b", (40,)),)))

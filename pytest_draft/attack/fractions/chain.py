@@ -73,12 +73,12 @@ class Chain:
     @property
     def log_likelihood(self) -> float:
         """Of the dataset as it is."""
-        return self._model.total(self._counts)
+        return self._model.total(self._counts.rows)
 
     @property
     def lacking(self) -> int:
         """What the dataset as it is lacks: see `Model.lacking`."""
-        return self._model.lacking(self._counts)
+        return self._model.lacking(self._counts.rows)
 
     def sweep(self, n_sweeps: int, hot: float, cold: float, *, fixed: bool = False) -> None:
         """Draw each value and label of each row anew so many times, cooling.

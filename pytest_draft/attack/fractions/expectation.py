@@ -1,7 +1,8 @@
-"""Where a search begins: in goes a `Model` of a domain that can be enumerated, out come expected rows by vector and class.
+"""Where a search begins: in goes a `Model` of an enumerable domain, out come expected rows by vector and class.
 
 Expectation maximisation of the likelihood over vectors x class: each step multiplies what is expected of a vector and
-class by the mean, over trees, of what one row more of it would add to the likelihood of its leaf (Shepp and Vardi, 1982).
+class by the mean, over trees, of what one row more of it would add to the likelihood of its leaf (Shepp and Vardi,
+1982).
 """
 
 from __future__ import annotations
@@ -60,8 +61,9 @@ class Expected:
     def likeliest(self, most: int) -> IntArray:
         """Return the vectors that most rows are expected of."""
         total = self.rows.sum(axis=1)
-        order = np.argsort(-total, kind="stable")[:most]
-        return order[total[order] > 0]
+        order: IntArray = np.argsort(-total, kind="stable")[:most]
+        kept: IntArray = order[total[order] > 0]
+        return kept
 
 
 @njit(cache=True, nogil=True)
@@ -111,7 +113,6 @@ def _possible(evidence, leaf, n_classes):  # type: ignore[no-untyped-def]
     """Return which vectors can be of which class where each row is in every tree, shape (n_vectors, n_classes)."""
     n_leaves = len(evidence.outputs.kind)
     fits = np.zeros((n_leaves, n_classes), np.bool_)
-    rows = np.zeros(n_leaves * n_classes)
     for place in range(n_leaves):
         outputs = evidence.outputs
         for c in range(n_classes):

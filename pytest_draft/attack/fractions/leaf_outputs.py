@@ -1,7 +1,8 @@
 """What a leaf without counts says of the draws in it: in goes a forest with `Outputs`, out come sets of class counts.
 
-A fraction p / q in lowest terms says that the leaf holds m * p draws of each class for some whole m; a rounded one, that
-it holds one of finitely many vectors of counts; a label, that no class has more. Leaves that say the same share one set.
+A fraction p / q in lowest terms says that the leaf holds m * p draws of each class for some whole m; a rounded one,
+that it holds one of finitely many vectors of counts; a label, that no class has more. Leaves that say the same share
+one set.
 """
 
 from __future__ import annotations

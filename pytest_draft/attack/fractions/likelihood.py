@@ -30,6 +30,9 @@ from pytest_draft.errors import NotCoveredError
 FLOOR = 1e-4
 """Rows that a class without any counts as where its draws are needed: what is impossible is only very unlikely."""
 
+MIXED = 0.02
+"""In a tree that is grown to its end a leaf holds draws of several classes only where their values are all equal."""
+
 _MEMO = 1 << 18
 """Scores that are kept at hand; a power of 2."""
 
@@ -50,12 +53,16 @@ class Evidence(NamedTuple):
         `PENALTY`.
     log_factorial : ndarray of float64
         Of 0, 1, 2 and so on.
+    mixed : float
+        Of leaves that tell labels: the weight of draws of several classes beside draws of one. 1 where nothing is
+        known; `MIXED` where trees were grown until no leaf could be parted.
     """
 
     outputs: LeafOutputs
     rate: float
     penalty: float
     log_factorial: FloatArray
+    mixed: float
 
 
 @redacted
@@ -78,6 +85,23 @@ class Counts(NamedTuple):
     here: FloatArray
     key: NDArray[np.uint64]
     known: FloatArray
+
+
+_GROWN: dict[str, object] = {
+    "max_depth": None,
+    "max_leaf_nodes": None,
+    "min_samples_leaf": 1,
+    "min_samples_split": 2,
+    "min_weight_fraction_leaf": 0.0,
+    "min_impurity_decrease": 0.0,
+    "ccp_alpha": 0.0,
+}
+
+
+def grown_to_the_end(forest: Forest) -> bool:
+    """Whether the file's parameters say that a node was parted wherever draws of several classes could be."""
+    told = forest.parameters
+    return all(told.get(name, told.get(f"estimator__{name}", "not told")) == value for name, value in _GROWN.items())
 
 
 @njit(cache=True, nogil=True)
@@ -124,6 +148,45 @@ def _log_label(winner, rate, rows, first, n_classes):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True)
+def _log_ratio(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
+    """Return the log of the sum over multiples of one vector of the product of mean**count / count!."""
+    vectors, v, first = evidence.outputs.vectors, evidence.outputs.first[leaf], leaf * n_classes
+    slope, most = 0.0, 0
+    for c in range(n_classes):
+        most = max(most, vectors[v, c])
+        if vectors[v, c]:
+            slope += vectors[v, c] * math.log(evidence.rate * max(rows[first + c], FLOOR))
+    total, before = -np.inf, -np.inf
+    for m in range(1, (len(evidence.log_factorial) - 1) // most + 1):
+        term = m * slope
+        for c in range(n_classes):
+            term -= evidence.log_factorial[m * vectors[v, c]]
+        total = _add_logs(total, term)
+        if term < before and term < total - 20.0:
+            break
+        before = term
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _log_listed(evidence, rows, leaf, n_classes, mean):  # type: ignore[no-untyped-def]
+    """Return the log of the sum over listed vectors of the product of mean**count / count!."""
+    vectors, first = evidence.outputs.vectors, leaf * n_classes
+    total, most = -np.inf, mean + 8.0 * math.sqrt(mean) + 40.0
+    for v in range(evidence.outputs.first[leaf], evidence.outputs.last[leaf]):
+        term, size = 0.0, 0
+        for c in range(n_classes):
+            if vectors[v, c]:
+                term += vectors[v, c] * math.log(evidence.rate * max(rows[first + c], FLOOR))
+                term -= evidence.log_factorial[vectors[v, c]]
+                size += vectors[v, c]
+        if size > most and total > -np.inf:
+            break
+        total = _add_logs(total, term)
+    return total
+
+
+@njit(cache=True, nogil=True)
 def drawn_score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
     """Return the log-probability of what a leaf says, of rows that need not be whole, but for an additive constant.
 
@@ -139,46 +202,19 @@ def drawn_score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def
         mean = rate * max(rows[first + outputs.winner[leaf]], FLOOR)
         return mean + math.log(-math.expm1(-mean)) - nothing
     if kind == LABEL:
-        return _log_label(outputs.winner[leaf], rate, rows, first, n_classes) - nothing
-    total, vectors = -np.inf, outputs.vectors
+        won = _log_label(outputs.winner[leaf], rate, rows, first, n_classes)
+        if evidence.mixed < 1.0:
+            mean = rate * max(rows[first + outputs.winner[leaf]], FLOOR)
+            pure = mean + math.log(-math.expm1(-mean))
+            won = _add_logs(pure + math.log1p(-evidence.mixed), won + math.log(evidence.mixed))
+        return won - nothing
     if kind == RATIO:
-        v, m = outputs.first[leaf], 1
-        slope = 0.0
-        for c in range(n_classes):
-            if vectors[v, c]:
-                slope += vectors[v, c] * math.log(rate * max(rows[first + c], FLOOR))
-        before = -np.inf
-        while True:
-            term = m * slope
-            for c in range(n_classes):
-                term -= evidence.log_factorial[m * vectors[v, c]]
-            total = _add_logs(total, term)
-            m += 1
-            size = 0
-            for c in range(n_classes):
-                size = max(size, m * vectors[v, c])
-            if size >= len(evidence.log_factorial) or (term < before and term < total - 20.0):
-                break
-            before = term
-        return total - nothing
-    before = -np.inf
-    for v in range(outputs.first[leaf], outputs.last[leaf]):
-        term, size = 0.0, 0
-        for c in range(n_classes):
-            if vectors[v, c]:
-                mean = rate * max(rows[first + c], FLOOR)
-                term += vectors[v, c] * math.log(mean) - evidence.log_factorial[vectors[v, c]]
-                size += vectors[v, c]
-        if size > nothing + 8.0 * math.sqrt(nothing) + 40.0:
-            if total == -np.inf:
-                total = term
-            break
-        total = _add_logs(total, term)
-    return total - nothing
+        return _log_ratio(evidence, rows, leaf, n_classes) - nothing
+    return _log_listed(evidence, rows, leaf, n_classes, nothing) - nothing
 
 
 @njit(cache=True, nogil=True)
-def exact_score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
+def exact_score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Return minus the penalty of the rows that are too many or too few for what a leaf says of each row."""
     outputs = evidence.outputs
     first, kind = leaf * n_classes, outputs.kind[leaf]
@@ -283,6 +319,14 @@ def _all_gains(evidence, counts, n_classes):  # type: ignore[no-untyped-def]
         gains(evidence, counts, leaf, n_classes)
 
 
+def draws_of(forest: Forest, n_rows: int) -> int:
+    """Return how many rows were drawn for each tree, by the file or by its parameters."""
+    given = forest.n_draws if forest.n_draws is not None else forest.parameters.get("max_samples")
+    if isinstance(given, float):
+        return max(1, round(n_rows * given))
+    return given if isinstance(given, int) else n_rows
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """The likelihood of whole datasets. Its repr shows no value.
@@ -335,12 +379,13 @@ class Model:
         most_rows = n_rows if most_rows is None else most_rows
         most, rate = most_rows, 0.0
         if forest.bootstrap:
-            rate = 1.0 if forest.n_draws is None else forest.n_draws / n_rows
-            most = most_rows if forest.n_draws is None else forest.n_draws
+            rate = draws_of(forest, n_rows) / n_rows
+            most = draws_of(forest, most_rows)
+        mixed = MIXED if grown_to_the_end(forest) else 1.0
         return cls(
             domain,
             Walks.of(forest, domain),
-            Evidence(leaf_outputs(forest, most), rate, PENALTY, gammaln(np.arange(1.0, most + 2.0))),
+            Evidence(leaf_outputs(forest, most), rate, PENALTY, gammaln(np.arange(1.0, most + 2.0)), mixed),
             forest.n_classes,
             forest.n_trees,
         )
@@ -350,8 +395,8 @@ class Model:
         """Number of leaves of all trees."""
         return len(self.evidence.outputs.kind)
 
-    def counts(self, value: Int32Array, label: IntArray) -> Counts:
-        """Return the rows at each leaf and class, with what one more or less adds.
+    def rows_at_leaves(self, value: Int32Array, label: IntArray) -> FloatArray:
+        """Return how many rows of a dataset lie at each leaf and class, shape (n_leaves * n_classes,).
 
         Parameters
         ----------
@@ -360,7 +405,11 @@ class Model:
         label : ndarray of int64, shape (n_rows,)
         """
         entry = leaves_of(self.walks, value).astype(np.int64) * self.n_classes + label[:, None]
-        rows = np.bincount(entry.ravel(), minlength=self.n_leaves * self.n_classes).astype(np.float64)
+        return np.bincount(entry.ravel(), minlength=self.n_leaves * self.n_classes).astype(np.float64)
+
+    def counts(self, value: Int32Array, label: IntArray) -> Counts:
+        """Return the rows at each leaf and class, with what one more or less adds; parameters as `rows_at_leaves`."""
+        rows = self.rows_at_leaves(value, label)
         counts = Counts(
             rows,
             np.zeros(len(rows)),
@@ -373,25 +422,29 @@ class Model:
         return counts
 
     def log_likelihood(self, value: Int32Array, label: IntArray) -> float:
-        """Return the log-likelihood of a dataset, given as to `counts`."""
-        return self.total(self.counts(value, label))
+        """Return the log-likelihood of a dataset, given as to `rows_at_leaves`."""
+        return self.total(self.rows_at_leaves(value, label))
 
-    def total(self, counts: Counts) -> float:
-        """Return the log-likelihood of counts."""
-        return float(total_score(self.evidence, counts.rows, self.n_classes))
+    def total(self, rows: FloatArray) -> float:
+        """Return the log-likelihood of rows by leaf and class, as `rows_at_leaves` returns them."""
+        return float(total_score(self.evidence, rows, self.n_classes))
 
-    def lacking(self, counts: Counts) -> int:
-        """Return at how many leaves and classes there is no row, though there was a draw; without bootstrap, misfits.
+    def lacking(self, rows: FloatArray) -> int:
+        """Return how many leaves and classes lack a row for a draw; without bootstrap, by how many rows leaves misfit.
 
         0 for the right rows.
+
+        Parameters
+        ----------
+        rows : ndarray of float64, shape (n_leaves * n_classes,)
+            As `rows_at_leaves` returns them.
         """
-        outputs, rows = self.evidence.outputs, counts.rows.reshape(-1, self.n_classes)
         if self.evidence.rate == 0.0:
-            return round(-self.total(counts) / self.evidence.penalty)
-        missing = (outputs.winner >= 0) & (rows[np.arange(len(rows)), outputs.winner] == 0)
-        lacks = int(missing[(outputs.kind == PURE) | (outputs.kind == LABEL)].sum())
-        several = (outputs.kind == RATIO) | (outputs.kind == LISTED)
-        for leaf in np.flatnonzero(several):
+            return round(-self.total(rows) / self.evidence.penalty)
+        outputs, by_class = self.evidence.outputs, rows.reshape(-1, self.n_classes)
+        without = (outputs.winner >= 0) & (by_class[np.arange(len(by_class)), outputs.winner] == 0)
+        lacks = int(without[(outputs.kind == PURE) | (outputs.kind == LABEL)].sum())
+        for leaf in np.flatnonzero((outputs.kind == RATIO) | (outputs.kind == LISTED)):
             vectors = outputs.vectors[outputs.first[leaf] : outputs.last[leaf]]
-            lacks += int(((vectors > 0) & (rows[leaf] == 0)).sum(axis=1).min())
+            lacks += int(((vectors > 0) & (by_class[leaf] == 0)).sum(axis=1).min())
         return lacks

@@ -5,6 +5,7 @@ A slot stands for a row; numeric columns stand for the intervals between their t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ from pytest_draft.attack.numeric.enumerated import number_states
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.numeric.states import States
 from pytest_draft.domain import Domain
-from pytest_draft.errors import DataError, NotCoveredError
+from pytest_draft.errors import DataError, NotCoveredError, one_line
 
 MOST_TIMES_LEAST = 4
 """Where the number of rows is not known, at most so many times the least that the leaves allow are looked for."""
@@ -79,17 +80,40 @@ class StrippedProblem:
                     rows[:, attribute.columns[0]] = self.states.guess(a, value[:, a].astype(np.int64))
         return rows
 
-    def log_likelihood(self, rows: NDArray[np.float32], labels: IntArray) -> float:
-        """Return how well rows, as they are written, explain the leaves."""
-        return self.model.log_likelihood(self.indices(rows), labels)
 
+def indices_of(
+    domain: Domain, states: States | None, rows: NDArray[np.float32], attributes: Sequence[int] | None = None
+) -> Int32Array:
+    """Return the index of each value of rows as they are written; -1 for attributes that are not asked for.
 
-def indices_of(domain: Domain, states: States | None, rows: NDArray[np.float32]) -> Int32Array:
-    """Return the index of each value of rows as they are written; see `StrippedProblem.indices`."""
-    found = domain.indices(rows) if states is None else states.of_rows(rows)
-    if (found < 0).any():
-        raise DataError("the domain excludes values of rows that are given: correct the domain")
-    return found.astype(np.int32)
+    Parameters
+    ----------
+    domain : Domain
+    states : States or None
+        As in `StrippedProblem`.
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    attributes : sequence of int or None
+        Positions; None for all.
+
+    Raises
+    ------
+    DataError
+        Where a value is outside of the domain.
+    """
+    found = np.full((len(rows), len(domain.attributes)), -1, dtype=np.int32)
+    for a in range(len(domain.attributes)) if attributes is None else attributes:
+        attribute = domain.attributes[a]
+        columns = rows[:, list(attribute.columns)]
+        if states is not None and attribute.kind == "numeric":
+            found[:, a] = states.holding(a, columns[:, 0].astype(np.float64))
+        else:
+            found[:, a] = attribute.index(columns)
+        if ((found[:, a] < 0) | attribute.outside(columns.astype(np.float64))).any():
+            raise DataError(
+                f"the domain of {one_line(domain.source)} excludes values of attribute {one_line(attribute.name)!r} "
+                "that training rows hold: correct the domain"
+            )
+    return found
 
 
 def states_in(forest: Forest, domain: Domain) -> tuple[Forest, Domain, States | None]:

@@ -1,8 +1,8 @@
 """The attack on a file without counts: in goes a `StrippedProblem`, out comes a `Reconstruction`.
 
 Where the domain can be enumerated, expectation maximisation over vectors x class gives the start (`expectation`); else
-it is drawn evenly. Several chains cool from there to the posterior (`chain`), twice as slowly each round while that leads
-to datasets that explain the file better; what they then draw are samples, and the guess is their consensus.
+it is drawn evenly. Several chains cool from there to the posterior (`chain`), twice as slowly each round while that
+leads to datasets that explain the file better; what they then draw are samples, and the guess is their consensus.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def rebuild_from_outputs(problem: StrippedProblem, search: Search) -> Reconstruc
     -------
     Reconstruction
         Its rows are the consensus of the samples; `consistent` is the likeliest dataset that was met, `log_posterior`
-        its log-likelihood with one deviation of the samples'. ``not converged``: chains disagree and cooling more slowly
-        still led to likelier datasets, or the likeliest one lacks rows at leaves that had draws.
+        its log-likelihood with one deviation of the samples'. ``not converged``: chains disagree and cooling more
+        slowly still led to likelier datasets, or the likeliest one lacks rows at leaves that had draws.
     """
     figures = search.clock.figures
     if problem.known.sum() > problem.n_rows[1]:
@@ -138,7 +138,7 @@ def rebuild_from_outputs(problem: StrippedProblem, search: Search) -> Reconstruc
     if top.top is None:
         raise InfeasibleError
     likeliest, likeliest_label = top.top
-    lacking = problem.model.lacking(problem.model.counts(likeliest, likeliest_label))
+    lacking = problem.model.lacking(problem.model.rows_at_leaves(likeliest, likeliest_label))
     figures.update(
         {
             "chains": float(len(runs)),
@@ -294,9 +294,7 @@ def _sample(problem: StrippedProblem, runs: Sequence[_Run], expected: Expected |
             box.spend(cost)
 
 
-def _agreed(
-    problem: StrippedProblem, runs: Sequence[_Run], search: Search
-) -> tuple[NDArray[np.float32], IntArray]:
+def _agreed(problem: StrippedProblem, runs: Sequence[_Run], search: Search) -> tuple[NDArray[np.float32], IntArray]:
     """Return the consensus of all samples, or a sample that is closer to all on average, and labels of its rows."""
     datasets = [dataset for run in runs for dataset in run.kept]
     samples = [problem.written(value) for value, _ in datasets]
@@ -313,9 +311,7 @@ def _agreed(
             break
         guess = agreed
     rivals = samples[:: max(1, len(samples) // _PARAMETERS.most_rivals)]
-    chosen = closest_to_all(
-        [guess, *rivals], samples[1 :: max(1, len(samples) // 8)], problem.domain, search.timebox
-    )
+    chosen = closest_to_all([guess, *rivals], samples[1 :: max(1, len(samples) // 8)], problem.domain, search.timebox)
     for (_, theirs), rows in zip(datasets, samples, strict=True):
         if chosen is rows:
             label = theirs

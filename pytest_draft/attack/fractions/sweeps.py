@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
-from pytest_draft.artifact.forest import Forest
+from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import Walks, leaf_of, tested_by
 from pytest_draft.attack.fractions.likelihood import gains, known_score
 from pytest_draft.attack.private.sweeps import count_row, draw_component, drawn, imagine
@@ -48,8 +47,8 @@ class Scratch(NamedTuple):
 def cuts_of(walks: Walks, domain: Domain) -> Int32Array:
     """Return how each node parts the values of the attribute that it tests, shape (n_nodes,).
 
-    Of an ordered attribute: how many of its values, the lowest ones, go left. Of a one-hot group: ``-2 - value`` for the
-    one value that goes right (as many as there are values for none), -1 where all do. At leaves -1.
+    Of an ordered attribute: how many of its values, the lowest ones, go left. Of a one-hot group: ``-2 - value`` for
+    the one value that goes right (as many as there are values for none), -1 where all do. At leaves -1.
 
     Parameters
     ----------
@@ -176,7 +175,9 @@ def changes_of_group(walks, cut, counts, rows, row, attribute, n_values, n_class
 
 
 @njit(cache=True, nogil=True)
-def _draw_value(walks, cut, one_hot, evidence, counts, rows, mixture, log_prior, row, attribute, temperature, scratch, rng):  # type: ignore[no-untyped-def]  # noqa: E501
+def _draw_value(  # type: ignore[no-untyped-def]
+    walks, cut, one_hot, evidence, counts, rows, mixture, log_prior, row, attribute, temperature, scratch, rng
+):
     """Draw one value of one row anew."""
     values, weight = rows.value[row], scratch.weight
     before, offset = values[attribute], mixture.offset[attribute]

@@ -163,7 +163,7 @@ class _Look:
         self, chains: Mapping[Prior, Chain], priors: Mapping[Prior, Population], values: Values, moving: IntArray
     ) -> tuple[Sampled, ...]:
         """Return the last datasets of each chain with all values, as many as there is time for."""
-        truth, rngs = values.truth, {name: np.random.default_rng([self._seed, 64, len(name)]) for name in chains}
+        truth, rngs = self._truth, {name: np.random.default_rng([self._seed, 64, len(name)]) for name in chains}
         datasets, without = ({name: list[Rows]() for name in chains} for _ in range(2))
         last = {name: chain.samples[: -PARAMETERS.kept - 1 : -1] for name, chain in chains.items()}
         for place in range(min(map(len, last.values()))):
@@ -228,7 +228,7 @@ def search(
             raise NotExplainedError
         # The values of a regressor's leaves tell more of a row than counts do: each row is held in all its leaves.
         within_cells = forest.classes is None
-        values = Values(truth, rows, forest, extremes)
+        values = Values(truth.states, truth.fixed, truth.times, rows, forest, extremes)
         return _Look(truth, values, seed, unknown, within_cells=within_cells, stop=stop).alternatives(prove=prove)
 
     return Search(look, timebox)

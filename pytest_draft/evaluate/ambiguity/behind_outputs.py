@@ -14,18 +14,19 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.compiled_trees import leaves_of, tests_of
 from pytest_draft.attack.descent import descend
-from pytest_draft.attack.fractions.likelihood import Model
-from pytest_draft.attack.fractions.sweeps import cuts_of, sweep
-from pytest_draft.attack.numeric.states import States, states_of
-from pytest_draft.attack.private.sweeps import Mixture, SampledRows
+from pytest_draft.attack.fractions.chain import Chain
+from pytest_draft.attack.fractions.problem import StrippedProblem, build_stripped, indices_of
+from pytest_draft.attack.numeric.problem import is_numeric
+from pytest_draft.attack.numeric.states import states_of
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity import behind_counts
 from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, NotExplainedError, Search, Stop
 from pytest_draft.evaluate.ambiguity.bits_of_outputs import bits_at
-from pytest_draft.evaluate.ambiguity.population import fitted
+from pytest_draft.evaluate.ambiguity.population import fitted, uniform
 from pytest_draft.evaluate.ambiguity.sampled import Sampled, facts_of
+from pytest_draft.evaluate.ambiguity.values import Values
+from pytest_draft.evaluate.gaps import tell_gaps_only
 from pytest_draft.facts.ambiguity import Prior
 from pytest_draft.timebox import TimeBox
 
@@ -35,21 +36,20 @@ ENOUGH_SWEEPS = 300
 KEPT = 8
 """Samples that are kept; where there are twice as many, every second one goes."""
 
-COMPONENTS = 8
-"""Of the mixture that rows are drawn from where the population is known."""
+_SECONDS_A_VALUE = 1e-8
+"""Of a sweep, for each value that one row can have, in each tree."""
 
 
-class Chain:
-    """A dataset on its way from the truth, through what the leaves say.
+class Wanderer:
+    """A chain that begins at the truth, and the datasets that it was.
 
     Parameters
     ----------
-    model : Model
+    problem : StrippedProblem
+        Its open values are what moves.
     value : ndarray of int32, shape (n_rows, n_attributes)
         The truth's, as indices.
     label : ndarray of int64, shape (n_rows,)
-    open_value : ndarray of bool, shape (n_rows, n_attributes)
-        What is drawn anew; the label of a row is, where any of its values is.
     prior : {"population", "uniform"}
         Of each row: a mixture that all other rows make, or all values alike.
     seed : int
@@ -58,66 +58,31 @@ class Chain:
     ----------
     samples : list of ndarray of int32, shape (n_rows, n_attributes)
     changed : ndarray of bool, shape (n_rows,)
-        Rows whose values some draw has changed.
+        Rows whose values were others after some sweep.
     """
 
-    def __init__(
-        self, model: Model, value: Int32Array, label: IntArray, open_value: BoolArray, prior: Prior, seed: int
-    ) -> None:
-        self._model, self._truth = model, value
-        self._rng = np.random.default_rng([seed, 66, len(prior)])
-        sizes = np.array([attribute.n_values for attribute in model.domain.attributes])
-        self._offset = np.concatenate([[0], np.cumsum(sizes)])
-        self._components = COMPONENTS if prior == "population" else 1
-        n_values, everyone = int(self._offset[-1]), np.ones(len(value), dtype=bool)
-        self._rows = SampledRows(
-            value.copy(),
-            label.astype(np.int64).copy(),
-            self._rng.integers(0, self._components, len(value)),
-            everyone,
-            open_value,
-            np.asarray(open_value.any(axis=1)),
-            ~everyone,
-            leaves_of(model.walks, value),
-            tests_of(model.walks, value),
+    def __init__(self, problem: StrippedProblem, value: Int32Array, label: IntArray, prior: Prior, seed: int) -> None:
+        n_values = sum(attribute.n_values for attribute in problem.model.domain.attributes)
+        alike = np.zeros((problem.model.n_classes, n_values))
+        self._truth = value
+        self._chain = Chain(
+            problem, (value, label), [seed, 66, len(prior)], log_prior=alike if prior == "uniform" else None
         )
-        self._counts = model.counts(value, label)
-        self._mixture = self._mixed(sizes)
-        shape = (0, 0) if prior == "population" else (model.n_classes, n_values)
-        self._log_prior = np.zeros(shape)
-        self._cut = cuts_of(model.walks, model.domain)
-        self._one_hot = np.array([attribute.kind == "one-hot" for attribute in model.domain.attributes])
         self._sweeps, self._keep_every = 0, 1
         self.samples: list[Int32Array] = []
         self.changed: BoolArray = np.zeros(len(value), dtype=bool)
 
-    @property
-    def dataset(self) -> Int32Array:
-        """The values as they are, shape (n_rows, n_attributes)."""
-        return self._rows.value
-
-    def turn(self) -> None:
-        """Draw every open value and label anew, once, and keep what came of it."""
-        n_rows, model = len(self._truth), self._model
-        sweep(
-            model.walks, self._cut, self._one_hot, model.evidence, self._counts, self._rows, self._mixture,
-            self._log_prior, n_rows, n_rows, 1, 1.0, 1.0, self._rng,
-        )  # fmt: skip
-        self.changed |= (self._rows.value != self._truth).any(axis=1)
+    def turn(self) -> Int32Array:
+        """Draw every open value and label anew, once; return the values."""
+        self._chain.sweep(1, 1.0, 1.0, fixed=True)
+        value, _ = self._chain.dataset
+        self.changed |= (value != self._truth).any(axis=1)
         self._sweeps += 1
         if self._sweeps % self._keep_every == 0:
-            self.samples.append(self._rows.value.copy())
+            self.samples.append(value)
             if len(self.samples) >= 2 * KEPT:
                 self.samples, self._keep_every = self.samples[1::2], 2 * self._keep_every
-
-    def _mixed(self, sizes: IntArray) -> Mixture:
-        rows, offset = self._rows, self._offset
-        labels = np.zeros((self._components, self._model.n_classes), dtype=np.int64)
-        np.add.at(labels, (rows.component, rows.label), 1)
-        values = np.zeros((self._components, int(offset[-1])), dtype=np.int64)
-        np.add.at(values, (rows.component[:, None], rows.value + offset[:-1]), 1)
-        evenly = 1.0 / sizes
-        return Mixture(labels.sum(axis=1), labels, values, offset, np.repeat(evenly, sizes), evenly * sizes, 1.0)
+        return value
 
 
 def search(
@@ -151,8 +116,8 @@ def search(
     Returns
     -------
     Search or None
-        None where it is not known what the file tells: of numeric columns with bootstrap, whose thresholds lie midway
-        between values of rows that were drawn.
+        None where it is not known what the file tells: of numeric columns with bootstrap whose thresholds lie midway
+        between values of rows that were drawn, and where the true rows cannot be behind the file.
 
     Raises
     ------
@@ -167,17 +132,30 @@ def search(
         return behind_counts.search(
             counted, domain, rows, labels, times, seed, timebox, unknown=unknown, known=tuple(known), prove=False
         )
-    if any(attribute.kind == "numeric" for attribute in domain.attributes):
+    if is_numeric(domain) and not tell_gaps_only(forest, domain, rows):
         return None
-    model = Model.of(forest, domain, len(rows))
+    moving = unknown
+    if len(moving) > behind_counts.MOST_MOVING:
+        moving = np.sort(np.random.default_rng([seed, 67]).choice(unknown, behind_counts.MOST_MOVING, replace=False))
+    fixed = np.ones((len(rows), len(domain.attributes)), dtype=bool)
+    fixed[moving] = False
+    fixed[:, list(known)] = True
+    states = states_of(forest, domain, {}, points=False)
+    value = indices_of(domain, states if is_numeric(domain) else None, rows)
+    whole = fixed.all(axis=1)
+    problem = build_stripped(
+        forest,
+        domain,
+        len(rows),
+        np.where(fixed, value, -1).astype(np.int32),
+        np.where(whole, labels, -1),
+    )
 
     def look(stop: Stop) -> Alternatives | None:
-        value = domain.indices(rows).astype(np.int32)
-        if model.lacking(model.counts(value, labels)):
+        if problem.model.lacking(problem.model.counts(value, labels).rows):
             raise NotExplainedError
-        return _alternatives(
-            model, states_of(forest, domain, {}, points=False), rows, labels, seed, unknown, known, stop
-        )
+        values = Values(states, fixed, None, rows, forest, None)
+        return _alternatives(problem, values, value, labels, moving, seed, stop)
 
     return Search(look, timebox)
 
@@ -225,48 +203,40 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
 
 
 def _alternatives(
-    model: Model,
-    states: States,
-    rows: Rows,
+    problem: StrippedProblem,
+    values: Values,
+    value: Int32Array,
     labels: IntArray,
+    moving: IntArray,
     seed: int,
-    unknown: IntArray,
-    known: Sequence[int],
     stop: Stop,
 ) -> Alternatives | None:
     """Let chains move, and give values to what was met."""
-    value = model.domain.indices(rows).astype(np.int32)
-    moving = unknown
-    if len(moving) > behind_counts.MOST_MOVING:
-        moving = np.sort(np.random.default_rng([seed, 67]).choice(unknown, behind_counts.MOST_MOVING, replace=False))
-    open_value = np.zeros(value.shape, dtype=bool)
-    open_value[moving] = True
-    open_value[:, list(known)] = False
     names: tuple[Prior, ...] = ("population", "uniform")
-    chains = {name: Chain(model, value, labels, open_value, name, seed) for name in names}
-    bits = bits_at(model, value, labels, open_value)
+    chains = {name: Wanderer(problem, value, labels, name, seed) for name in names}
+    bits = bits_at(problem.model, value, labels, problem.value < 0)
     box = stop.timebox.first(behind_counts.MOVING_SHARE)
-    turns = 0
+    n_values = sum(attribute.n_values for attribute in problem.model.domain.attributes)
+    turns, cost = 0, _SECONDS_A_VALUE * len(moving) * n_values * problem.model.n_trees
     while turns < ENOUGH_SWEEPS and not stop.now(box if turns >= behind_counts.LEAST_SAMPLES else stop.by_clock):
         for chain in chains.values():
             chain.turn()
         turns += 1
-        box.spend(len(chains) * len(moving) * model.n_trees * 1e-6)
+        box.spend(len(chains) * cost)
     if stop.asked or turns < behind_counts.LEAST_SAMPLES:
         return None
-    population = fitted(states, states.of_rows(rows).astype(np.int64), seed)
-    rng = np.random.default_rng([seed, 68])
-    sizes = np.array([attribute.n_values for attribute in model.domain.attributes])
+    states, rng = values.states, np.random.default_rng([seed, 68])
+    priors = {"population": fitted(states, value.astype(np.int64), seed), "uniform": uniform(states, len(value))}
     sampled = []
     for name, chain in chains.items():
         datasets, without = list[Rows](), list[Rows]()
         for sample in chain.samples[: -KEPT - 1 : -1]:
-            datasets.append(model.domain.encoded(sample)[moving])
-            drawn = population.drawn(states, rng) if name == "population" else rng.integers(0, sizes, value.shape)
-            without.append(model.domain.encoded(np.where(open_value, drawn, value))[moving])
+            drawn = np.where(values.fixed, value, priors[name].drawn(states, rng))
+            for found, state in ((datasets, sample), (without, drawn)):
+                written = values.of(state.astype(np.int64), rng, stop.by_clock)
+                if written is not None:
+                    found.append(written[moving])
         sampled.append(Sampled(name, tuple(datasets), tuple(without), moving))
     changed = np.any([chain.changed for chain in chains.values()], axis=0)[moving]
-    return Alternatives(
-        tuple(sampled),
-        facts_of(sampled, model.domain, rows, bits, float(1 - changed.mean()), stop.timebox),
-    )
+    facts = facts_of(sampled, problem.domain, values.rows, bits, float(1 - changed.mean()), stop.timebox)
+    return Alternatives(tuple(sampled), facts)

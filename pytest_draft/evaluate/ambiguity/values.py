@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_draft.arrays import FloatArray, IntArray, Rows
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.descent import descend
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.midpoints import ABSENT, propagate_thresholds
-from pytest_draft.evaluate.ambiguity.explained import Explained
+from pytest_draft.attack.numeric.states import States
 from pytest_draft.timebox import TimeBox
 
 
@@ -25,14 +25,20 @@ class Values:
 
     Attributes
     ----------
-    truth : Explained
+    states : States
+    fixed : ndarray of bool, shape (n_rows, n_attributes)
+        What the adversary knows.
+    times : ndarray of int32, shape (n_trees, n_rows), or None
+        How often each tree saw each row; None where nobody knows it, and midpoints are not heeded.
     rows : ndarray of float32, shape (n_rows, n_columns)
         The true ones: what the population has, and what rows keep that the adversary knows.
     forest : Forest
     extremes : Extremes or None
     """
 
-    truth: Explained
+    states: States
+    fixed: BoolArray
+    times: Int32Array | None
     rows: Rows
     forest: Forest
     extremes: Extremes | None
@@ -57,7 +63,7 @@ class Values:
         ndarray of float32, shape (n_rows, n_columns), or None
             None where the time was out before all midpoints were heeded: values would be too far apart.
         """
-        states, rows = self.truth.states, np.empty_like(self.rows)
+        states, rows = self.states, np.empty_like(self.rows)
         numeric = []
         for a, attribute in enumerate(states.domain.attributes):
             own = state[:, a].astype(np.int64)
@@ -71,9 +77,11 @@ class Values:
         for a, column in numeric:
             own = state[:, a].astype(np.int64)
             rows[:, column] = self._between(column, states.low[a][own], states.high[a][own], rng)
-        if numeric and with_file and not self._narrowed(rows, state, numeric, rng, timebox):
-            return None
-        known = self.truth.fixed
+        if numeric and with_file and self.times is not None:
+            narrowed = self._narrowed(rows, state, self.times, numeric, rng, timebox)
+            if not narrowed:
+                return None
+        known = self.fixed
         if known.any():
             for a, attribute in enumerate(states.domain.attributes):
                 for column in attribute.columns:
@@ -84,18 +92,16 @@ class Values:
         self,
         rows: Rows,
         state: IntArray,
+        times: Int32Array,
         numeric: list[tuple[int, int]],
         rng: np.random.Generator,
         timebox: TimeBox,
     ) -> bool:
         """Draw, in place, the values again that midpoints narrow further; say whether there was time for all."""
-        states = self.truth.states
+        states = self.states
         columns = np.ascontiguousarray(rows.T)
         leaves = np.stack(
-            [
-                np.where(self.truth.times[t] > 0, descend(tree, columns), ABSENT)
-                for t, tree in enumerate(self.forest.trees)
-            ]
+            [np.where(times[t] > 0, descend(tree, columns), ABSENT) for t, tree in enumerate(self.forest.trees)]
         )
         found = propagate_thresholds(self.forest, states.domain, leaves, timebox, extremes=self.extremes)
         for a, column in numeric:

@@ -13,10 +13,13 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.fractions.likelihood import Model
+from pytest_draft.attack.fractions.problem import build_stripped
+from pytest_draft.attack.numeric.states import states_of
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate.ambiguity.behind_outputs import Chain, counted_by, search
+from pytest_draft.evaluate.ambiguity.behind_outputs import Wanderer, counted_by, search
 from pytest_draft.evaluate.ambiguity.bits_of_outputs import bits_at
 from pytest_draft.evaluate.ambiguity.sampled import ideal_of
+from pytest_draft.hardening.model import hardened
 from pytest_draft.matching import encoded_weights
 from pytest_draft.timebox import TimeBox
 from studies.files import through_file
@@ -64,14 +67,12 @@ def posterior(model: Model, n_rows: int) -> dict[tuple[tuple[int, ...], ...], fl
 @pytest.mark.parametrize("level", ["counts", "labels"])
 def test_a_chain_meets_each_dataset_as_often_as_it_is_likely(level):
     rows, labels = made(4, 1)
-    model = Model.of(behind(rows, labels, level), DOMAIN, 4)
-    expected = posterior(model, 4)
-    value = DOMAIN.indices(rows).astype(np.int32)
-    chain = Chain(model, value, labels, np.ones(value.shape, dtype=bool), "uniform", 0)
+    problem = build_stripped(behind(rows, labels, level), DOMAIN, 4)
+    expected = posterior(problem.model, 4)
+    chain = Wanderer(problem, DOMAIN.indices(rows).astype(np.int32), labels, "uniform", 0)
     met: Counter[tuple[tuple[int, ...], ...]] = Counter()
     for _ in range(12_000):
-        chain.turn()
-        met[tuple(sorted(map(tuple, chain.dataset.tolist())))] += 1
+        met[tuple(sorted(map(tuple, chain.turn().tolist())))] += 1
     of_rows: Counter[tuple[tuple[int, ...], ...]] = Counter()
     for chosen, share in expected.items():
         of_rows[tuple(sorted(one[:-1] for one in chosen))] += share
@@ -132,10 +133,28 @@ def test_nothing_is_said_of_rows_that_do_not_explain_the_leaves(bootstrap):
     assert found is None or (found.result() is None and not found.explained)
 
 
-def test_numeric_columns_with_bootstrap_are_left_out():
+NUMERIC = replace(CODES, attributes=(*CODES.attributes[:2], Attribute("c", "numeric", (2,), 0.0, 9.0)))
+
+
+def test_numeric_columns_with_bootstrap_are_left_out_where_thresholds_lie_midway_between_values():
     rows, labels = made(20, 0, CODES)
-    numeric = replace(CODES, attributes=(*CODES.attributes[:2], Attribute("c", "numeric", (2,), 0.0, 3.0)))
-    assert search(behind(rows, labels), numeric, rows, labels, 0, TimeBox(1e9), unknown=np.arange(20)) is None
+    rows[:, 2] = np.random.default_rng(0).uniform(0, 9, 20)
+    assert search(behind(rows, labels), NUMERIC, rows, labels, 0, TimeBox(1e9), unknown=np.arange(20)) is None
+
+
+def test_numeric_columns_with_bootstrap_are_sampled_where_thresholds_tell_gaps_only():
+    rows, labels = made(20, 0, CODES)
+    rows[:, 2] = np.random.default_rng(0).uniform(0, 9, 20)
+    model = RandomForestClassifier(3, max_depth=2, random_state=0).fit(rows, labels)
+    without, _ = hardened(model, "counts", rows)
+    forest = through_file(without)
+    found = search(forest, NUMERIC, rows, labels, 0, TimeBox(1e9, effort=1.0), unknown=np.arange(20)).result()
+    assert found is not None
+    states = states_of(forest, NUMERIC, {}, points=False)
+    for dataset in found.sampled[0].datasets:
+        assert (dataset[:, 2] >= 0).all() and (dataset[:, 2] <= 9).all()
+        assert (states.of_rows(dataset) >= 0).all()
+    assert len(np.unique(np.stack([dataset[:, 2] for dataset in found.sampled[0].datasets]))) > 20
 
 
 @pytest.mark.parametrize("bootstrap", [False, True])

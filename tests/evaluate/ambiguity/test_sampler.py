@@ -61,7 +61,7 @@ def truth_of(model, rows, labels, domain, **known) -> tuple[Explained, Values, o
         forest, domain, rows, labels if is_class else np.zeros(len(rows), np.int64), occurrences(forest), **known
     )
     assert made is not None
-    return made, Values(made, rows, forest, None), forest
+    return made, Values(made.states, made.fixed, made.times, rows, forest, None), forest
 
 
 MODELS = {
@@ -146,7 +146,7 @@ def test_what_explains_a_small_file_is_visited_as_often_as_it_is_likely(seed):
     rows, labels = instance.truth.rows.astype(np.float32), instance.truth.labels
     truth = explained(instance.forest, instance.domain, rows, labels, instance.occurrences)
     chain = Chain(truth, uniform(truth.states, len(rows)), 3)
-    values = Values(truth, rows, instance.forest, None)
+    values = Values(truth.states, truth.fixed, truth.times, rows, instance.forest, None)
     rng, met = np.random.default_rng(0), Counter()
     for _ in range(1_500):
         chain.turn()

@@ -1,0 +1,40 @@
+"""Do thresholds tell values, or only between which values they lie? In go a forest and true rows, out comes yes or no.
+
+A best split's threshold lies midway between two values of its node's rows, which tells their sum. Where the owner wrote
+the shortest decimal of each gap instead (`python -m pytest_draft harden --data`), it follows from the gap.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pytest_draft.arrays import Rows
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.decimals import shortest_decimal
+from pytest_draft.domain import Domain
+
+
+def tell_gaps_only(forest: Forest, domain: Domain, rows: Rows) -> bool:
+    """Return whether every threshold on a numeric column is the shortest decimal between the two values next to it.
+
+    Parameters
+    ----------
+    forest : Forest
+    domain : Domain
+    rows : ndarray of float32, shape (n_rows, n_columns)
+        All training rows.
+    """
+    for attribute in domain.attributes:
+        if attribute.kind != "numeric":
+            continue
+        column = attribute.columns[0]
+        parts = [tree.threshold[(tree.left >= 0) & (tree.feature == column)] for tree in forest.trees]
+        thresholds = np.unique(np.concatenate(parts))
+        values = np.unique(rows[~np.isnan(rows[:, column]), column].astype(np.float64))
+        above = np.searchsorted(values, thresholds, side="right")
+        if ((above == 0) | (above == len(values))).any():
+            return False
+        for threshold, place in zip(thresholds.tolist(), above.tolist(), strict=True):
+            if threshold != shortest_decimal(float(values[place - 1]), float(values[place])):
+                return False
+    return True

@@ -1,0 +1,120 @@
+"""Are these the rows behind a file without counts? In go a forest, a likelihood and rows, out comes an `Identity`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pytest_draft.arrays import FloatArray, IntArray, Rows
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.fractions.leaf_outputs import leaf_outputs
+from pytest_draft.attack.fractions.likelihood import Model
+from pytest_draft.attack.groups import KnownRows
+from pytest_draft.facts.identity import Identity
+
+SIMULATIONS = 20
+"""Draws of the given rows, by which it is known how likely the leaves of right rows are."""
+
+MOST_DEVIATIONS = 6.0
+"""Standard deviations below the mean from where on rows are said to be others'."""
+
+
+def rows_at_leaves(forest: Forest, rows: Rows, labels: IntArray) -> FloatArray:
+    """Return how many rows lie at each leaf and class, as `Model.total` takes them, whatever the domain excludes.
+
+    Parameters
+    ----------
+    forest : Forest
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    labels : ndarray of int64, shape (n_rows,)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_leaves * n_classes,)
+    """
+    everyone = KnownRows(rows, labels, np.empty((forest.n_trees, 0), dtype=np.int64))
+    once = np.ones(len(rows), dtype=np.int64)
+    return np.concatenate([everyone.at_leaves(tree, once, forest.n_classes).ravel() for tree in forest.trees]).astype(
+        np.float64
+    )
+
+
+def identify_stripped(forest: Forest, model: Model, rows: Rows, labels: IntArray, seed: int) -> Identity:
+    """Say whether rows can be behind what leaves say.
+
+    Without bootstrap each leaf's rows must give its fractions or label. With it, each class that a leaf has draws of
+    must have a row there; and what the leaves say must not be far less likely than what draws of these rows say.
+
+    Parameters
+    ----------
+    forest : Forest
+        With `Forest.outputs`.
+    model : Model
+        Its likelihood.
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    labels : ndarray of int64, shape (n_rows,)
+    seed : int
+        Of simulated draws.
+
+    Returns
+    -------
+    Identity
+        ``confirmed``, ``mismatch`` or ``unknown``.
+    """
+    at_leaves = rows_at_leaves(forest, rows, labels)
+    if lacking := model.lacking(at_leaves):
+        what = "leaf fractions" if forest.outputs is not None and forest.outputs.kind == "fractions" else "labels"
+        return Identity(
+            "mismatch",
+            f"this forest was not trained on these rows: its {what} cannot come from them "
+            + (
+                f"({lacking:,} of its leaves' classes have no row)"
+                if forest.bootstrap
+                else f"({lacking:,} rows misfit)"
+            ),
+        )
+    if not forest.bootstrap:
+        return Identity("confirmed", "these rows give what each leaf of the forest answers")
+    mean, deviation = _expected_of_right_rows(forest, model, at_leaves, seed)
+    below = mean - model.total(at_leaves)
+    if below > MOST_DEVIATIONS * max(deviation, 1.0):
+        return Identity(
+            "unknown",
+            "this forest was hardly trained on these rows: what its leaves answer is far less likely than what draws "
+            f"of these rows would give ({below:.0f} less in log-probability)",
+        )
+    return Identity("confirmed", "draws of these rows can give what each leaf of the forest answers")
+
+
+def _expected_of_right_rows(forest: Forest, model: Model, at_leaves: FloatArray, seed: int) -> tuple[float, float]:
+    """Return mean and deviation of the log-likelihood of what leaves say that hold draws of these rows."""
+    rng = np.random.default_rng([seed, 31])
+    by_class = at_leaves.reshape(-1, model.n_classes)
+    most = len(model.evidence.log_factorial) - 1
+    found = []
+    for _ in range(SIMULATIONS):
+        draws = rng.poisson(model.evidence.rate * by_class)
+        while (empty := draws.sum(axis=1) == 0).any():
+            draws[empty] = rng.poisson(model.evidence.rate * by_class[empty])
+        too_many = draws.sum(axis=1) > most
+        draws[too_many] = np.minimum(by_class[too_many], 1)
+        outputs = leaf_outputs(_answering(forest, draws / draws.sum(axis=1, keepdims=True)), most)
+        found.append(replace(model, evidence=model.evidence._replace(outputs=outputs)).total(at_leaves))
+    return float(np.mean(found)), float(np.std(found))
+
+
+def _answering(forest: Forest, fractions: FloatArray) -> Forest:
+    """Return the forest with other fractions at its leaves, told as it tells its own."""
+    outputs = forest.outputs
+    if outputs is not None and outputs.kind == "labels":
+        fractions = np.eye(fractions.shape[1])[fractions.argmax(axis=1)]
+    elif outputs is not None and outputs.decimals is not None:
+        fractions = np.round(fractions, outputs.decimals)
+    trees, begin = [], 0
+    for tree in forest.trees:
+        value = np.zeros_like(tree.value)
+        value[tree.leaves] = fractions[begin : begin + len(tree.leaves)]
+        begin += len(tree.leaves)
+        trees.append(replace(tree, value=value))
+    return replace(forest, trees=tuple(trees))

@@ -1,0 +1,123 @@
+"""Files without counts, whose leaves tell fractions or labels: in go `Inputs`, out come the answers of an `Attack`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pytest_draft.attack.fractions.problem import StrippedProblem, build_stripped, indices_of, states_in
+from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
+from pytest_draft.data import TrainingData
+from pytest_draft.errors import NotCoveredError
+from pytest_draft.evaluate.gaps import tell_gaps_only
+from pytest_draft.evaluate.stripped_identity import identify_stripped, rows_at_leaves
+from pytest_draft.examine.attack import Attack, Shortfall
+from pytest_draft.examine.inputs import Inputs
+from pytest_draft.examine.limits import Limits
+from pytest_draft.facts.adversary import Adversary
+from pytest_draft.facts.identity import Identity
+
+_ROUNDING = 1e-6
+
+
+class Stripped(Attack):
+    """The attack on a file that holds no counts.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Of a forest with `Forest.outputs`.
+    search : Search
+        Not used: nothing is searched before `rebuild`.
+    """
+
+    any_size = True
+
+    def __init__(self, inputs: Inputs, search: Search) -> None:
+        forest, knowledge = inputs.forest, inputs.knowledge
+        if knowledge is not None and knowledge.informed:
+            raise NotCoveredError("an informed adversary is not covered yet where a file holds no counts")
+        self._inputs, self._forest = inputs, forest
+        size_unknown = Adversary.parse(inputs.case.adversary).size_unknown
+        n_rows = forest.n_samples
+        if n_rows is None and inputs.n_rows is not None and not size_unknown:
+            n_rows = inputs.n_rows
+            self.granted = ("number of training rows",)
+        self._problem = self._build(n_rows)
+        outputs = forest.outputs
+        if outputs is not None and outputs.more_left:
+            self.undecoded = (
+                "which child of each node more rows reached (missing_go_to_left) is not used yet: whoever uses it gets "
+                "closer; write the file anew with python -m pytest_draft harden",
+            )
+
+    def _build(self, n_rows: int | None) -> StrippedProblem:
+        """Return what the leaves say, and what is known of the rows."""
+        forest, domain, knowledge = self._forest, self._inputs.domain, self._inputs.knowledge
+        if knowledge is None:
+            return build_stripped(forest, domain, n_rows)
+        n_slots = len(knowledge.known) + len(knowledge.unknown)
+        states = states_in(forest, domain)[2]
+        value = np.full((n_slots, len(domain.attributes)), -1, dtype=np.int32)
+        label = np.full(n_slots, -1, dtype=np.int64)
+        if knowledge.attributes:
+            rows = np.zeros((n_slots, domain.n_columns), dtype=np.float32)
+            rows[:, list(knowledge.columns)] = knowledge.values
+            value = indices_of(domain, states, rows, knowledge.attributes)
+        value[knowledge.known] = indices_of(domain, states, knowledge.rows)
+        label[knowledge.known] = knowledge.labels
+        return build_stripped(forest, domain, n_rows, value, label)
+
+    def rebuild(self, search: Search) -> Reconstruction:
+        """Draw datasets from the posterior."""
+        rebuilt, knowledge = rebuild_from_outputs(self._problem, search), self._inputs.knowledge
+        if knowledge is None or not knowledge.columns or rebuilt.rows is None:
+            return rebuilt
+        rows = rebuilt.rows.copy()  # of numeric columns only states are known there
+        common = min(len(rows), len(knowledge.unknown))
+        rows[:common, list(knowledge.columns)] = knowledge.values[knowledge.unknown[:common]]
+        return replace(rebuilt, rows=rows)
+
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+        """Ask whether these rows, or draws of them, can give what the leaves say."""
+        return identify_stripped(self._forest, self._problem.model, data.rows, data.labels, self._inputs.case.seed)
+
+    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
+        """Say that the attack has not converged, or that thresholds tell more than it uses."""
+        found, domain = self._not_converged(data, reconstruction, limits), self._inputs.domain
+        if self._problem.states is None or tell_gaps_only(self._forest, domain, data.rows):
+            return found
+        reason = (
+            "thresholds of numeric columns lie midway between values of rows, which is not used yet: whoever uses that "
+            "gets closer; write the file anew with python -m pytest_draft harden and --data"
+        )
+        return replace(found, reasons=(*found.reasons, reason))
+
+    def _not_converged(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
+        """Say that the truth is likelier than all that was drawn, or that the search ended before it settled."""
+        limit, remedy = limits.of_attack()
+        truth = self._problem.model.total(rows_at_leaves(self._forest, data.rows, data.labels))
+        reached = reconstruction.log_posterior
+        if reached is None or truth > reached + _ROUNDING:
+            reason = (
+                f"the attack did not converge in {limit}: the training data explain the file better than all that it "
+                f"drew, so its error is only an upper bound; {remedy}"
+            )
+            return Shortfall((reason,), truth_is_likelier=True)
+        if reconstruction.residual:
+            reason = (
+                f"the attack did not converge in {limit}: its rows miss what {reconstruction.residual:,} of the "
+                f"forest's leaves and classes tell (the right rows miss none), so its error is only an upper bound; "
+                f"{remedy}"
+            )
+            return Shortfall((reason,))
+        if reconstruction.cut_short:
+            reason = (
+                f"the attack did not converge in {limit}: its chains disagree, so its error is only an upper bound; "
+                f"{remedy}"
+            )
+            return Shortfall((reason,))
+        return Shortfall()
