@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_draft.advice.choice import best
-from pytest_draft.advice.facts import Score, Setting, Tried
+from pytest_draft.advice.facts import Score, Secret, Setting, Tried
 
 Status = Literal["confirmed", "none passes", "not finished"]
 
@@ -48,10 +48,12 @@ class Advice:
         On rows that chose nothing.
     tested_on : str
         Which rows these are; empty where there are none.
-    random_state : int or None
+    random_state : Secret or None
         Of the pick's model, which was judged.
     code : str or None
-        Python that trains it.
+        Python that trains this very model: to be kept as private as the rows, because of the seed in it.
+    public_code : str or None
+        The same without the seed, which trains another model of the setting whenever it is run.
     commands : tuple of str
         That harden and judge it; empty where there are no files to name.
     notes : tuple of str
@@ -83,8 +85,9 @@ class Advice:
     interrupted: bool
     tests: dict[Setting, Score]
     tested_on: str
-    random_state: int | None
+    random_state: Secret | None
     code: str | None
+    public_code: str | None
     commands: tuple[str, ...]
     notes: tuple[str, ...]
     model: Any = field(default=None, repr=False, compare=False)

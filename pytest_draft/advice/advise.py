@@ -173,6 +173,7 @@ def advise(
         tested_on=scorer.tested_on,
         random_state=random_state,
         code=None if pick is None or random_state is None else training_code(owner, pick, random_state),
+        public_code=None if pick is None else training_code(owner, pick, None),
         commands=()
         if pick is None
         else release_commands(owner, pick, wanted, None if policy is None else os.fspath(policy)),

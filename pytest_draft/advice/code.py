@@ -8,15 +8,17 @@ from typing import Any
 
 import pandas as pd
 
-from pytest_draft.advice.facts import Setting
+from pytest_draft.advice.facts import Secret, Seed, Setting
 from pytest_draft.advice.owner import Owner, shown_path
 from pytest_draft.data.files import IN_MEMORY
+
+SECRET = "# Keep this seed out of what is published: with it, the draws are known that hardening takes out of the file."
 
 _EXACT = "" if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else ', float_precision="round_trip"'
 """Before pandas 3.1 the default is a unit in the last place off for many numbers."""
 
 
-def training_code(owner: Owner, setting: Setting, random_state: int) -> str:
+def training_code(owner: Owner, setting: Setting, random_state: Seed) -> str:
     """Return Python that trains a setting's model on all rows, and writes it beside the owner's where that is a file.
 
     Without files it takes up ``model``, ``X`` and ``y`` as they were given.
@@ -39,6 +41,8 @@ def training_code(owner: Owner, setting: Setting, random_state: int) -> str:
         else:
             lines.append(f"model = clone(model{'.best_estimator_' * owner.searched})")
         lines.append(f"model.set_params({_arguments(parameters, imports)})")
+    if isinstance(random_state, Secret):
+        lines.insert(-1, SECRET)
     lines.append("model.fit(X, y)")
     if from_file:
         imports.append("import joblib")

@@ -50,6 +50,7 @@ def document(advice: Advice) -> dict[str, Any]:
         "candidate": None if advice.pick is not None or chosen is None else chosen.name,
         "tested_on": advice.tested_on or None,
         "code": advice.code,
+        "public_code": advice.public_code,
         "commands": list(advice.commands),
         "notes": list(advice.notes),
     }

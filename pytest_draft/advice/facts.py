@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
+
+import numpy as np
 
 from pytest_draft.facts.checks import require_not_negative
 from pytest_draft.policy.rule import Verdict
@@ -141,6 +144,34 @@ class Tried:
         judged = [one for one in (self.hardened, *self.fresh) if one is not None]
         return bool(judged) and all(one.verdict == "passed" for one in judged)
 
+
+@dataclass(frozen=True)
+class Secret:
+    """A seed that nobody can guess or try out, as one number of 32 bits can be; its repr is Python that makes it.
+
+    Attributes
+    ----------
+    words : tuple of int
+        Of 32 bits each.
+    """
+
+    words: tuple[int, ...]
+
+    @classmethod
+    def drawn(cls) -> Secret:
+        """Return a new one, from the operating system."""
+        return cls(tuple(secrets.randbits(32) for _ in range(4)))
+
+    def __repr__(self) -> str:
+        return f"np.random.RandomState({list(self.words)})"
+
+    def state(self) -> np.random.RandomState:
+        """Return the generator at its begin."""
+        return np.random.RandomState(list(self.words))
+
+
+Seed = int | Secret | None
+"""What a model's draws follow from; None for a new one whenever it is trained."""
 
 Say = Callable[[str, float | None], None]
 """Gets what is being done, in words, and the share of the work that is behind; None where that is not known."""

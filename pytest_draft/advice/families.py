@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from pytest_draft.advice.facts import AS_IT_IS, Line, Setting
-from pytest_draft.advice.owner import BAGS, TREES, Owner, trees_in
+from pytest_draft.advice.owner import TREES, Owner, trees_in
 
 STEP = 1.6
 """From one value of a family to the next: close enough to meet the bar, and few enough to bisect in four steps."""
@@ -86,7 +86,7 @@ def _numbers_of_trees(owner: Owner) -> list[int]:
 
 def _private(owner: Owner) -> Line:
     """Return private forests, where they can be trained: with diffprivlib, on columns of yes and no."""
-    if not owner.is_classifier or owner.place or isinstance(owner.forest, BAGS) or not has_private(owner):
+    if not owner.is_classifier or owner.place or not has_private(owner):
         return ()
     classes = np.unique(owner.labels).tolist()
     same = {"bounds": (0, 1), "classes": classes, "max_depth": PRIVATE_DEPTH, "n_estimators": PRIVATE_TREES}

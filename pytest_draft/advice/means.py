@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from typing import Any
 
-from pytest_draft.advice.facts import Judgement, Score, Setting
+from pytest_draft.advice.facts import Judgement, Score, Secret, Setting
 from pytest_draft.advice.judging import Gate
 from pytest_draft.advice.owner import BAGS, TREES, Owner, n_leaves
 from pytest_draft.advice.scoring import Scorer
@@ -36,7 +35,7 @@ class Means:
     def __init__(self, owner: Owner, scorer: Scorer, gate: Gate, seed: int, tell: Told | None = None) -> None:
         self._owner, self._scorer, self._gate, self._seed, self._tell = owner, scorer, gate, seed, tell
         self._latest: tuple[Setting, Any] | None = None
-        self.fresh: dict[Setting, list[tuple[int, Any]]] = {}
+        self.fresh: dict[Setting, list[tuple[Secret, Any]]] = {}
 
     def model(self, setting: Setting) -> Any:
         """Return a setting's model of the sweep, trained on all rows."""
@@ -67,7 +66,7 @@ class Means:
 
     def judge_fresh(self, setting: Setting, seconds: float, number: int) -> Judgement:
         """Judge a hardened file of a model with a seed that nobody can guess, by an attack with another seed."""
-        random_state = secrets.randbits(32)
+        random_state = Secret.drawn()
         model = self._owner.fitted(setting, random_state)
         self.fresh.setdefault(setting, []).append((random_state, model))
         hardened = setting.kind != "private"

@@ -25,7 +25,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from pytest_draft.advice.facts import Setting
+from pytest_draft.advice.facts import Secret, Seed, Setting
 from pytest_draft.data.files import IN_MEMORY, content, place_of
 from pytest_draft.data.known import finder
 from pytest_draft.data.tables import Table, read_table
@@ -120,7 +120,7 @@ class Owner:
         """The parameter from which the draws of all trees follow."""
         return _under(self.place if self.bag is None else self.bag, "random_state")
 
-    def parameters(self, setting: Setting, random_state: int) -> dict[str, Any]:
+    def parameters(self, setting: Setting, random_state: Seed) -> dict[str, Any]:
         """Return what is set in the model for a setting: parameters by name; a new forest or tree by its place.
 
         Where the model itself is to be another one, the name is empty.
@@ -134,14 +134,15 @@ class Owner:
             found[_under(at, name)] = value
         return {**found, self.seeded_at: random_state}
 
-    def made(self, setting: Setting, random_state: int) -> Any:
+    def made(self, setting: Setting, random_state: Seed) -> Any:
         """Return an unfitted model of a setting."""
-        parameters = self.parameters(setting, random_state)
+        drawn_from: Any = random_state.state() if isinstance(random_state, Secret) else random_state
+        parameters = self.parameters(setting, drawn_from)
         if "" in parameters:
             return parameters[""]
         return clone(self.estimator).set_params(**parameters)
 
-    def fitted(self, setting: Setting, random_state: int) -> Any:
+    def fitted(self, setting: Setting, random_state: Seed) -> Any:
         """Return a model of a setting, trained on all rows.
 
         Raises
@@ -164,7 +165,7 @@ class Owner:
             f"{where}: the model cannot be trained on these rows ({kind}); give those that it was trained on"
         )
 
-    def _other(self, setting: Setting, random_state: int) -> Any:
+    def _other(self, setting: Setting, random_state: Seed) -> Any:
         """Return a new estimator for the forest's place."""
         forest, given = self.forest, dict(setting.parameters)
         if setting.kind == "private":

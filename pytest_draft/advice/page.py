@@ -12,8 +12,8 @@ from pytest_draft.advice.facts import Tried
 from pytest_draft.report.charts import Mark
 from pytest_draft.report.wording import shown
 
-WIDTH, HEIGHT = 340, 250  # as wide as the other plots, so that letters have the same size
-_LEFT, _RIGHT, _TOP, _BASE = 46, 12, 14, 200
+WIDTH, HEIGHT = 340, 254  # as wide as the other plots, so that letters have the same size
+_LEFT, _RIGHT, _TOP, _BASE = 46, 12, 28, 208
 _INNER = WIDTH - _LEFT - _RIGHT
 _LEAST, _MOST = 0.05, 20.0  # of the error over the limit: what lies outside is drawn at the edge
 
@@ -126,9 +126,11 @@ def _title(one: Tried, advice: Advice) -> str:
 def _plot(advice: Advice, drawn: Sequence[Tried]) -> tuple[tuple[Mark, ...], tuple[Point, ...]]:
     """Return axes and points: score against leak."""
     ratios = [_clipped(one) for one in drawn]
-    low, high = min(0.5, *ratios), max(2.0, *ratios)
+    low, high = min(0.5, *ratios) / 1.1, 1.1 * max(2.0, *ratios)
     scores = [one.score for one in drawn if one.score is not None]
-    least, most = min(one.mean - one.error for one in scores), max(one.mean + one.error for one in scores)
+    leading = advice.best.score.mean if advice.best is not None and advice.best.score is not None else scores[0].mean
+    least = min(leading, *(one.mean - one.error for one in scores))
+    most = max(leading, *(one.mean + one.error for one in scores))
     room = (most - least) or 1.0
     least, most = least - 0.05 * room, most + 0.05 * room
 
@@ -145,9 +147,10 @@ def _plot(advice: Advice, drawn: Sequence[Tried]) -> tuple[tuple[Mark, ...], tup
         axes.append(_text(_LEFT - 5, up(value) + 4, f"{value:.3f}", "end", "small"))
     ticks = [tick for tick in (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 20.0) if low <= tick <= high]
     axes += [_text(across(tick), _BASE + 15, f"{tick:g}", "middle", "small") for tick in ticks]
+    axes.append(_line(_LEFT, up(leading), _LEFT + _INNER, up(leading), "leading"))
     axes.append(_line(across(1.0), _TOP, across(1.0), _BASE + 3, "bar"))
     axes.append(_text(_LEFT + _INNER / 2, _BASE + 33, "error over limit (left of 1 fails)", "middle"))
-    axes.append(_text(_LEFT - 40, _TOP - 3, advice.metric, "start", "small"))
+    axes.append(_text(_LEFT - 40, _TOP - 16, advice.metric, "start", "small"))
     points = [_point(one, advice, across(_clipped(one)), up) for one in drawn]
     return tuple(axes), tuple(points)
 

@@ -28,7 +28,7 @@ def text(advice: Advice) -> str:
 
 
 def markdown(advice: Advice) -> str:
-    """Return the advice as GitHub-flavoured Markdown."""
+    """Return the advice as GitHub-flavoured Markdown, for summaries that others read: without the seed."""
     rows = [wording.cells(one) for one in wording.shown(advice)]
     lines = [f"### Advice: {_cell(wording.headline(advice))}", ""]
     lines += [f"- {_cell(line)}" for line in wording.cost(advice)]
@@ -37,8 +37,8 @@ def markdown(advice: Advice) -> str:
         strong = "**" if one.setting == advice.pick else ""
         lines.append("| " + " | ".join(f"{strong}{_cell(cell)}{strong}" if cell else "" for cell in row) + " |")
     lines += ["", f"{wording.HOW_TO_READ} {wording.tried(advice)}"]
-    if advice.code is not None:
-        lines += ["", "```python", *advice.code.splitlines(), "```", "", wording.SECRET_SEED]
+    if advice.public_code is not None:
+        lines += ["", "```python", *advice.public_code.splitlines(), "```", "", wording.ANOTHER_MODEL]
     if advice.commands:
         lines += ["", "```sh", *advice.commands, "```"]
     lines += ["", *(f"- {_cell(note)}" for note in advice.notes)]

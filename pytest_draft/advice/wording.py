@@ -14,9 +14,11 @@ HOW_TO_READ = (
 )
 
 SECRET_SEED = (
-    "Keep the random_state to yourself: who knows it knows which rows were drawn for each tree, which hardening has "
-    "taken out of the file."
+    "It trains the very model that was judged. Keep the random_state out of what is published: who knows it knows "
+    "which rows were drawn for each tree. With None there it trains another model of this setting, to be judged anew."
 )
+
+ANOTHER_MODEL = "It trains another model of this setting whenever it is run: judge the file before it is released."
 
 
 def headline(advice: Advice) -> str:
@@ -45,9 +47,9 @@ def cost(advice: Advice) -> list[str]:
     leading, chosen = advice.best, advice.pick or advice.candidate
     if leading is None or leading.score is None:
         return []
-    named = [("as it is now", advice.own), ("the best score of all", leading.setting)]
+    named = [("Now", advice.own), ("The best score of all", leading.setting)]
     if chosen is not None:
-        named.insert(0, ("the pick" if advice.pick else "the best so far that passed", chosen))
+        named.insert(0, ("The pick" if advice.pick else "The best so far that passed", chosen))
     sentences = []
     for what, setting in named:
         known = advice.of(setting)
@@ -55,9 +57,9 @@ def cost(advice: Advice) -> list[str]:
             continue
         tested = advice.tests.get(setting)
         more = "" if tested is None else f"; test score {score(tested)}"
-        sentences.append(f"{what}: {setting.name}, {advice.metric} {score(known.score)}{more}")
+        sentences.append(f"{what}: {setting.name}, {advice.metric} {score(known.score)}{more}.")
     if advice.tested_on and advice.tests:
-        sentences.append(f"test scores are of {advice.tested_on}")
+        sentences.append(f"Test scores are of {advice.tested_on}.")
     return sentences
 
 

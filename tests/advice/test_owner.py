@@ -26,8 +26,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.advice import families
-from pytest_draft.advice.code import release_commands, training_code
-from pytest_draft.advice.facts import Setting
+from pytest_draft.advice.code import SECRET, release_commands, training_code
+from pytest_draft.advice.facts import Secret, Setting
 from pytest_draft.advice.owner import n_leaves, owner_of
 from pytest_draft.errors import ArtifactError, DataError, UsageError
 
@@ -99,14 +99,16 @@ def test_the_code_that_is_printed_runs_and_trains_the_same_model(
     if name == "tree":
         setting = Setting("max_leaf_nodes", 4, 1, (("max_leaf_nodes", 4),))
     owner = saved(model, mixed if columns else table, columns=columns, as_arrays=as_arrays)
-    trained = owner.fitted(setting, 4_000_000_123)
-    code = training_code(owner, setting, 4_000_000_123)
+    secret = Secret.drawn()
+    trained = owner.fitted(setting, secret)
+    code = training_code(owner, setting, secret)
     exec(compile(code, "printed", "exec"), {})
     again = joblib.load(tmp_path / "model-advised.joblib")
     assert type(again) is type(trained)
     assert same_trees(again, trained)
     assert n_leaves(again) == n_leaves(trained)
-    assert "80" not in code  # no row, nor their number
+    assert f"{SECRET}\nmodel" in code
+    assert str(secret.words[0]) not in training_code(owner, setting, None)
 
 
 def test_the_owners_other_parameters_and_the_whole_pipeline_stay(saved, mixed):
@@ -249,6 +251,24 @@ def test_lines_have_ever_fewer_leaves_and_begin_with_what_is_there(saved, table)
     assert {setting.family for one in found for setting in one} == {
         *("as it is", "max_leaf_nodes", "min_samples_leaf", "max_depth", "single tree")
     }
+
+
+def test_private_forests_are_a_line_where_they_can_be_trained(saved, table, monkeypatch):
+    owner = saved(RandomForestClassifier(10, random_state=0), table)
+    fitted = owner.fitted(families.own(owner), 0)
+    monkeypatch.setattr(families, "find_spec", lambda name: None)
+    assert not any(one[0].kind == "private" for one in families.lines(owner, fitted))
+    monkeypatch.setattr(families, "has_private", lambda owner: True)
+    (line,) = [one for one in families.lines(owner, fitted) if one[0].kind == "private"]
+    assert [setting.value for setting in line] == [10.0, 3.0, 1.0]
+    made = owner.made(line[0], 7)
+    assert (made.epsilon, made.bounds, made.classes, made.max_depth) == (10.0, (0, 1), [0, 1], 5)
+    code = training_code(owner, line[0], None)
+    assert "from pytest_draft.dp import LaplaceForestClassifier" in code
+    assert "LaplaceForestClassifier(bounds=(0, 1), classes=[0, 1], epsilon=10.0)" in code
+    compile(code, "printed", "exec")
+    (judge,) = release_commands(owner, line[0], "counts", None)
+    assert judge.startswith("pytest --draft-forest model-advised.joblib")
 
 
 def test_lines_of_a_tree_and_of_a_regressor(saved, table):
