@@ -162,6 +162,9 @@ class Forest:
         `Tree.n_distinct` hold 0.
     also_tells : str or None
         What else its file tells of the rows, and is not taken from it.
+    draws_told : bool
+        Whether the file tells how rows were drawn and that none was weighted, as ONNX does not: else `bootstrap` is
+        what its kind of model does if nothing is said.
     outputs : Outputs or None
         What the leaves tell where its file holds no counts of rows, and none could be restored; None
         where there are counts. `Tree.value` then holds outputs at the leaves and 0 elsewhere, `Tree.weight` and
@@ -190,6 +193,7 @@ class Forest:
     parameters: dict[str, object] = field(default_factory=dict)
     privacy: Privacy | None = None
     also_tells: str | None = None
+    draws_told: bool = True
     outputs: Outputs | None = None
     restored: Restored | None = None
 

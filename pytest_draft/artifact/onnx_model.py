@@ -32,11 +32,6 @@ _DRAWING = ("RandomForestClassifier", _BAGGING)
 _AROUND = ("Pipeline", "GridSearchCV", "RandomizedSearchCV")
 _NAMED = re.compile(r"ONNX\((\w{1,80})\)", re.ASCII)
 
-_NOT_TOLD = (
-    "an ONNX file tells neither whether each tree saw draws of the rows or all of them nor class weights, and its "
-    f"trees were taken for unweighted ones of {{}}: whoever knows gets closer; {INSTEAD}"
-)
-
 _NAMES_OF_CLASSES = "classlabels"
 _CATEGORIES = ("cats_", "keys_", "values_")
 """Beginnings of the names of attributes in which an encoder holds what it knows of a column."""
@@ -178,7 +173,7 @@ def _forest_of(graph: Graph, budget: Budget) -> tuple[Forest, str | None, frozen
         max_features=None,
         bootstrap_features=False,
         sklearn_version=None,
-        also_tells=_NOT_TOLD.format("draws" if drawn else "all rows"),
+        draws_told=False,
         outputs=Outputs("fractions", None, tolerance, more_left=False),
     )
     return forest, not_covered, frozenset(walk.read)

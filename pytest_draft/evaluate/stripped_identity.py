@@ -8,6 +8,7 @@ import numpy as np
 
 from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.descent import descend
 from pytest_draft.attack.fractions.leaf_outputs import leaf_outputs
 from pytest_draft.attack.fractions.likelihood import Model
 from pytest_draft.attack.groups import KnownRows
@@ -38,6 +39,64 @@ def rows_at_leaves(forest: Forest, rows: Rows, labels: IntArray) -> FloatArray:
     return np.concatenate([everyone.at_leaves(tree, once, forest.n_classes).ravel() for tree in forest.trees]).astype(
         np.float64
     )
+
+
+def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
+    """Return a forest with the counts that the true rows have, each seen once by every tree.
+
+    Parameters
+    ----------
+    forest : Forest
+        Without bootstrap.
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    labels : ndarray of int64, shape (n_rows,)
+
+    Returns
+    -------
+    Forest or None
+        None where they do not explain what the leaves say.
+    """
+    outputs = forest.outputs
+    if outputs is None:
+        raise ValueError("this forest holds counts")
+    columns, trees = np.ascontiguousarray(rows.T), []
+    for tree in forest.trees:
+        leaf = descend(tree, columns)
+        counts = np.zeros((tree.n_nodes, forest.n_classes))
+        np.add.at(counts, (leaf, labels), 1.0)
+        leaves = counts[tree.leaves]
+        if not leaves.sum(axis=1).all():
+            return None
+        shares, said = leaves / leaves.sum(axis=1, keepdims=True), tree.value[tree.leaves]
+        if outputs.kind == "labels":
+            explained = leaves[np.arange(len(leaves)), said.argmax(axis=1)] >= leaves.max(axis=1)
+        else:
+            explained = np.abs(shares - said).max(axis=1) <= outputs.tolerance + 1e-9
+        if not explained.all():
+            return None
+        for node in np.flatnonzero(tree.left >= 0)[::-1]:
+            counts[node] = counts[tree.left[node]] + counts[tree.right[node]]
+        weight = counts.sum(axis=1)
+        trees.append(replace(tree, value=counts, weight=weight, n_distinct=weight.astype(np.int64)))
+    return replace(
+        forest, trees=tuple(trees), values="totals", outputs=None, n_samples=len(rows), n_draws=None, sample_weight=None
+    )
+
+
+def with_draws(forest: Forest, rows: Rows, labels: IntArray) -> Forest:
+    """Return a forest whose file does not tell how rows were drawn, with what its rows say of it.
+
+    Where all rows give exactly what each leaf answers, each tree has seen all of them. An adversary can try both.
+
+    Parameters
+    ----------
+    forest : Forest
+        With `Forest.outputs`.
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    labels : ndarray of int64, shape (n_rows,)
+    """
+    all_rows = counted_by(forest, rows, labels) is not None
+    return replace(forest, bootstrap=not all_rows, replacement=not all_rows)
 
 
 def identify_stripped(forest: Forest, model: Model, rows: Rows, labels: IntArray, seed: int) -> Identity:

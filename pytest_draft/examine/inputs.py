@@ -31,6 +31,7 @@ from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain
 from pytest_draft.errors import ArtifactError, DataError, NotCoveredError, one_line
 from pytest_draft.evaluate.significance import rows_drawn
+from pytest_draft.evaluate.stripped_identity import with_draws
 from pytest_draft.examine.limits import SMALL
 from pytest_draft.examine.record import Record
 from pytest_draft.examine.settled_domain import settle
@@ -240,11 +241,14 @@ def complete(opened: Opened, case: Case, record: Record) -> Inputs:
         holdout = holdout_of(read_table(case.holdout), data, case.target, artifact.encoder)
     settled = settle(artifact, data, case, record)
     domain, indicators, data = settled.domain, settled.indicators, settled.data
-    record.facts = replace(record.facts, domain=DomainFacts(domain.source, (*domain.granted, *settled.granted)))
-    model = artifact.model
+    model, granted = artifact.model, settled.granted
     if isinstance(model, RuleList):
         model = model.resolved(domain.columns)
     model = indicators.model(model)
+    if isinstance(model, Forest) and not model.draws_told and data is not None:
+        model = with_draws(model, data.rows, data.labels)
+        granted += ("whether each tree saw draws of the rows, or all of them",)
+    record.facts = replace(record.facts, domain=DomainFacts(domain.source, (*domain.granted, *granted)))
     if data is not None:
         _doubt_outside(domain, data, record)
     slices = _sliced(case, indicators, model, domain.columns)
@@ -258,7 +262,7 @@ def complete(opened: Opened, case: Case, record: Record) -> Inputs:
         data=data,
         indicators=indicators,
         encoder=artifact.encoder,
-        granted=settled.granted,
+        granted=granted,
         slices=slices,
         knowledge=knowledge,
         holdout=holdout,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,6 +32,12 @@ from pytest_draft.artifact.container import Budget
 from pytest_draft.artifact.onnx_trees import as_fractions
 from pytest_draft.artifact.protobuf import Message
 from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError
+from pytest_draft.evaluate.stripped_identity import with_draws
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
+from pytest_draft.hardening.model import hardened
+from pytest_draft.policy.policy import default_policy
+from pytest_draft.policy.verdict import judge, verdict_of
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 skl2onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
@@ -121,12 +128,41 @@ def test_an_onnx_file_has_the_trees_of_the_joblib_file(name, two, columns, class
     np.testing.assert_allclose(answers(forest, columns), model.predict_proba(columns), atol=3e-7)
 
 
-@pytest.mark.parametrize(
-    ("name", "taken_for"), [("forest", "draws"), ("extra trees", "all rows"), ("tree", "all rows")]
-)
-def test_a_file_that_does_not_tell_draws_and_weights_never_passes(name, taken_for, columns, classes, both):
-    forest = both(MODELS[name][0].fit(columns, classes), columns)[1].forest
-    assert f"unweighted ones of {taken_for}: whoever knows gets closer" in forest.unused
+@pytest.mark.parametrize("bootstrap", [True, False])
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_whether_rows_were_drawn_is_not_told_and_follows_from_the_rows(kind, bootstrap, columns, classes, both):
+    theirs, ours = both(kind(5, max_depth=4, bootstrap=bootstrap, random_state=1).fit(columns, classes), columns)
+    assert theirs.forest.draws_told
+    assert not ours.forest.draws_told
+    assert ours.forest.bootstrap is (kind is RandomForestClassifier)  # what its kind does if nothing is said
+    names = sorted(set(classes.tolist()))
+    labels = np.array([names.index(one) for one in classes.tolist()])
+    settled = with_draws(ours.forest, columns.astype(np.float32), labels)
+    assert (settled.bootstrap, settled.replacement) == (bootstrap, bootstrap)
+
+
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_an_onnx_file_of_shallow_trees_is_judged_as_its_hardened_joblib_file(bootstrap, tmp_path):
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(rng.integers(0, 2, (60, 6)), columns=list("abcdef")).astype(float)
+    labels = (table.sum(axis=1) > 3).astype(int)
+    secret = 3_000_000_019
+    model = RandomForestClassifier(4, max_depth=2, bootstrap=bootstrap, random_state=secret).fit(table, labels)
+    table.assign(y=labels).to_csv(tmp_path / "train.csv", index=False)
+    (tmp_path / "model.onnx").write_bytes(converted(model, table.to_numpy()).SerializeToString())
+    joblib.dump(hardened(model, "counts", table)[0], tmp_path / "model.joblib")
+    found = []
+    for name in ("model.onnx", "model.joblib"):
+        case = Case(str(tmp_path / name), str(tmp_path / "train.csv"), "y", seconds=60.0, effort=2.0, workers=1)
+        examination, _ = examine(case)
+        verdict = verdict_of((check.result, check.counts) for check in judge(examination, default_policy()))
+        found.append((verdict, examination.findings.error.upper))
+    granted = "whether each tree saw draws of the rows, or all of them"
+    assert (
+        granted
+        in examine(Case(str(tmp_path / "model.onnx"), str(tmp_path / "train.csv"), "y", attack=False))[0].domain.granted
+    )
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4, 5])

@@ -8,13 +8,11 @@ the truth; before it has forgotten that, it lies nearer to it than it should. Bo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.descent import descend
 from pytest_draft.attack.fractions.chain import Chain
 from pytest_draft.attack.fractions.problem import StrippedProblem, build_stripped, indices_of
 from pytest_draft.attack.numeric.problem import is_numeric
@@ -27,6 +25,7 @@ from pytest_draft.evaluate.ambiguity.population import fitted, uniform
 from pytest_draft.evaluate.ambiguity.sampled import Sampled, facts_of
 from pytest_draft.evaluate.ambiguity.values import Values
 from pytest_draft.evaluate.gaps import tell_gaps_only
+from pytest_draft.evaluate.stripped_identity import counted_by
 from pytest_draft.facts.ambiguity import Prior
 from pytest_draft.timebox import TimeBox
 
@@ -158,48 +157,6 @@ def search(
         return _alternatives(problem, values, value, labels, moving, seed, stop)
 
     return Search(look, timebox)
-
-
-def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
-    """Return a forest with the counts that the true rows have, each seen once by every tree.
-
-    Parameters
-    ----------
-    forest : Forest
-        Without bootstrap.
-    rows : ndarray of float32, shape (n_rows, n_columns)
-    labels : ndarray of int64, shape (n_rows,)
-
-    Returns
-    -------
-    Forest or None
-        None where they do not explain what the leaves say.
-    """
-    outputs = forest.outputs
-    if outputs is None:
-        raise ValueError("this forest holds counts")
-    columns, trees = np.ascontiguousarray(rows.T), []
-    for tree in forest.trees:
-        leaf = descend(tree, columns)
-        counts = np.zeros((tree.n_nodes, forest.n_classes))
-        np.add.at(counts, (leaf, labels), 1.0)
-        leaves = counts[tree.leaves]
-        if not leaves.sum(axis=1).all():
-            return None
-        shares, said = leaves / leaves.sum(axis=1, keepdims=True), tree.value[tree.leaves]
-        if outputs.kind == "labels":
-            explained = leaves[np.arange(len(leaves)), said.argmax(axis=1)] >= leaves.max(axis=1)
-        else:
-            explained = np.abs(shares - said).max(axis=1) <= outputs.tolerance + 1e-9
-        if not explained.all():
-            return None
-        for node in np.flatnonzero(tree.left >= 0)[::-1]:
-            counts[node] = counts[tree.left[node]] + counts[tree.right[node]]
-        weight = counts.sum(axis=1)
-        trees.append(replace(tree, value=counts, weight=weight, n_distinct=weight.astype(np.int64)))
-    return replace(
-        forest, trees=tuple(trees), values="totals", outputs=None, n_samples=len(rows), n_draws=None, sample_weight=None
-    )
 
 
 def _alternatives(

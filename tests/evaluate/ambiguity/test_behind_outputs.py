@@ -16,9 +16,10 @@ from pytest_draft.attack.fractions.likelihood import Model
 from pytest_draft.attack.fractions.problem import build_stripped
 from pytest_draft.attack.numeric.states import states_of
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate.ambiguity.behind_outputs import Wanderer, counted_by, search
+from pytest_draft.evaluate.ambiguity.behind_outputs import Wanderer, search
 from pytest_draft.evaluate.ambiguity.bits_of_outputs import bits_at
 from pytest_draft.evaluate.ambiguity.sampled import ideal_of
+from pytest_draft.evaluate.stripped_identity import counted_by
 from pytest_draft.hardening.model import hardened
 from pytest_draft.matching import encoded_weights
 from pytest_draft.timebox import TimeBox
