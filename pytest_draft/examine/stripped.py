@@ -25,7 +25,7 @@ _ROUNDING = 1e-6
 
 
 _DIGITS = 9
-"""Where a threshold has more, it is the midpoint of two single-precision values rather than a decimal inside the gap."""
+"""With more, a threshold is the midpoint of two single-precision values rather than a decimal inside the gap."""
 
 
 def _midpoints(forest: Forest, domain: Domain) -> bool:
