@@ -23,6 +23,7 @@ _LAST = 0.45  # of the time, at most, that is kept for the last judgements
 _LEAST_SECONDS = 1.0  # of a judgement that is worth beginning
 _MOST_PLAIN = 4  # plain files that are judged in the end
 _EARLY = 0.6  # of its box: a judgement that has ended before was not ended by it
+_SLOWER = 1.25  # than the slowest of the last judgements, another one at most, as far as can be told
 _STRIDE = 3.0  # from the fewest leaves that do not pass to where the bar is looked for, where nothing passes yet
 _PER_LINE = 2.5  # judgements, about, for the estimate of what is left
 
@@ -129,6 +130,8 @@ class _Search:
         self._own, self._lines, self._means, self._box = own, lines, means, timebox
         self._seconds, self._full, self._say = seconds, full_seconds, say
         self._keeps = True
+        self._below = math.inf  # of the fewest leaves of a setting that did not pass with fresh seeds
+        self._out: set[Setting] = set()
         self._spent: list[float] = []
         self._lines_left = len(lines)
 
@@ -144,6 +147,11 @@ class _Search:
             self._sweep()
         self._score_passing()
         self._settle()
+        if not self.found.finished and self.found.pick is not None:
+            self._keeps = True  # of the time that was kept some is left, and how much is needed is known now
+            self._sweep()
+            self._score_passing()
+            self._settle()
         self._judge_plain()
 
     # --- what is known
@@ -217,7 +225,10 @@ class _Search:
 
     @property
     def _last(self) -> float:
-        """Return the seconds that a last judgement is expected to take, by how long passes have taken by now."""
+        """Return the seconds that a last judgement is expected to take, by how long others have taken by now."""
+        fresh = [judged.seconds for one in self.found.tried.values() for judged in one.fresh]
+        if fresh:
+            return min(self._full, _SLOWER * max(fresh))
         passes = [one.hardened for one in self.found.tried.values() if one.passed and one.hardened is not None]
         if passes and all(one.seconds < _EARLY * one.box for one in passes):
             return min(self._full, 2 * max(one.seconds for one in passes))
@@ -292,9 +303,8 @@ class _Search:
 
     def _settle(self) -> None:
         """Judge the pick with fresh seeds, and the next stricter one where it does not pass."""
-        below, out = math.inf, set[Setting]()
         self._keeps = False
-        while (chosen := pick(self._lines, self.found.tried, below, out)) is not None:
+        while (chosen := pick(self._lines, self.found.tried, self._below, self._out)) is not None:
             setting = chosen.setting
             if chosen.hardened is None:
                 if self._judge(setting, hardened=True) is None:
@@ -318,8 +328,8 @@ class _Search:
             else:
                 self.found.pick = setting
                 return
-            out.add(setting)
-            below = min(below, self._leaves(setting))
+            self._out.add(setting)
+            self._below = min(self._below, self._leaves(setting))
 
     def _judge_plain(self) -> None:
         """Judge the plain files of the pick and of the best scores that pass."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -195,6 +196,26 @@ def test_time_for_the_last_judgements_is_kept():
     found = run(made, clock, minutes=4)
     assert found.pick is not None
     assert clock.now <= 4 * 60 + 14
+
+
+def test_time_that_was_kept_and_is_left_goes_into_the_sweep():
+    class Slow(Made):
+        def judge(self, setting, seconds, *, hardened):
+            return replace(super().judge(setting, seconds, hardened=hardened), seconds=seconds)  # fills its box
+
+        def judge_fresh(self, setting, seconds, number):
+            self.at.append(len(self.swept))
+            return super().judge_fresh(setting, seconds, number)
+
+    clock = Clock()
+    made = Slow(1_000, clock, cost=14.0, score=lambda leaves: leaves / 10_000, error=0.001)
+    made.at = []
+    found = run(made, clock, minutes=3.4)
+    assert found.finished
+    assert found.pick is not None
+    assert made.at[0] < len(made.swept)  # swept on after the first pick was judged with fresh seeds
+    assert {one[0] for one in LINES} <= set(made.swept)
+    assert clock.now <= 3.4 * 60 + 14
 
 
 def test_without_time_for_them_nothing_is_confirmed_and_the_candidate_is_told():
