@@ -165,6 +165,8 @@ class Forest:
     draws_told : bool
         Whether the file tells how rows were drawn and that none was weighted, as ONNX does not: else `bootstrap` is
         what its kind of model does if nothing is said.
+    midpoints : bool
+        Whether thresholds of best splits are taken for midpoints of values of the rows that it counts.
     outputs : Outputs or None
         What the leaves tell where its file holds no counts of rows, and none could be restored; None
         where there are counts. `Tree.value` then holds outputs at the leaves and 0 elsewhere, `Tree.weight` and
@@ -194,6 +196,7 @@ class Forest:
     privacy: Privacy | None = None
     also_tells: str | None = None
     draws_told: bool = True
+    midpoints: bool = True
     outputs: Outputs | None = None
     restored: Restored | None = None
 

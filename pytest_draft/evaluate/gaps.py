@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pytest_draft.arrays import Rows
+from pytest_draft.arrays import FloatArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.decimals import shortest_decimal
 from pytest_draft.domain import Domain
@@ -17,6 +17,9 @@ from pytest_draft.domain import Domain
 def tell_gaps_only(forest: Forest, domain: Domain, rows: Rows) -> bool:
     """Return whether every threshold on a numeric column is the shortest decimal between the two values next to it.
 
+    Where values lie close together on a grid, such as whole years, the middle of two of them can be that decimal. So
+    one of them at least must be the middle of no two values.
+
     Parameters
     ----------
     forest : Forest
@@ -24,6 +27,7 @@ def tell_gaps_only(forest: Forest, domain: Domain, rows: Rows) -> bool:
     rows : ndarray of float32, shape (n_rows, n_columns)
         All training rows.
     """
+    rewritten = False
     for attribute in domain.attributes:
         if attribute.kind != "numeric":
             continue
@@ -37,4 +41,13 @@ def tell_gaps_only(forest: Forest, domain: Domain, rows: Rows) -> bool:
         for threshold, place in zip(thresholds.tolist(), above.tolist(), strict=True):
             if threshold != shortest_decimal(float(values[place - 1]), float(values[place])):
                 return False
-    return True
+            rewritten = rewritten or not _is_midpoint(threshold, values)
+    return rewritten
+
+
+def _is_midpoint(threshold: float, values: FloatArray) -> bool:
+    """Return whether a threshold is the middle of two values, by scikit-learn's rule: half of each, added."""
+    partner = 2 * threshold - values
+    place = np.clip(np.searchsorted(values, partner), 1, len(values) - 1)
+    found = [values / 2 + values[place + step] / 2 == threshold for step in (-1, 0)]
+    return bool(np.logical_or(*found).any())

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from pytest_draft.arrays import FloatArray, IntArray, Rows
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.descent import descend
-from pytest_draft.attack.fractions.leaf_outputs import leaf_outputs
+from pytest_draft.attack.fractions.leaf_outputs import counted_leaves, leaf_outputs
 from pytest_draft.attack.fractions.likelihood import Model
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.facts.identity import Identity
+
+_SAID = {"fractions": "leaf fractions", "labels": "labels", "means": "leaves"}
 
 SIMULATIONS = 20
 """Draws of the given rows, by which it is known how likely the leaves of right rows are."""
@@ -47,7 +49,7 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
     Parameters
     ----------
     forest : Forest
-        Without bootstrap.
+        Of one that was trained with bootstrap, all rows are counted, and not its draws.
     rows : ndarray of float32, shape (n_rows, n_columns)
     labels : ndarray of int64, shape (n_rows,)
 
@@ -68,7 +70,10 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
         if not leaves.sum(axis=1).all():
             return None
         shares, said = leaves / leaves.sum(axis=1, keepdims=True), tree.value[tree.leaves]
-        if outputs.kind == "labels":
+        explained: BoolArray
+        if outputs.kind == "means":
+            explained = np.ones(len(leaves), dtype=bool)
+        elif outputs.kind == "labels":
             explained = leaves[np.arange(len(leaves)), said.argmax(axis=1)] >= leaves.max(axis=1)
         else:
             explained = np.abs(shares - said).max(axis=1) <= outputs.tolerance + 1e-9
@@ -79,7 +84,16 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
         weight = counts.sum(axis=1)
         trees.append(replace(tree, value=counts, weight=weight, n_distinct=weight.astype(np.int64)))
     return replace(
-        forest, trees=tuple(trees), values="totals", outputs=None, n_samples=len(rows), n_draws=None, sample_weight=None
+        forest,
+        trees=tuple(trees),
+        values="rows" if forest.classes is None else "totals",
+        bootstrap=False,
+        replacement=False,
+        outputs=None,
+        n_samples=len(rows),
+        n_draws=None,
+        sample_weight=None,
+        midpoints=not forest.bootstrap,  # else of the values of rows that were drawn
     )
 
 
@@ -123,7 +137,7 @@ def identify_stripped(forest: Forest, model: Model, rows: Rows, labels: IntArray
     """
     at_leaves = rows_at_leaves(forest, rows, labels)
     if lacking := model.lacking(at_leaves):
-        what = "leaf fractions" if forest.outputs is not None and forest.outputs.kind == "fractions" else "labels"
+        what = "counts" if forest.outputs is None else _SAID[forest.outputs.kind]
         return Identity(
             "mismatch",
             f"this forest was not trained on these rows: its {what} cannot come from them "
@@ -151,16 +165,34 @@ def _expected_of_right_rows(forest: Forest, model: Model, at_leaves: FloatArray,
     rng = np.random.default_rng([seed, 31])
     by_class = at_leaves.reshape(-1, model.n_classes)
     most = len(model.evidence.log_factorial) - 1
+    entry = np.repeat(np.arange(by_class.size), by_class.ravel().astype(np.int64))
     found = []
     for _ in range(SIMULATIONS):
-        draws = rng.poisson(model.evidence.rate * by_class)
-        while (empty := draws.sum(axis=1) == 0).any():
-            draws[empty] = rng.poisson(model.evidence.rate * by_class[empty])
+        draws, distinct = _drawn(entry, by_class, model.evidence.rate, rng)
         too_many = draws.sum(axis=1) > most
-        draws[too_many] = np.minimum(by_class[too_many], 1)
-        outputs = leaf_outputs(_answering(forest, draws / draws.sum(axis=1, keepdims=True)), most)
+        draws[too_many] = distinct[too_many] = np.minimum(by_class[too_many], 1)
+        if forest.outputs is None:
+            told = distinct.sum(axis=1) * forest.tells_distinct
+            outputs = counted_leaves(draws.astype(np.int64), told.astype(np.int64))
+        else:
+            outputs = leaf_outputs(_answering(forest, draws / draws.sum(axis=1, keepdims=True)), most)
         found.append(replace(model, evidence=model.evidence._replace(outputs=outputs)).total(at_leaves))
     return float(np.mean(found)), float(np.std(found))
+
+
+def _drawn(
+    entry: IntArray, by_class: FloatArray, rate: float, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Return draws of the rows at each leaf and class, none of them empty, and how many different rows are drawn."""
+    draws, distinct = np.zeros((2, *by_class.shape))
+    empty = np.ones(len(by_class), dtype=bool)
+    while empty.any():
+        again = empty[entry // by_class.shape[1]]
+        times = rng.poisson(rate, int(again.sum()))
+        for found, number in ((draws, times), (distinct, times > 0)):
+            found[empty] = np.bincount(entry[again], number, by_class.size).reshape(by_class.shape)[empty]
+        empty = draws.sum(axis=1) == 0
+    return draws, distinct
 
 
 def _answering(forest: Forest, fractions: FloatArray) -> Forest:

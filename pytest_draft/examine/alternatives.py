@@ -6,10 +6,12 @@ the file tells them: whoever knows less gets no closer. That the file determines
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import TracebackType
 
 import numpy as np
 
+from pytest_draft.artifact.occurrences import lacks_seeds
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
@@ -56,21 +58,25 @@ class Beside:
         knowledge, forest = inputs.knowledge, inputs.forest
         if data is None or forest.is_private or (knowledge is not None and knowledge.informed):
             return
-        if forest.outputs is not None:
-            self._search = behind_outputs.search(
-                forest,
-                inputs.domain,
-                data.rows,
-                data.labels,
-                inputs.case.seed,
-                self._box,
-                unknown=np.arange(data.n_rows) if knowledge is None else knowledge.unknown,
-                known=() if knowledge is None else knowledge.attributes,
-            )
-            return
-        try:
-            times = known_occurrences(forest, "artifact")
-        except NotCoveredError:  # nobody knows them
+        unknown = np.arange(data.n_rows) if knowledge is None else knowledge.unknown
+        known = () if knowledge is None else knowledge.attributes
+        times = None
+        if forest.outputs is None and not (forest.bootstrap and lacks_seeds(forest)):
+            with suppress(NotCoveredError):  # nobody knows them
+                times = known_occurrences(forest, "artifact")
+        if times is None:
+            if forest.n_trees * data.n_rows <= MOST_ENTRIES:
+                with suppress(NotCoveredError):
+                    self._search = behind_outputs.search(
+                        forest,
+                        inputs.domain,
+                        data.rows,
+                        data.labels,
+                        inputs.case.seed,
+                        self._box,
+                        unknown=unknown,
+                        known=known,
+                    )
             return
         if times.shape[1] != data.n_rows or times.size > MOST_ENTRIES:
             return
@@ -82,8 +88,8 @@ class Beside:
             times,
             inputs.case.seed,
             self._box,
-            unknown=np.arange(data.n_rows) if knowledge is None else knowledge.unknown,
-            known=() if knowledge is None else knowledge.attributes,
+            unknown=unknown,
+            known=known,
             extremes=attack.extremes,
             prove=not forest.bootstrap or Adversary.parse(inputs.case.adversary).name == "artifact",
         )

@@ -19,18 +19,12 @@ from pytest_draft.attack.untested_values import Choices
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.evaluate.identity import identify, identify_granted, identify_values, truth_is_likelier
-from pytest_draft.examine.attack import Attack, Shortfall
+from pytest_draft.examine.attack import WITHOUT_SEEDS, Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import IDENTITY_SHARE, Limits
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.identity import Identity
 from pytest_draft.knowledge import all_rows, exchangeable_groups, known_rows, without_seeds
-
-WITHOUT_SEEDS = (
-    "the file holds no seeds (random_state is None), so nobody can replay which rows were drawn for which tree: the "
-    "adversary 'artifact' knows no more of them than 'published', and is judged so"
-)
-"""What is told where the attack falls back to what a file holds."""
 
 
 class Counted(Attack):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.occurrences import lacks_seeds
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.numeric.enumerated import enumerate_states
 from pytest_draft.attack.numeric.problem import is_numeric
@@ -22,6 +22,7 @@ from pytest_draft.examine.limits import NUMERIC_SHARE
 from pytest_draft.examine.numeric import Numeric
 from pytest_draft.examine.private import Labels, NoisyCounts, NoisyCountsAlone
 from pytest_draft.examine.stripped import Stripped
+from pytest_draft.facts.adversary import Adversary
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,16 @@ def kind_of(inputs: Inputs) -> Kind:
         if forest.privacy is None or not forest.privacy.counts:
             return Kind(Labels)
         return Kind(NoisyCountsAlone if informed else NoisyCounts)
+    if forest.shares_weighted:
+        raise NotCoveredError(
+            "class weights have scaled the shares in its leaves: by how much is not told by a file without counts"
+        )
     if forest.outputs is not None:
         return Kind(Stripped)
     if not is_numeric(inputs.domain):
         return Kind(Informed if informed else Counted)
+    if forest.bootstrap and (Adversary.parse(inputs.case.adversary).name == "published" or lacks_seeds(forest)):
+        return Kind(Stripped)
     if forest.bootstrap and not forest.tells_distinct:
         raise NotCoveredError(
             "the numbers of different rows were removed from its file: without them numeric columns are not covered yet"
@@ -81,12 +88,3 @@ def kind_of(inputs: Inputs) -> Kind:
     if numbered is not None:
         return Kind(partial(CountedStates, numbered=numbered))
     return Kind(Numeric, NUMERIC_SHARE if inputs.is_small else None)
-
-
-def without_counts(forest: Forest) -> str:
-    """Say why a forest whose file holds no counts is not attacked."""
-    if forest.shares_weighted:
-        return "class weights have scaled the shares in its leaves: by how much is not told by a file without counts"
-    what = {"fractions": "the shares of the classes", "labels": "labels", "means": "mean targets"}
-    told = "nothing" if forest.outputs is None else what[forest.outputs.kind]
-    return f"its file holds no counts of training rows: what {told} in leaves tell of the rows is not covered yet"

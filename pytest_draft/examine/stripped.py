@@ -1,4 +1,7 @@
-"""Files without counts, whose leaves tell fractions or labels: in go `Inputs`, out come the answers of an `Attack`."""
+"""Forests whose draws nobody knows, with counts or without: in go `Inputs`, out come the answers of an `Attack`.
+
+Of files without counts leaves tell fractions, labels, or of a regressor that somebody is there.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +17,23 @@ from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.evaluate.gaps import tell_gaps_only
 from pytest_draft.evaluate.stripped_identity import identify_stripped, rows_at_leaves
-from pytest_draft.examine.attack import Attack, Shortfall
+from pytest_draft.examine.attack import WITHOUT_SEEDS, Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import Limits
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.identity import Identity
+from pytest_draft.knowledge import without_seeds
 
 _ROUNDING = 1e-6
 
 
 class Stripped(Attack):
-    """The attack on a file that holds no counts.
+    """The attack on what leaves tell, without knowing the draws behind them.
 
     Parameters
     ----------
     inputs : Inputs
-        Of a forest with `Forest.outputs`.
+        Of a forest with `Forest.outputs`, or with counts of draws that the adversary does not know.
     search : Search
         Not used: nothing is searched before `rebuild`.
     """
@@ -39,7 +43,7 @@ class Stripped(Attack):
     def __init__(self, inputs: Inputs, search: Search) -> None:
         forest, knowledge = inputs.forest, inputs.knowledge
         if knowledge is not None and knowledge.informed:
-            raise NotCoveredError("an informed adversary is not covered yet where a file holds no counts")
+            raise NotCoveredError("an informed adversary is not covered yet where nobody knows the draws")
         self._inputs, self._forest = inputs, forest
         size_unknown = Adversary.parse(inputs.case.adversary).size_unknown
         n_rows = forest.n_samples
@@ -47,6 +51,9 @@ class Stripped(Attack):
             n_rows = inputs.n_rows
             self.granted = ("number of training rows",)
         self._problem = self._build(n_rows)
+        self.unused = () if forest.unused is None else (forest.unused,)
+        if without_seeds(forest, inputs.case.adversary) and forest.outputs is None:
+            self.notes = (WITHOUT_SEEDS,)
         if forest.outputs is not None and forest.outputs.more_left:
             self.undecoded = (
                 "the file tells which child of each node more rows reached (missing_go_to_left), which the attack does "

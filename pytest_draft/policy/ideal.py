@@ -20,6 +20,10 @@ share of the rows that it leaves: as near as the default policy lets an attack c
 ENOUGH_BITS = 60.0
 """Of ambiguity: 10^18 datasets cannot be told apart by growing the forest again from each of them."""
 
+DEVIATIONS = 2.0
+"""The most rows that anybody can expect to meet are a mean over datasets, of which the truth is one: an attack can meet
+more by chance, by about so many standard deviations of rows that are met one by one."""
+
 _ROUNDING = 1e-9
 
 
@@ -65,7 +69,9 @@ def rows_of_ideal(attack: Outcome, ideal: Ideal, reached: int, n_rows: int, bar:
     most = f"{ideal.most_perfect_rows:.1f}"
     if held > bar:
         most += f", beside {without:.1f} without it: the file may not bring it above {held:.1f}"
-    if reached > ideal.most_perfect_rows + 1:
+    expected = min(ideal.most_perfect_rows, float(n_rows))
+    by_chance = DEVIATIONS * (expected * (1 - expected / n_rows)) ** 0.5 if n_rows else 0.0
+    if reached > expected + 1 + by_chance:
         return _distrusted(attack, f"{most} rows")
     if attack.result == "passed" and ideal.most_perfect_rows <= held + _ROUNDING:
         return Outcome("passed", f"{attack.sentence}; whoever has the file rebuilds no more than {most}")

@@ -1,4 +1,4 @@
-"""Files whose counts were removed by halves are judged by them; whole ones wait for an attack of their own."""
+"""Files whose counts were removed by halves, or seeds alone, are judged by what is left."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 
+from pytest_draft.examine.attack import WITHOUT_SEEDS
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from stripping import stripped
@@ -50,8 +51,48 @@ def test_a_tree_whose_counts_were_restored_is_examined_as_if_they_were_there(exa
     assert found.artifact.structure == whole.artifact.structure
 
 
-def test_a_regressor_without_counts_is_read_and_not_covered(examined):
-    found = examined(RandomForestRegressor(3, random_state=0), "counts")
+def test_a_regressor_without_counts_is_judged_by_who_must_be_in_its_leaves(examined):
+    found = examined(RandomForestRegressor(3, max_depth=2, random_state=0), "counts")
+    assert found.solver_status == "likeliest"
+    assert found.findings.identity.status == "confirmed"
+    assert any("mean targets in the nodes" in note for note in (*found.reasons, *found.notes))
+    assert found.findings.ideal is not None  # every row is held in its leaves, so that unused means add nothing
+    assert 0 < found.findings.ideal.least_error <= found.findings.error.upper
+
+
+def test_shares_that_class_weights_have_scaled_are_not_covered(examined):
+    found = examined(RandomForestClassifier(3, class_weight="balanced_subsample", random_state=0), "counts")
     assert found.solver_status == "not covered"
-    assert "its file holds no counts of training rows" in found.reasons[0]
     assert found.findings is None
+
+
+@pytest.fixture
+def amounts(table):
+    random = np.random.default_rng(4)
+    return table.assign(e=random.normal(50, 10, len(table)).round(2))
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+def test_numeric_columns_of_a_file_without_seeds_are_judged(kind, amounts, tmp_path):
+    fitted = kind(6, max_depth=3, random_state=3_000_000_019).fit(amounts[list("abcde")], amounts.y)
+    joblib.dump(stripped(fitted, "seeds"), tmp_path / "model.joblib")
+    found = examine(Case(str(tmp_path / "model.joblib"), target="y", seconds=30), amounts)[0]
+    assert found.findings is not None
+    assert found.findings.identity.status == "confirmed"
+    assert found.findings.error.upper < found.findings.random.error
+    assert any("midway between values of rows" in reason for reason in found.reasons)
+    assert WITHOUT_SEEDS in found.notes
+
+
+def test_other_rows_than_those_behind_counts_of_unknown_draws_are_told(amounts, tmp_path):
+    fitted = RandomForestClassifier(6, random_state=3_000_000_019).fit(amounts[list("abcde")], amounts.y)
+    joblib.dump(stripped(fitted, "seeds"), tmp_path / "model.joblib")
+    others = amounts.assign(a=amounts.a.to_numpy()[::-1], c=amounts.c.to_numpy()[::-1])
+    found = examine(Case(str(tmp_path / "model.joblib"), target="y", seconds=30), others)[0]
+    assert found.findings.identity.status == "mismatch"
+
+
+def test_the_best_guess_is_bounded_where_nobody_knows_the_draws(examined):
+    found = examined(RandomForestClassifier(4, max_depth=2, random_state=3_000_000_019), "seeds")
+    assert found.findings.ideal is not None
+    assert found.findings.ambiguity.determined is None

@@ -69,7 +69,13 @@ def test_no_pass_rests_on_a_bound_that_the_attack_betters():
     beaten = found(ideal=replace(FAR, least_error=0.35, error_without_file=0.4))
     assert result(beaten) == "inconclusive"
     assert "no pass rests on it" in check_rule(beaten, default_policy(), "reconstruction-error").sentence
-    assert result(found(ideal=replace(FAR, most_perfect_rows=0.5)), "perfect-rows") == "inconclusive"
+
+
+def test_more_perfect_rows_than_by_chance_are_distrusted_and_no_more_than_that_are_not():
+    assert result(found(ideal=replace(FAR, most_perfect_rows=0.5)), "perfect-rows") == "passed"
+    distrusted = found(ideal=replace(FAR, most_perfect_rows=0.05))
+    assert result(distrusted, "perfect-rows") == "inconclusive"
+    assert "no pass rests on it" in check_rule(distrusted, default_policy(), "perfect-rows").sentence
 
 
 def test_a_file_is_judged_by_what_it_adds_to_what_the_population_tells():

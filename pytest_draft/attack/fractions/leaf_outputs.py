@@ -1,8 +1,8 @@
-"""What a leaf without counts says of the draws in it: in goes a forest with `Outputs`, out come sets of class counts.
+"""What a leaf says of draws that nobody knows: in goes a forest, with counts or without, out come sets of class counts.
 
 A fraction p / q in lowest terms says that the leaf holds m * p draws of each class for some whole m; a rounded one,
 that it holds one of finitely many vectors of counts; a label, that no class has more. Leaves that say the same share
-one set.
+one set. Of a forest whose counts are there, and whose draws nobody knows, each leaf says its one vector.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from pytest_draft.artifact.forest import Forest, Outputs
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.errors import NotCoveredError
 
-PURE, RATIO, LISTED, LABEL = 0, 1, 2, 3
-"""Kinds of leaves: draws of one class; multiples of one vector of counts; one of several vectors; only the winner."""
+PURE, RATIO, LISTED, LABEL, COUNTED = 0, 1, 2, 3, 4
+"""Kinds of leaves: draws of one class; multiples of one vector of counts; one of several vectors; only the winner; the
+counts of the draws themselves, with the number of different rows where that is told."""
 
 MOST_LISTED = 5_000_000
 """Most vectors of counts that rounded fractions are taken for, all leaves together."""
@@ -33,14 +34,17 @@ class LeafOutputs(NamedTuple):
     Attributes
     ----------
     kind : ndarray of int8, shape (n_leaves,)
-        `PURE`, `RATIO`, `LISTED` or `LABEL`.
+        `PURE`, `RATIO`, `LISTED`, `LABEL` or `COUNTED`.
     winner : ndarray of int64, shape (n_leaves,)
         The class with most draws, the first of equal ones; -1 where several can be.
     first, last : ndarray of int64, shape (n_leaves,)
-        The leaf's vectors are ``vectors[first:last]``: one for `RATIO`, by ascending sum for `LISTED`, else none.
+        The leaf's vectors are ``vectors[first:last]``: one for `RATIO` and `COUNTED`, by ascending sum for
+        `LISTED`, else none.
     vectors : ndarray of int64, shape (n_vectors, n_classes)
     said : ndarray of int64, shape (n_leaves,)
         Equal for leaves that say the same.
+    distinct : ndarray of int64, shape (n_leaves,)
+        Different rows among the draws; 0 where that is not told.
     """
 
     kind: NDArray[np.int8]
@@ -49,6 +53,7 @@ class LeafOutputs(NamedTuple):
     last: IntArray
     vectors: IntArray
     said: IntArray
+    distinct: IntArray
 
 
 @dataclass(frozen=True)
@@ -78,11 +83,9 @@ def leaf_outputs(forest: Forest, n_draws: int) -> LeafOutputs:
     ------
     NotCoveredError
         Where fractions are rounded so much that too many counts have them.
-    ValueError
-        Where the forest has counts.
     """
     if forest.outputs is None:
-        raise ValueError("this forest has counts: see `Forest.counts`")
+        return _leaf_counts(forest)
     values = np.concatenate([tree.value[tree.leaves] for tree in forest.trees])
     different, said_by = np.unique(values, axis=0, return_inverse=True)
     said, n_listed = [], 0
@@ -100,13 +103,41 @@ def leaf_outputs(forest: Forest, n_draws: int) -> LeafOutputs:
         last.astype(np.int64)[by_leaf],
         np.ascontiguousarray(np.concatenate([one.vectors for one in said]), dtype=np.int64),
         by_leaf.astype(np.int64),
+        np.zeros(len(by_leaf), dtype=np.int64),
     )
+
+
+def _leaf_counts(forest: Forest) -> LeafOutputs:
+    """Return what the leaves of a forest with counts say."""
+    counts = np.concatenate([forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees)])
+    distinct = np.zeros(len(counts), dtype=np.int64)
+    if forest.tells_distinct:
+        distinct = np.concatenate([tree.n_distinct[tree.leaves] for tree in forest.trees])
+    return counted_leaves(counts, distinct)
+
+
+def counted_leaves(counts: IntArray, distinct: IntArray) -> LeafOutputs:
+    """Return what leaves say that tell their draws.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (n_leaves, n_classes)
+    distinct : ndarray of int64, shape (n_leaves,)
+        Different rows among them; 0 where that is not told.
+    """
+    different, by_leaf = np.unique(np.column_stack([counts, distinct]), axis=0, return_inverse=True)
+    said = by_leaf.reshape(-1).astype(np.int64)
+    kind = np.full(len(said), COUNTED, dtype=np.int8)
+    vectors = np.ascontiguousarray(different[:, :-1], dtype=np.int64)
+    return LeafOutputs(kind, counts.argmax(axis=1).astype(np.int64), said, said + 1, vectors, said, distinct)
 
 
 def _said(value: FloatArray, outputs: Outputs, n_draws: int, room: int) -> _Said:
     """Return what one leaf's outputs say."""
-    nothing = np.empty((0, len(value)), dtype=np.int64)
+    nothing = np.empty((0, 1 if outputs.kind == "means" else len(value)), dtype=np.int64)
     winner = int(value.argmax())
+    if outputs.kind == "means":  # of a regressor's rows, which are all of one class
+        return _Said(PURE, 0, nothing)
     if outputs.kind == "labels":
         return _Said(LABEL, winner, nothing)
     slack = max(outputs.tolerance, 1e-12)

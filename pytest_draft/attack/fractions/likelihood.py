@@ -22,7 +22,7 @@ from scipy.special import gammaln
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
-from pytest_draft.attack.fractions.leaf_outputs import LABEL, LISTED, PURE, RATIO, LeafOutputs, leaf_outputs
+from pytest_draft.attack.fractions.leaf_outputs import COUNTED, LABEL, LISTED, PURE, RATIO, LeafOutputs, leaf_outputs
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
@@ -187,6 +187,30 @@ def _log_listed(evidence, rows, leaf, n_classes, mean):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True)
+def _log_counted(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
+    """Return the log of the product of mean**count / count!, given how many different rows were drawn.
+
+    Of h rows that are drawn about Poisson each, d different ones make n draws in h! / (h - d)! times as many ways for
+    each h as the draws of one row more or less; how the different rows are split among the classes is not told, and
+    they are taken to be split as the draws are. For one class that is exact.
+    """
+    outputs, first = evidence.outputs, leaf * n_classes
+    v, distinct = outputs.first[leaf], outputs.distinct[leaf]
+    total, size, here = 0.0, 0, 0.0
+    for c in range(n_classes):
+        here += rows[first + c]
+        count = outputs.vectors[v, c]
+        if count:
+            total += count * math.log(evidence.rate * max(rows[first + c], FLOOR)) - evidence.log_factorial[count]
+            size += count
+    if distinct:
+        total -= size * math.log(max(here, FLOOR))
+        lacks = max(0.0, math.ceil(distinct - here))
+        total += math.lgamma(here + 1.0) - math.lgamma(here - distinct + lacks + 1.0) + lacks * math.log(FLOOR)
+    return total
+
+
+@njit(cache=True, nogil=True)
 def drawn_score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
     """Return the log-probability of what a leaf says, of rows that need not be whole, but for an additive constant.
 
@@ -210,6 +234,8 @@ def drawn_score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def
         return won - nothing
     if kind == RATIO:
         return _log_ratio(evidence, rows, leaf, n_classes) - nothing
+    if kind == COUNTED:
+        return _log_counted(evidence, rows, leaf, n_classes) - nothing
     return _log_listed(evidence, rows, leaf, n_classes, nothing) - nothing
 
 
@@ -352,12 +378,12 @@ class Model:
 
     @classmethod
     def of(cls, forest: Forest, domain: Domain, n_rows: int, most_rows: int | None = None) -> Model:
-        """Return the likelihood of what a forest without counts says.
+        """Return the likelihood of what a forest says.
 
         Parameters
         ----------
         forest : Forest
-            With `Forest.outputs`.
+            With `Forest.outputs`, or with counts of draws that nobody knows.
         domain : Domain
             Without numeric attributes: see `numbered`.
         n_rows : int
@@ -371,11 +397,11 @@ class Model:
             Where rows were drawn without replacement, or weighted.
         """
         if forest.bootstrap and not forest.replacement:
-            raise NotCoveredError("its file holds no counts, and rows were drawn without replacement: not covered yet")
+            raise NotCoveredError("nobody knows its draws, and rows were drawn without replacement: not covered yet")
         if forest.class_weight is not None or (
             forest.sample_weight is not None and (forest.sample_weight != forest.sample_weight[0]).any()
         ):
-            raise NotCoveredError("its file holds no counts, and its rows were weighted: not covered yet")
+            raise NotCoveredError("nobody knows its draws, and its rows were weighted: not covered yet")
         most_rows = n_rows if most_rows is None else most_rows
         most, rate = most_rows, 0.0
         if forest.bootstrap:
@@ -444,7 +470,7 @@ class Model:
         outputs, by_class = self.evidence.outputs, rows.reshape(-1, self.n_classes)
         without = (outputs.winner >= 0) & (by_class[np.arange(len(by_class)), outputs.winner] == 0)
         lacks = int(without[(outputs.kind == PURE) | (outputs.kind == LABEL)].sum())
-        for leaf in np.flatnonzero((outputs.kind == RATIO) | (outputs.kind == LISTED)):
+        for leaf in np.flatnonzero(np.isin(outputs.kind, (RATIO, LISTED, COUNTED))):
             vectors = outputs.vectors[outputs.first[leaf] : outputs.last[leaf]]
             lacks += int(((vectors > 0) & (by_class[leaf] == 0)).sum(axis=1).min())
-        return lacks
+        return lacks + int(np.maximum(outputs.distinct - by_class.sum(axis=1), 0).sum())

@@ -153,7 +153,7 @@ def states_of(forest: Forest, domain: Domain, known_values: Mapping[int, FloatAr
 def thresholds_are_midpoints(forest: Forest) -> bool:
     """Whether every threshold is known to be a best split's, the midpoint of neighbouring values, rather than drawn."""
     splitter = forest.parameters.get("splitter", forest.parameters.get("estimator__splitter"))
-    return forest.kind.startswith("RandomForest") or splitter == "best"
+    return forest.midpoints and (forest.kind.startswith("RandomForest") or splitter == "best")
 
 
 def decimal_step(attribute: Attribute, values: FloatArray) -> float:

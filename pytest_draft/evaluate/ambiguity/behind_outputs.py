@@ -1,8 +1,9 @@
-"""Other datasets that explain leaves without counts: in go a forest and true rows, out comes a `Search`.
+"""Other datasets that explain leaves behind unknown draws: in go a forest and true rows, out comes a `Search`.
 
-Without bootstrap the true rows tell the counts that were removed, and datasets that explain these, too, are looked for:
-whoever has the file knows less, and gets no closer. With it a chain of the posterior of what the leaves say begins at
-the truth; before it has forgotten that, it lies nearer to it than it should. Both are on the safe side.
+Without counts and bootstrap the true rows tell the counts that were removed, and datasets that explain these, too, are
+looked for: whoever has the file knows less, and gets no closer. So too of a regressor, whose rows are held in all their
+leaves, however often they were drawn. Else, with counts or without, a chain of the posterior of what the leaves say
+begins at the truth; before it has forgotten that, it lies nearer to it than it should. All are on the safe side.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def search(
     Parameters
     ----------
     forest : Forest
-        With `Forest.outputs`.
+        With `Forest.outputs`, or with counts of draws that nobody knows.
     domain : Domain
     rows : ndarray of float32, shape (n_rows, n_columns)
         All training rows.
@@ -116,14 +117,18 @@ def search(
     -------
     Search or None
         None where it is not known what the file tells: of numeric columns with bootstrap whose thresholds lie midway
-        between values of rows that were drawn, and where the true rows cannot be behind the file.
+        between values of rows that were drawn, of counts of a regressor's draws, and where the true rows cannot be
+        behind the file.
 
     Raises
     ------
     NotCoveredError
         Where rows were weighted, or drawn without replacement.
     """
-    if not forest.bootstrap:
+    gaps_only = not is_numeric(domain) or tell_gaps_only(forest, domain, rows)
+    if forest.classes is None and forest.bootstrap and not gaps_only:
+        return None
+    if forest.outputs is not None and (not forest.bootstrap or forest.classes is None):
         counted = counted_by(forest, rows, labels)
         if counted is None:
             return None
@@ -131,7 +136,7 @@ def search(
         return behind_counts.search(
             counted, domain, rows, labels, times, seed, timebox, unknown=unknown, known=tuple(known), prove=False
         )
-    if is_numeric(domain) and not tell_gaps_only(forest, domain, rows):
+    if not gaps_only or forest.classes is None:
         return None
     moving = unknown
     if len(moving) > behind_counts.MOST_MOVING:

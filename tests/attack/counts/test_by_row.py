@@ -19,7 +19,7 @@ from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import infer
-from pytest_draft.examine.counted import WITHOUT_SEEDS
+from pytest_draft.examine.attack import WITHOUT_SEEDS
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.knowledge import exchangeable_groups

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pytest_draft.artifact.forest import Outputs
-from pytest_draft.attack.fractions.leaf_outputs import LABEL, LISTED, PURE, RATIO, leaf_outputs
+from pytest_draft.attack.fractions.leaf_outputs import COUNTED, LABEL, LISTED, PURE, RATIO, leaf_outputs
 from pytest_draft.attack.fractions.likelihood import PENALTY, Model, draws_of, grown_to_the_end
 from pytest_draft.domain import declared
 from pytest_draft.errors import NotCoveredError
@@ -167,3 +167,58 @@ def test_a_forest_is_grown_to_the_end_only_where_its_file_says_so(answering):
     assert grown_to_the_end(replace(forest, parameters=told))
     assert grown_to_the_end(replace(forest, parameters={f"estimator__{name}": one for name, one in told.items()}))
     assert not grown_to_the_end(replace(forest, parameters={**told, "max_depth": 5}))
+
+
+def counted(answering, leaf, distinct):
+    """Return a forest of one leaf with counts of draws that nobody knows, and of different rows among them."""
+    forest = answering([*leaf])
+    (tree,) = forest.trees
+    tree = replace(
+        tree,
+        value=np.array([leaf], dtype=np.float64),
+        weight=np.array([float(sum(leaf))]),
+        n_distinct=np.array([distinct]),
+    )
+    return replace(forest, trees=(tree,), outputs=None, values="totals", n_draws=sum(leaf))
+
+
+def ways(n_rows, n_draws, distinct):
+    """The chance that rows that are drawn Poisson each are drawn so often together, so many different ones."""
+    chance = 0.0
+    for draws in product(range(n_draws + 1), repeat=n_rows):
+        if sum(draws) == n_draws and sum(one > 0 for one in draws) == distinct:
+            one = 1.0
+            for drawn in draws:
+                one *= np.exp(-1) / factorial(drawn)
+            chance += one
+    return chance
+
+
+@pytest.mark.parametrize(("n_draws", "distinct"), [(4, 2), (5, 3), (3, 3)])
+def test_counts_with_different_rows_are_as_likely_for_each_number_of_rows_as_their_ways(answering, n_draws, distinct):
+    forest = counted(answering, [n_draws, 0], distinct)
+    model = Model.of(forest, TWO, n_draws)
+    told = [model.total(np.array([float(rows), 0.0])) for rows in range(distinct, 6)]
+    chances = [log(ways(rows, n_draws, distinct)) for rows in range(distinct, 6)]
+    assert np.diff(told) == pytest.approx(np.diff(chances), abs=1e-6)
+    assert told[0] - model.total(np.array([distinct - 1.0, 0.0])) > 5
+    assert model.lacking(np.array([distinct - 1.0, 0.0])) == 1
+    assert model.lacking(np.array([float(distinct), 0.0])) == 0
+
+
+def test_counts_without_different_rows_are_poisson(answering):
+    forest = counted(answering, [3, 1], 0)
+    model = Model.of(forest, TWO, 4)
+    for rows in ([2.0, 1.0], [5.0, 2.0]):
+        chance = [-mean + drawn * log(mean) - log(factorial(drawn)) for drawn, mean in zip((3, 1), rows, strict=True)]
+        assert model.total(np.array(rows)) == pytest.approx(sum(chance))
+    assert model.lacking(np.array([3.0, 0.0])) == 1
+
+
+def test_leaves_that_tell_the_same_counts_share_one_vector(answering):
+    forest = counted(answering, [3, 1], 2)
+    outputs = leaf_outputs(replace(forest, trees=forest.trees * 2), 4)
+    assert outputs.kind.tolist() == [COUNTED, COUNTED]
+    assert outputs.said.tolist() == [0, 0]
+    assert outputs.vectors.tolist() == [[3, 1]]
+    assert outputs.distinct.tolist() == [2, 2]
