@@ -1,4 +1,4 @@
-"""NumPy's Mersenne Twister in compiled code: in go seeds, out come the first numbers that `RandomState` draws from them.
+"""NumPy's Mersenne Twister in compiled code: in go seeds, out come the first numbers that `RandomState` draws.
 
 Seeding is nearly all of the work, and is done for many seeds side by side. The rules are those of NumPy's
 ``mt19937_seed`` and of ``RandomState.randint`` (masked rejection), whose streams never change.

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache
@@ -71,6 +72,8 @@ class Sought:
         The number; None where none of them was it.
     forest : Forest
         With the seeds that follow from it, as if they were in the file; as it was where there is none.
+    told_by : str
+        What of the file tells it, in words.
     draws_known : bool
         Whether these seeds tell all that seeds in the file would; False where draws depended on what was removed, too.
     """
@@ -78,30 +81,34 @@ class Sought:
     tried: int
     random_state: int | None
     forest: Forest
+    told_by: str = ""
     draws_known: bool = True
 
 
 class _Evidence(Protocol):
     """What the file tells of the trees' draws, and which numbers could have brought it about."""
 
-    most: int
-
-    def by_chance(self, explained: int) -> float:
-        """Return how likely a wrong number explains as many trees."""
+    @property
+    def told_by(self) -> str:
+        """What of the file tells it, in words."""
 
     @property
-    def n_trees(self) -> int:
-        """How many trees tell something."""
+    def most(self) -> int:
+        """How many numbers may be tried from 0 on."""
+
+    @property
+    def least(self) -> float:
+        """How likely a wrong number explains all trees."""
 
     @property
     def ample(self) -> bool:
         """Whether it would have found the number among all that are tried; then nothing else needs to be asked."""
 
     def left(self, numbers: Numbers) -> Numbers:
-        """Return the numbers that are not contradicted."""
+        """Return the numbers that are not contradicted by the first trees."""
 
-    def explained(self, number: int) -> int:
-        """Return how many trees a number explains."""
+    def chance(self, number: int) -> float:
+        """Return how likely a wrong number explains as much as this one."""
 
 
 @cache
@@ -155,47 +162,60 @@ def seek(forest: Forest, timebox: TimeBox) -> Sought:
         n_tried, found = _among(evidence, timebox)
         tried = max(tried, n_tried)
         if found is not None:
-            return _with_seeds(forest, found, tried)
+            return _with_seeds(Sought(tried, found, forest, evidence.told_by))
         if n_tried and evidence.ample:
             break
     return Sought(tried, None, forest)
 
 
-def _with_seeds(forest: Forest, number: int, tried: int) -> Sought:
+def _with_seeds(sought: Sought) -> Sought:
     """Return the forest with its seeds, unless the draws that follow are not those that its roots tell."""
-    seeds = seeds_of(number, forest.n_trees)
+    forest = sought.forest
+    seeds = seeds_of(sought.random_state or 0, forest.n_trees)
     trees = tuple(replace(tree, seed=seed) for tree, seed in zip(forest.trees, seeds, strict=True))
     seeded = replace(forest, trees=trees)
     if forest.bootstrap and forest.n_samples is not None:
         try:
             occurrences(seeded)
         except NotCoveredError:
-            return Sought(tried, number, forest, draws_known=False)
-    return Sought(tried, number, seeded)
+            return replace(sought, draws_known=False)
+    return replace(sought, forest=seeded)
 
 
 def _among(evidence: _Evidence, timebox: TimeBox) -> tuple[int, int | None]:
     """Return how many numbers were tried, and the one that explains the trees where chance would not.
 
-    Common numbers and all share what chance may bring about, so that few trees are enough to find a common one.
+    What chance may bring about is shared by the best known numbers, common ones and all, so that few trees are enough
+    to find a common one.
     """
-    common, most = _PARAMETERS.common, MOST_BY_CHANCE / _KINDS / 2
-    numbers = candidates()
+    numbers, most = candidates(), MOST_BY_CHANCE / _KINDS / 3
     numbers = np.concatenate([numbers[: evidence.most], numbers[_PARAMETERS.most :]])
-    least = evidence.by_chance(evidence.n_trees)
-    if least * len(numbers) >= most:
-        numbers = numbers[: common if least * common < most else 0]
+    common = _PARAMETERS.common
+    if evidence.least * len(numbers) >= most:
+        numbers = numbers[:common] if evidence.least * common < most else best_known()
+    if evidence.least * len(best_known()) >= most:
+        return 0, None
+    known = set(best_known().tolist())
     for start in range(0, len(numbers), _PARAMETERS.chunk):
         chunk, found = numbers[start : start + _PARAMETERS.chunk], None
         if timebox.over:
             return start, None
         for number in evidence.left(chunk).tolist():
-            chance = evidence.by_chance(evidence.explained(number)) * (common if number < common else len(numbers))
+            among = len(known) if number in known else common if number < common else len(numbers)
+            chance = evidence.chance(number) * among
             if chance < most and (found is None or chance < found[0]):
                 found = chance, number
         if found is not None:
             return start + len(chunk), found[1]
     return len(numbers), None
+
+
+@cache
+def best_known() -> Numbers:
+    """Return the numbers that most people choose: small ones, years, and a few more."""
+    others = {1000, 1111, 1234, 1337, 2222, 3141, 3407, 4242, 4321, 5555, 7777, 8888, 9999, 12345, 123456, 1234567}
+    others |= {300, 314, 321, 333, 400, 404, 420, 444, 456, 500, 512, 555, 600, 666, 700, 777, 800, 888, 900, 911, 999}
+    return np.array(sorted({*range(256), *range(1950, 2031), *others}), dtype=np.uint32)
 
 
 def _told(forest: Forest) -> Iterator[_Evidence]:
@@ -209,24 +229,34 @@ def _told(forest: Forest) -> Iterator[_Evidence]:
             return
     elif forest.seeds_from != "tree":
         return
-    try:
-        m = columns_drawn(forest, "estimator__" if nested else "", forest.n_features)
-        random = has_random_splits(forest)
-    except NotCoveredError:
-        m = forest.n_features
-        random = False
+    m, random, first = _columns_at_root(forest, nested), False, None
     if 0 < m < forest.n_features:
+        with suppress(NotCoveredError):
+            random = has_random_splits(forest)
         tested = np.zeros(forest.n_features, dtype=np.bool_)
         for tree in forest.trees:
             tested[tree.feature[tree.left >= 0]] = True
-        roots = np.array([tree.feature[0] for tree in forest.trees if tree.left[0] >= 0], dtype=np.int64)
         where = np.array([t for t, tree in enumerate(forest.trees) if tree.left[0] >= 0], dtype=np.int64)
+        columns = np.array([forest.trees[t].feature[0] for t in where], dtype=np.int64)
         # Columns that no tree tests are constant in all samples, or were never the best.
-        for constant in (np.zeros_like(tested), ~tested):
-            yield _Roots(roots, where, forest.n_features, m, constant, random, nested, bool(tested.all()))
+        for constant in (~tested, np.zeros_like(tested)):
+            roots = _Roots(columns, where, forest.n_features, m, constant, random, nested, bool(tested.all()))
+            first = roots if first is None else first
+            yield roots
             if tested.all():
                 break
-    yield from _sizes(forest)
+    yield from _sizes(forest, first)
+
+
+def _columns_at_root(forest: Forest, nested: bool) -> int:
+    """Return how many columns a root draws; all where the file does not tell it."""
+    name = "estimator__max_features" if nested else "max_features"
+    if forest.parameters.get(name) == "auto":  # of versions before 1.3
+        return max(1, math.isqrt(forest.n_features)) if forest.classes is not None else forest.n_features
+    try:
+        return columns_drawn(forest, "estimator__" if nested else "", forest.n_features)
+    except NotCoveredError:
+        return forest.n_features
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,6 +272,7 @@ class _Roots:
     nested: bool
     all_vary: bool
     most: int = _PARAMETERS.most
+    told_by: str = "the columns at its roots"
 
     @property
     def n_trees(self) -> int:
@@ -249,19 +280,27 @@ class _Roots:
         return len(self.roots)
 
     @property
-    def chance(self) -> float:
+    def each(self) -> float:
         """How likely a wrong number explains a root: its column is drawn, or the first after constant ones alone."""
         p, m, c = self.n_columns, self.drawn, int(self.constant.sum())
         return m / p + (math.comb(c, m) / math.comb(p, m) / (p - c) if c >= m else 0.0)
 
-    def by_chance(self, explained: int) -> float:
+    @property
+    def least(self) -> float:
+        """How likely a wrong number explains all roots."""
+        return self._by_chance(self.n_trees)
+
+    def chance(self, number: int) -> float:
         """Return how likely a wrong number explains as many roots."""
-        return float(binom.sf(explained - 1, self.n_trees, min(1.0, self.chance)))
+        return self._by_chance(self._n_explained(number))
+
+    def _by_chance(self, explained: int) -> float:
+        return float(binom.sf(explained - 1, self.n_trees, min(1.0, self.each)))
 
     @property
     def ample(self) -> bool:
         """Whether it would have found the number; only with columns that are constant there can be doubt."""
-        least = self.by_chance(math.ceil(_PARAMETERS.explained * self.n_trees))
+        least = self._by_chance(math.ceil(_PARAMETERS.explained * self.n_trees))
         return least * _PARAMETERS.most < MOST_BY_CHANCE and (bool(self.constant.any()) or self.all_vary)
 
     def left(self, numbers: Numbers) -> Numbers:
@@ -276,7 +315,7 @@ class _Roots:
     ) -> tuple[Numbers, NDArray[np.float64]]:
         if first >= end or not len(numbers):
             return numbers, score
-        chance = self.chance
+        chance = self.each
         right = max(_PARAMETERS.explained, (1 + chance) / 2)
         hit, miss = math.log(right / chance), math.log((1 - right) / (1 - chance))
         seeds = np.empty((int(self.where[end - 1]) + 1, len(numbers)), dtype=np.uint32)
@@ -301,7 +340,7 @@ class _Roots:
         found: BoolArray = explain_roots(states[0], root, self.n_columns, self.drawn, self.constant, self.random)
         return found
 
-    def explained(self, number: int) -> int:
+    def _n_explained(self, number: int) -> int:
         """Return how many roots a number explains."""
         seeds = np.array(seeds_of(number, int(self.where[-1]) + 1), dtype=np.uint32)[self.where]
         return sum(bool(self._explained(seeds[[t]], int(root))[0]) for t, root in enumerate(self.roots))
@@ -336,15 +375,22 @@ class _Subsets:
     replacement: bool
     log_chance: float
     most: int = _PARAMETERS.most_subsets
+    told_by: str = "the columns that its trees test"
 
     @property
     def n_trees(self) -> int:
         """How many trees tell something."""
         return len(self.tested)
 
-    def by_chance(self, explained: int) -> float:
-        """Return how likely a wrong number explains all trees; nothing less counts."""
-        return math.exp(self.log_chance) if explained == self.n_trees else 1.0
+    @property
+    def least(self) -> float:
+        """How likely a wrong number explains all trees."""
+        return math.exp(self.log_chance)
+
+    def chance(self, number: int) -> float:
+        """Return how likely a wrong number explains all trees, which is what counts; 1 where this one doesn't."""
+        seeds = np.array(seeds_of(number, self.n_trees), dtype=np.uint32)[:, None]
+        return self.least if explain_columns(seeds, self.tested, self.drawn, self.replacement)[0] else 1.0
 
     @property
     def ample(self) -> bool:
@@ -355,18 +401,11 @@ class _Subsets:
         """Return the numbers that are not contradicted by the first trees."""
         seeds = np.empty((min(self.n_trees, _PARAMETERS.first_trees), len(numbers)), dtype=np.uint32)
         draw_ahead(numbers, seeds)
-        return numbers[explain_columns(seeds, self.tested, self.drawn, self.replacement)]
-
-    def explained(self, number: int) -> int:
-        """Return how many trees a number explains."""
-        seeds = np.array(seeds_of(number, self.n_trees), dtype=np.uint32)
-        one = [
-            explain_columns(seeds[[t], None], self.tested[[t]], self.drawn, self.replacement) for t in range(len(seeds))
-        ]
-        return int(np.sum(one))
+        left: Numbers = numbers[explain_columns(seeds, self.tested, self.drawn, self.replacement)]
+        return left
 
 
-def _sizes(forest: Forest) -> Iterator[_Evidence]:
+def _sizes(forest: Forest, roots: _Roots | None) -> Iterator[_Evidence]:
     """The numbers of different rows at the roots must be those of the draws."""
     n_rows, n_draws = forest.n_samples, forest.n_draws
     sizes = np.array([tree.n_distinct[0] for tree in forest.trees], dtype=np.int64)
@@ -379,7 +418,7 @@ def _sizes(forest: Forest) -> Iterator[_Evidence]:
     spread = n_rows * gone + n_rows * (n_rows - 1) * (1 - 2 / n_rows) ** n_draws - (n_rows * gone) ** 2
     each = min(1.0, 1.2 / math.sqrt(2 * math.pi * spread)) if spread > 1 else 1.0
     most = int(min(_PARAMETERS.most, _PARAMETERS.most_draws / (2_000 + 1.5 * n_draws)))
-    yield _Sizes(sizes, n_rows, n_draws, forest.n_trees * math.log(each), most)
+    yield _Sizes(sizes, n_rows, n_draws, forest.n_trees * math.log(each), most, roots)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -391,15 +430,25 @@ class _Sizes:
     n_draws: int
     log_chance: float
     most: int
+    roots: _Roots | None
+    told_by: str = "the numbers of different rows at its roots"
 
     @property
     def n_trees(self) -> int:
         """How many trees tell something."""
         return len(self.sizes)
 
-    def by_chance(self, explained: int) -> float:
-        """Return how likely a wrong number explains all trees; nothing less counts."""
-        return math.exp(self.log_chance) if explained == self.n_trees else 1.0
+    @property
+    def least(self) -> float:
+        """How likely a wrong number explains all trees and all roots."""
+        return math.exp(self.log_chance) * (1.0 if self.roots is None else self.roots.least)
+
+    def chance(self, number: int) -> float:
+        """Return how likely a wrong number explains all trees and as many roots; 1 where it doesn't explain a tree."""
+        seeds = np.array(seeds_of(number, self.n_trees), dtype=np.uint32)[:, None]
+        if not explain_sizes(seeds, self.sizes, self.n_rows, self.n_draws)[0]:
+            return 1.0
+        return math.exp(self.log_chance) * (1.0 if self.roots is None else self.roots.chance(number))
 
     @property
     def ample(self) -> bool:
@@ -410,10 +459,5 @@ class _Sizes:
         """Return the numbers that are not contradicted by the first trees."""
         seeds = np.empty((min(self.n_trees, _PARAMETERS.first_trees), len(numbers)), dtype=np.uint32)
         draw_ahead(numbers, seeds)
-        return numbers[explain_sizes(seeds, self.sizes, self.n_rows, self.n_draws)]
-
-    def explained(self, number: int) -> int:
-        """Return how many trees a number explains."""
-        seeds = np.array(seeds_of(number, self.n_trees), dtype=np.uint32)
-        one = [explain_sizes(seeds[[t], None], self.sizes[[t]], self.n_rows, self.n_draws) for t in range(len(seeds))]
-        return int(np.sum(one))
+        left: Numbers = numbers[explain_sizes(seeds, self.sizes, self.n_rows, self.n_draws)]
+        return left
