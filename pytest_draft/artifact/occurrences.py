@@ -69,6 +69,17 @@ def lacks_seeds(forest: Forest) -> bool:
     return forest.bootstrap and all(tree.seed is None for tree in forest.trees)
 
 
+def draws_are_known(forest: Forest) -> bool:
+    """Return whether the rules are known by which the version that wrote the file draws.
+
+    Parameters
+    ----------
+    forest : Forest
+    """
+    version = forest.sklearn_minor
+    return version is not None and _OLDEST <= version <= _NEWEST
+
+
 def drawn_columns(forest: Forest, index: int) -> IntArray:
     """Return the forest's column of each column that one tree was trained on, in its order.
 

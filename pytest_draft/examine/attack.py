@@ -18,8 +18,8 @@ from pytest_draft.examine.limits import Limits
 from pytest_draft.facts.identity import Identity
 
 WITHOUT_SEEDS = (
-    "the file holds no seeds (random_state is None), so nobody can replay which rows were drawn for which tree: the "
-    "adversary 'artifact' knows no more of them than 'published', and is judged so"
+    "the file holds no seeds (random_state is None), and they were not found again: which rows were drawn for which "
+    "tree is not known, so that the adversary 'artifact' knows no more of them than 'published', and is judged so"
 )
 """What is told where the attack falls back to what a file holds."""
 

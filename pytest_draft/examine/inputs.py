@@ -16,6 +16,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.published import published
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.seed_search import Sought, seek
 from pytest_draft.data import (
     Holdout,
     Indicators,
@@ -32,12 +33,13 @@ from pytest_draft.domain import Domain
 from pytest_draft.errors import ArtifactError, DataError, NotCoveredError, one_line
 from pytest_draft.evaluate.significance import rows_drawn
 from pytest_draft.evaluate.stripped_identity import with_draws
-from pytest_draft.examine.limits import SMALL
+from pytest_draft.examine.limits import SEEDS_SHARE, SMALL
 from pytest_draft.examine.record import Record
 from pytest_draft.examine.settled_domain import settle
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.files import ArtifactFacts, DataFacts, DomainFacts
+from pytest_draft.facts.published import Published
 from pytest_draft.facts.slices import Slice, by_class
 from pytest_draft.knowledge import Knowledge, grant
 from pytest_draft.timebox import TimeBox
@@ -187,7 +189,8 @@ def open_files(case: Case, given: object, record: Record) -> Opened:
         facts = ArtifactFacts(case.artifact, error.sha256, place=case.place, places=error.places)
         record.facts = replace(record.facts, artifact=facts)
         raise
-    facts = _artifact_facts(case, artifact)
+    artifact, sought = _with_seeds(artifact, case, record)
+    facts = _artifact_facts(case, artifact, sought)
     record.facts = replace(record.facts, artifact=facts)
     record.note(*(f"declares {facts.claim}, but {phrase}" for phrase in facts.contradictions))
     if facts.unjudged is not None:
@@ -325,7 +328,43 @@ def _doubt_outside(domain: Domain, data: TrainingData, record: Record) -> None:
         )
 
 
-def _artifact_facts(case: Case, artifact: Artifact) -> ArtifactFacts:
+def _with_seeds(artifact: Artifact, case: Case, record: Record) -> tuple[Artifact, Sought | None]:
+    """Return the model with the seeds that were removed from its file, where they can be found again, and say so."""
+    if isinstance(artifact.model, RuleList):
+        return artifact, None
+    box = record.limits.within(SEEDS_SHARE)
+    sought = seek(artifact.model, box)
+    if sought.tried:
+        record.limits.heed(box, "search for its random_state")
+    if sought.random_state is None:
+        if sought.tried:
+            record.note(
+                f"its seeds were removed; none of {sought.tried:,} numbers that were tried was found to be its "
+                "random_state"
+            )
+        return artifact, sought
+    record.note(
+        f"its seeds were removed, but its random_state can be found again from {sought.told_by}: "
+        f"{sought.random_state} (among {sought.tried:,} numbers that were tried); train it with random_state=None"
+    )
+    if not sought.draws_known:
+        record.doubt(
+            f"its random_state was found again ({sought.random_state}), but which rows were drawn depends on more than "
+            "the file tells, such as weights: whoever guesses it gets closer; train it with random_state=None"
+        )
+    return replace(artifact, model=sought.forest), sought
+
+
+def _published(artifact: Artifact, sought: Sought | None) -> Published:
+    """Return what the file tells of draws and counts; seeds that can be found again are told, too."""
+    found = published(artifact)
+    if sought is None:
+        return found
+    seeded = found.seeded if sought.random_state is None else sought.forest.n_trees
+    return replace(found, seeded=seeded, found=sought.random_state, tried=sought.tried)
+
+
+def _artifact_facts(case: Case, artifact: Artifact, sought: Sought | None) -> ArtifactFacts:
     """Return what a report says of a model file, without an audit."""
     model = artifact.model
     facts = ArtifactFacts(
@@ -335,7 +374,7 @@ def _artifact_facts(case: Case, artifact: Artifact) -> ArtifactFacts:
         artifact.holds,
         not_read=artifact.not_read,
         kind=model.kind,
-        published=published(artifact),
+        published=_published(artifact, sought),
         unjudged=artifact.unjudged.why,
         place=case.place,
         places=artifact.places,

@@ -17,6 +17,9 @@ NUMERIC_SHARE = 0.55
 AUDIT_SHARE = 0.1
 """Share of the time box that the entropy audit may take where an attack follows it."""
 
+SEEDS_SHARE = 0.15
+"""Share of the time box that the search for a random_state whose seeds were removed may take."""
+
 INSPECT_SHARE = 0.1
 """Share of the time box that comparing what stands in the file with the training data may take."""
 

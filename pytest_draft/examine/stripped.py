@@ -9,8 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.fractions.problem import StrippedProblem, build_stripped, indices_of, states_in
 from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
+from pytest_draft.attack.numeric.growth import has_random_splits
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
@@ -59,6 +61,9 @@ class Stripped(Attack):
                 "the file tells which child of each node more rows reached (missing_go_to_left), which the attack does "
                 "not use yet, so whoever uses it gets closer: python -m pytest_draft harden leaves it out",
             )
+
+        if Adversary.parse(inputs.case.adversary).name != "published":
+            self.undecoded += _unused_seeds(forest)
 
     def _build(self, n_rows: int | None) -> StrippedProblem:
         """Return what the leaves say, and what is known of the rows."""
@@ -127,3 +132,22 @@ class Stripped(Attack):
             )
             return Shortfall((reason,))
         return Shortfall()
+
+
+def _unused_seeds(forest: Forest) -> tuple[str, ...]:
+    """Return why what was drawn by seeds that are known keeps a file from passing; nothing where nothing was."""
+    if all(tree.seed is None for tree in forest.trees):
+        return ()
+    if forest.bootstrap:
+        told = "which rows were drawn for which tree"
+    elif has_random_splits(forest):
+        told = "between which values its thresholds were drawn"
+    elif forest.seeds_from is not None:
+        told = "in which order columns were drawn for its trees"
+    else:
+        return ()
+    return (
+        f"its seeds are known (left in the file, or found again), and {told} follows from them, which is not used yet "
+        "where a file holds no counts: whoever uses it gets closer; train it with random_state=None and write it with "
+        "python -m pytest_draft harden",
+    )

@@ -29,6 +29,11 @@ class Published:
         Whether something of its counts is left besides these answers.
     certain_leaves : int
         Leaves whose shares say that all their rows are of one class; of a regressor all, which may have one target.
+    found : int or None
+        The number that the file's random_state was, where its seeds were removed and it can be found again; `seeded`
+        counts those that follow.
+    tried : int
+        How many numbers were tried to find it.
     """
 
     seeded: int
@@ -39,6 +44,8 @@ class Published:
     decimals: int | None = None
     left: bool = False
     certain_leaves: int = 0
+    found: int | None = None
+    tried: int = 0
 
     def __post_init__(self) -> None:
         if self.seeded < 0:

@@ -20,10 +20,18 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
     if found.draws is None:
         return Outcome("passed", "neither rows nor thresholds were drawn for the trees, so no seed tells which")
     if not found.seeded:
-        return Outcome("passed", "the file holds no seed of a tree")
+        tried = f", and none of {found.tried:,} numbers is found to be its random_state" if found.tried else ""
+        return Outcome("passed", f"the file holds no seed of a tree{tried}")
+    remains = "; the counts remain, so judge the new file" if found.counts else "; judge the new file"
+    if found.found is not None:
+        return Outcome(
+            "failed",
+            f"the file's seeds were removed, but its random_state can be found again: {found.found}; "
+            f"each seed that follows {_TOLD[found.draws]}",
+            f"train it with random_state=None and remove the seeds again{remains}",
+        )
     trees = f"{found.seeded:,} of {artifact.n_trees or found.seeded:,} trees"
     held = "each random_state in the file" + " and the ensemble's _seeds" * (artifact.kind or "").startswith("Bagging")
-    remains = "; the counts remain, so judge the new file" if found.counts else "; judge the new file"
     return Outcome(
         "failed",
         f"the file holds the seeds of {trees}: each {_TOLD[found.draws]}",

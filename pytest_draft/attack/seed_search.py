@@ -1,0 +1,463 @@
+"""The number behind seeds that were removed: in goes a forest without seeds, out come its random_state and its seeds.
+
+Most forests are trained with a small number as their ``random_state``. Each tree's seed follows from it, and from that
+what the tree drew: the columns that its root may test, for bagging ensembles the columns of the tree, and how many
+different rows it saw. Numbers are tried one after the other, and dropped at the first trees that contradict them. One
+is claimed only if chance alone would bring about less than `MOST_BY_CHANCE` claims among all that were tried.
+
+The rules are those of ``sklearn.ensemble`` and ``sklearn.tree._splitter``, of the versions that
+`pytest_draft.artifact.occurrences` knows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from pytest_draft.arrays import BoolArray, IntArray
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.occurrences import draws_are_known, occurrences
+from pytest_draft.attack.mersenne import AHEAD, draw_ahead, seeds_of
+from pytest_draft.attack.numeric.growth import columns_drawn, has_random_splits
+from pytest_draft.attack.seed_evidence import explain_columns, explain_roots, explain_sizes
+from pytest_draft.errors import NotCoveredError
+from pytest_draft.timebox import TimeBox
+
+Numbers = NDArray[np.uint32]
+
+MOST_BY_CHANCE = 1e-6
+"""Most claims that chance alone would bring about, in expectation."""
+
+_KINDS = 3
+"""How many kinds of evidence there can be of one forest."""
+
+
+@dataclass(frozen=True)
+class _Parameters:
+    most: int = 2_000_000
+    common: int = 10_000
+    chunk: int = 1 << 15
+    first_trees: int = 12
+    explained: float = 0.85
+    dropped: float = -5.0
+    most_draws: float = 1e9
+    most_subsets: int = 1_000_000
+
+
+_PARAMETERS = _Parameters()
+"""How many numbers are tried from 0 on; how many of them share half of `MOST_BY_CHANCE`; how many are tried at once;
+with how many trees it begins; which share of the roots the right number explains at least, as columns that are constant
+in some samples let some appear contradicted; the log-likelihood ratio at which a number is dropped; how many rows may
+be drawn, and for how many numbers columns."""
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What came of the search.
+
+    Attributes
+    ----------
+    tried : int
+        How many numbers were tried; 0 where the file does not tell enough to find any.
+    random_state : int or None
+        The number; None where none of them was it.
+    forest : Forest
+        With the seeds that follow from it, as if they were in the file; as it was where there is none.
+    told_by : str
+        What of the file tells it, in words.
+    draws_known : bool
+        Whether these seeds tell all that seeds in the file would; False where draws depended on what was removed, too.
+    """
+
+    tried: int
+    random_state: int | None
+    forest: Forest
+    told_by: str = ""
+    draws_known: bool = True
+
+
+class _Evidence(Protocol):
+    """What the file tells of the trees' draws, and which numbers could have brought it about."""
+
+    @property
+    def told_by(self) -> str:
+        """What of the file tells it, in words."""
+
+    @property
+    def most(self) -> int:
+        """How many numbers may be tried from 0 on."""
+
+    @property
+    def least(self) -> float:
+        """How likely a wrong number explains all trees."""
+
+    @property
+    def ample(self) -> bool:
+        """Whether it would have found the number among all that are tried; then nothing else needs to be asked."""
+
+    def left(self, numbers: Numbers) -> Numbers:
+        """Return the numbers that are not contradicted by the first trees."""
+
+    def chance(self, number: int) -> float:
+        """Return how likely a wrong number explains as much as this one."""
+
+
+@cache
+def candidates(most: int = _PARAMETERS.most) -> Numbers:
+    """Return the numbers that are tried: all below `most`, then those above that people choose, in this order.
+
+    Dates from 1950 to 2030 as YYYYMMDD and DDMMYYYY, powers of 2 and 10 and the numbers below them, repeated digits and
+    digits in a row, and some that are well known.
+
+    Parameters
+    ----------
+    most : int
+    """
+    first = date(1950, 1, 1)
+    days = [first + timedelta(days=day) for day in range((date(2031, 1, 1) - first).days)]
+    others = {int(day.strftime(form)) for day in days for form in ("%Y%m%d", "%d%m%Y", "%m%d%Y")}
+    others |= {base**power + step for base in (2, 10) for power in range(1, 33) for step in (-1, 0, 1)}
+    others |= {int(str(digit) * times) for digit in range(1, 10) for times in range(1, 11)}
+    others |= {int("12345678901"[:length]) for length in range(1, 11)} | {int("9876543210"[:n]) for n in range(1, 11)}
+    others |= {
+        0xDEADBEEF,
+        0xCAFEBABE,
+        0xC0FFEE,
+        0xBADC0DE,
+        0x5EED,
+        31415926,
+        314159265,
+        3141592653,
+        27182818,
+        271828182,
+    }
+    others |= {16180339, 161803398, 14142135, 8675309, 42424242, 4242424242, 13371337, 19283746, 123123123, 69696969}
+    above = np.array(sorted(number for number in others if most <= number < 2**32), dtype=np.uint32)
+    return np.concatenate([np.arange(most, dtype=np.uint32), above])
+
+
+def seek(forest: Forest, timebox: TimeBox) -> Sought:
+    """Search for the number that a forest was trained with, where its file holds none of the trees' seeds.
+
+    Parameters
+    ----------
+    forest : Forest
+    timebox : TimeBox
+        Numbers are tried until it ends.
+    """
+    nothing = Sought(0, None, forest)
+    if forest.is_private or any(tree.seed is not None for tree in forest.trees) or not draws_are_known(forest):
+        return nothing
+    tried = 0
+    for evidence in _told(forest):
+        n_tried, found = _among(evidence, timebox)
+        tried = max(tried, n_tried)
+        if found is not None:
+            return _with_seeds(Sought(tried, found, forest, evidence.told_by))
+        if n_tried and evidence.ample:
+            break
+    return Sought(tried, None, forest)
+
+
+def _with_seeds(sought: Sought) -> Sought:
+    """Return the forest with its seeds, unless the draws that follow are not those that its roots tell."""
+    forest = sought.forest
+    seeds = seeds_of(sought.random_state or 0, forest.n_trees)
+    trees = tuple(replace(tree, seed=seed) for tree, seed in zip(forest.trees, seeds, strict=True))
+    seeded = replace(forest, trees=trees)
+    if forest.bootstrap and forest.n_samples is not None:
+        try:
+            occurrences(seeded)
+        except NotCoveredError:
+            return replace(sought, draws_known=False)
+    return replace(sought, forest=seeded)
+
+
+def _among(evidence: _Evidence, timebox: TimeBox) -> tuple[int, int | None]:
+    """Return how many numbers were tried, and the one that explains the trees where chance would not.
+
+    What chance may bring about is shared by the best known numbers, common ones and all, so that few trees are enough
+    to find a common one.
+    """
+    numbers, most = candidates(), MOST_BY_CHANCE / _KINDS / 3
+    numbers = np.concatenate([numbers[: evidence.most], numbers[_PARAMETERS.most :]])
+    common = _PARAMETERS.common
+    if evidence.least * len(numbers) >= most:
+        numbers = numbers[:common] if evidence.least * common < most else best_known()
+    if evidence.least * len(best_known()) >= most:
+        return 0, None
+    known = set(best_known().tolist())
+    for start in range(0, len(numbers), _PARAMETERS.chunk):
+        chunk, found = numbers[start : start + _PARAMETERS.chunk], None
+        if timebox.over:
+            return start, None
+        for number in evidence.left(chunk).tolist():
+            among = len(known) if number in known else common if number < common else len(numbers)
+            chance = evidence.chance(number) * among
+            if chance < most and (found is None or chance < found[0]):
+                found = chance, number
+        if found is not None:
+            return start + len(chunk), found[1]
+    return len(numbers), None
+
+
+@cache
+def best_known() -> Numbers:
+    """Return the numbers that most people choose: small ones, years, and a few more."""
+    others = {1000, 1111, 1234, 1337, 2222, 3141, 3407, 4242, 4321, 5555, 7777, 8888, 9999, 12345, 123456, 1234567}
+    others |= {300, 314, 321, 333, 400, 404, 420, 444, 456, 500, 512, 555, 600, 666, 700, 777, 800, 888, 900, 911, 999}
+    return np.array(sorted({*range(256), *range(1950, 2031), *others}), dtype=np.uint32)
+
+
+def _told(forest: Forest) -> Iterator[_Evidence]:
+    """Go through all that the file tells of its trees' draws."""
+    nested = forest.seeds_from == "ensemble"
+    if nested:
+        if forest.max_features is None:
+            return
+        if forest.bootstrap_features or forest.max_features != forest.n_features:
+            yield from _subsets(forest)
+            return
+    elif forest.seeds_from != "tree":
+        return
+    m, random, first = _columns_at_root(forest, nested), False, None
+    if 0 < m < forest.n_features:
+        with suppress(NotCoveredError):
+            random = has_random_splits(forest)
+        tested = np.zeros(forest.n_features, dtype=np.bool_)
+        for tree in forest.trees:
+            tested[tree.feature[tree.left >= 0]] = True
+        where = np.array([t for t, tree in enumerate(forest.trees) if tree.left[0] >= 0], dtype=np.int64)
+        columns = np.array([forest.trees[t].feature[0] for t in where], dtype=np.int64)
+        # Columns that no tree tests are constant in all samples, or were never the best.
+        for constant in (~tested, np.zeros_like(tested)):
+            roots = _Roots(columns, where, forest.n_features, m, constant, random, nested, bool(tested.all()))
+            first = roots if first is None else first
+            yield roots
+            if tested.all():
+                break
+    yield from _sizes(forest, first)
+
+
+def _columns_at_root(forest: Forest, nested: bool) -> int:
+    """Return how many columns a root draws; all where the file does not tell it."""
+    name = "estimator__max_features" if nested else "max_features"
+    if forest.parameters.get(name) == "auto":  # of versions before 1.3
+        return max(1, math.isqrt(forest.n_features)) if forest.classes is not None else forest.n_features
+    try:
+        return columns_drawn(forest, "estimator__" if nested else "", forest.n_features)
+    except NotCoveredError:
+        return forest.n_features
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Roots:
+    """The columns that the roots test must be among those that were drawn first."""
+
+    roots: IntArray
+    where: IntArray
+    n_columns: int
+    drawn: int
+    constant: BoolArray
+    random: bool
+    nested: bool
+    all_vary: bool
+    most: int = _PARAMETERS.most
+    told_by: str = "the columns at its roots"
+
+    @property
+    def n_trees(self) -> int:
+        """How many trees tell something."""
+        return len(self.roots)
+
+    @property
+    def each(self) -> float:
+        """How likely a wrong number explains a root: its column is drawn, or the first after constant ones alone."""
+        p, m, c = self.n_columns, self.drawn, int(self.constant.sum())
+        return m / p + (math.comb(c, m) / math.comb(p, m) / (p - c) if c >= m else 0.0)
+
+    @property
+    def least(self) -> float:
+        """How likely a wrong number explains all roots."""
+        return self._by_chance(self.n_trees)
+
+    def chance(self, number: int) -> float:
+        """Return how likely a wrong number explains as many roots."""
+        return self._by_chance(self._n_explained(number))
+
+    def _by_chance(self, explained: int) -> float:
+        return float(binom.sf(explained - 1, self.n_trees, min(1.0, self.each)))
+
+    @property
+    def ample(self) -> bool:
+        """Whether it would have found the number; only with columns that are constant there can be doubt."""
+        least = self._by_chance(math.ceil(_PARAMETERS.explained * self.n_trees))
+        return least * _PARAMETERS.most < MOST_BY_CHANCE and (bool(self.constant.any()) or self.all_vary)
+
+    def left(self, numbers: Numbers) -> Numbers:
+        """Return the numbers whose likelihood, relative to a wrong number's, never falls too far."""
+        score = np.zeros(len(numbers))
+        first = min(self.n_trees, _PARAMETERS.first_trees)
+        numbers, score = self._left(numbers, score, 0, first)
+        return self._left(numbers, score, first, min(self.n_trees, int((self.where < AHEAD).sum())))[0]
+
+    def _left(
+        self, numbers: Numbers, score: NDArray[np.float64], first: int, end: int
+    ) -> tuple[Numbers, NDArray[np.float64]]:
+        if first >= end or not len(numbers):
+            return numbers, score
+        chance = self.each
+        right = max(_PARAMETERS.explained, (1 + chance) / 2)
+        hit, miss = math.log(right / chance), math.log((1 - right) / (1 - chance))
+        seeds = np.empty((int(self.where[end - 1]) + 1, len(numbers)), dtype=np.uint32)
+        draw_ahead(numbers, seeds)
+        kept = np.arange(len(numbers))
+        for tree in range(first, end):
+            explained = self._explained(seeds[self.where[tree]][kept], int(self.roots[tree]))
+            score = score + np.where(explained, hit, miss)
+            remain = score > _PARAMETERS.dropped
+            kept, score = kept[remain], score[remain]
+            if not len(kept):
+                break
+        return numbers[kept], score
+
+    def _explained(self, seeds: Numbers, root: int) -> BoolArray:
+        """Return which seeds of a tree explain the column that its root tests."""
+        states = np.empty((1, len(seeds)), dtype=np.uint32)
+        if self.nested:
+            draw_ahead(seeds, states)
+            seeds = states[0].copy()
+        draw_ahead(seeds, states)
+        found: BoolArray = explain_roots(states[0], root, self.n_columns, self.drawn, self.constant, self.random)
+        return found
+
+    def _n_explained(self, number: int) -> int:
+        """Return how many roots a number explains."""
+        seeds = np.array(seeds_of(number, int(self.where[-1]) + 1), dtype=np.uint32)[self.where]
+        return sum(bool(self._explained(seeds[[t]], int(root))[0]) for t, root in enumerate(self.roots))
+
+
+def _subsets(forest: Forest) -> Iterator[_Evidence]:
+    """The columns that the trees of a bagging ensemble test must be among those that were drawn for them."""
+    p, m = forest.n_features, forest.max_features or 0
+    if not (forest.bootstrap_features or 0.01 < m / p < 0.99):
+        return  # drawn in another way
+    tested = np.zeros((forest.n_trees, p), dtype=np.bool_)
+    log_chance = 0.0
+    for t, tree in enumerate(forest.trees):
+        tested[t, tree.feature[tree.left >= 0]] = True
+        s = int(tested[t].sum())
+        if forest.bootstrap_features:
+            held = sum((-1) ** k * math.comb(s, k) * (1 - k / p) ** m for k in range(s + 1)) if s <= 20 else 0.0
+            # Sums of alternating signs are only as exact as their largest part; one column alone bounds it too.
+            held = min(max(held, 0.0) + 1e-9, 1 - (1 - 1 / p) ** m) if s else 1.0
+        else:
+            held = math.comb(p - s, m - s) / math.comb(p, m) if s <= m else 0.0
+        log_chance += math.log(max(held, 1e-300))
+    yield _Subsets(tested, m, forest.bootstrap_features, log_chance)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Subsets:
+    """The columns that each tree tests."""
+
+    tested: BoolArray
+    drawn: int
+    replacement: bool
+    log_chance: float
+    most: int = _PARAMETERS.most_subsets
+    told_by: str = "the columns that its trees test"
+
+    @property
+    def n_trees(self) -> int:
+        """How many trees tell something."""
+        return len(self.tested)
+
+    @property
+    def least(self) -> float:
+        """How likely a wrong number explains all trees."""
+        return math.exp(self.log_chance)
+
+    def chance(self, number: int) -> float:
+        """Return how likely a wrong number explains all trees, which is what counts; 1 where this one doesn't."""
+        seeds = np.array(seeds_of(number, self.n_trees), dtype=np.uint32)[:, None]
+        return self.least if explain_columns(seeds, self.tested, self.drawn, self.replacement)[0] else 1.0
+
+    @property
+    def ample(self) -> bool:
+        """Whether it would have found the number: what comes last is followed by nothing."""
+        return True
+
+    def left(self, numbers: Numbers) -> Numbers:
+        """Return the numbers that are not contradicted by the first trees."""
+        seeds = np.empty((min(self.n_trees, _PARAMETERS.first_trees), len(numbers)), dtype=np.uint32)
+        draw_ahead(numbers, seeds)
+        left: Numbers = numbers[explain_columns(seeds, self.tested, self.drawn, self.replacement)]
+        return left
+
+
+def _sizes(forest: Forest, roots: _Roots | None) -> Iterator[_Evidence]:
+    """The numbers of different rows at the roots must be those of the draws."""
+    n_rows, n_draws = forest.n_samples, forest.n_draws
+    sizes = np.array([tree.n_distinct[0] for tree in forest.trees], dtype=np.int64)
+    weighted = forest.sample_weight is not None or forest.class_weight is not None
+    if not forest.bootstrap or not forest.replacement or n_rows is None or n_draws is None or weighted:
+        return
+    if not sizes.all() or n_rows < 2:
+        return
+    gone = (1 - 1 / n_rows) ** n_draws
+    spread = n_rows * gone + n_rows * (n_rows - 1) * (1 - 2 / n_rows) ** n_draws - (n_rows * gone) ** 2
+    each = min(1.0, 1.2 / math.sqrt(2 * math.pi * spread)) if spread > 1 else 1.0
+    most = int(min(_PARAMETERS.most, _PARAMETERS.most_draws / (2_000 + 1.5 * n_draws)))
+    yield _Sizes(sizes, n_rows, n_draws, forest.n_trees * math.log(each), most, roots)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Sizes:
+    """How many different rows each tree saw."""
+
+    sizes: IntArray
+    n_rows: int
+    n_draws: int
+    log_chance: float
+    most: int
+    roots: _Roots | None
+    told_by: str = "the numbers of different rows at its roots"
+
+    @property
+    def n_trees(self) -> int:
+        """How many trees tell something."""
+        return len(self.sizes)
+
+    @property
+    def least(self) -> float:
+        """How likely a wrong number explains all trees and all roots."""
+        return math.exp(self.log_chance) * (1.0 if self.roots is None else self.roots.least)
+
+    def chance(self, number: int) -> float:
+        """Return how likely a wrong number explains all trees and as many roots; 1 where it doesn't explain a tree."""
+        seeds = np.array(seeds_of(number, self.n_trees), dtype=np.uint32)[:, None]
+        if not explain_sizes(seeds, self.sizes, self.n_rows, self.n_draws)[0]:
+            return 1.0
+        return math.exp(self.log_chance) * (1.0 if self.roots is None else self.roots.chance(number))
+
+    @property
+    def ample(self) -> bool:
+        """Whether it would have found the number: what comes last is followed by nothing."""
+        return True
+
+    def left(self, numbers: Numbers) -> Numbers:
+        """Return the numbers that are not contradicted by the first trees."""
+        seeds = np.empty((min(self.n_trees, _PARAMETERS.first_trees), len(numbers)), dtype=np.uint32)
+        draw_ahead(numbers, seeds)
+        left: Numbers = numbers[explain_sizes(seeds, self.sizes, self.n_rows, self.n_draws)]
+        return left
