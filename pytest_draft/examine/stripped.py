@@ -53,6 +53,8 @@ class Stripped(Attack):
         forest, knowledge = inputs.forest, inputs.knowledge
         if knowledge is not None and knowledge.informed:
             raise NotCoveredError("an informed adversary is not covered yet where a file holds no counts")
+        if forest.classes is None:
+            raise NotCoveredError("the file of this regressor holds no counts, which no attack covers yet")
         self._inputs, self._forest = inputs, forest
         size_unknown = Adversary.parse(inputs.case.adversary).size_unknown
         n_rows = forest.n_samples
