@@ -65,13 +65,13 @@ class Stripped(Attack):
         if self._problem.states is not None and _midpoints(forest, inputs.domain):
             self.undecoded = (
                 "the thresholds on its numeric columns are midpoints of two values each, which the attack does not use "
-                "yet, so whoever uses them gets closer: python -m pytest_draft harden writes others that part the rows "
-                "alike",
+                "yet, so whoever uses them gets closer: python -m pytest_draft harden writes others, given --data",
             )
         if forest.outputs is not None and forest.outputs.more_left:
             self.undecoded += (
                 "the file tells which child of each node more rows reached (missing_go_to_left), which the attack does "
-                "not use yet, so whoever uses it gets closer: python -m pytest_draft harden leaves it out",
+                "not use yet, so whoever uses it gets closer: python -m pytest_draft harden, given --data, leaves it "
+                "out",
             )
 
     def _build(self, n_rows: int | None) -> StrippedProblem:
