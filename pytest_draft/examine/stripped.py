@@ -59,7 +59,8 @@ class Stripped(Attack):
         if forest.outputs is not None and forest.outputs.more_left:
             self.undecoded = (
                 "the file tells which child of each node more rows reached (missing_go_to_left), which the attack does "
-                "not use yet, so whoever uses it gets closer: python -m pytest_draft harden leaves it out",
+                "not use yet, so whoever uses it gets closer: python -m pytest_draft harden, given --data, leaves it "
+                "out",
             )
 
         if Adversary.parse(inputs.case.adversary).name != "published":

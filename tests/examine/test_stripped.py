@@ -41,7 +41,7 @@ def attack(tmp_path):
 
     def made(outputs=EXACT, *, table=None, beside=None, adversary="artifact", n_rows=60, **parameters):
         table = people(n_rows, 0) if table is None else table
-        model = RandomForestClassifier(**{"n_estimators": 15, "random_state": 0, **parameters})
+        model = RandomForestClassifier(**{"n_estimators": 10, "random_state": 0, **parameters})
         joblib.dump(model.fit(table.drop(columns="target"), table["target"]), tmp_path / "model.joblib")
         (table if beside is None else beside).to_csv(tmp_path / "data.csv", index=False)
         case = Case(
@@ -73,7 +73,7 @@ def attack(tmp_path):
     return made
 
 
-def search(effort=0.3):
+def search(effort=0.1):
     return Search(TimeBox(60.0, effort))
 
 

@@ -56,13 +56,16 @@ class LeafOutputs(NamedTuple):
     distinct: IntArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Said:
-    """What one set of outputs says."""
+    """What one set of outputs says. Its repr shows no value."""
 
     kind: int
     winner: int
     vectors: IntArray
+
+    def __repr__(self) -> str:
+        return f"<_Said: {len(self.vectors)} vectors>"
 
 
 def leaf_outputs(forest: Forest, n_draws: int) -> LeafOutputs:

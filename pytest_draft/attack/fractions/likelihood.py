@@ -27,7 +27,7 @@ from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 
-FLOOR = 1e-4
+FLOOR = 1e-6
 """Rows that a class without any counts as where its draws are needed: what is impossible is only very unlikely."""
 
 MIXED = 0.1

@@ -53,7 +53,7 @@ class StrippedProblem:
 
     def __repr__(self) -> str:
         least, most = self.n_rows
-        return f"<StrippedProblem: {self.model.n_leaves} leaves, {least} to {most} rows, values not shown>"
+        return f"<StrippedProblem: {least} to {most} rows, values not shown>"
 
     @property
     def known(self) -> BoolArray:

@@ -65,7 +65,7 @@ class AnnealingParameters:
     hot: float = 3.0
     hot_alone: float = 30.0
     first_sweeps: int = 16
-    most_rounds: int = 5
+    most_rounds: int = 7
     samples: int = 8
     sample_every: int = 2
     jump_every: int = 4
@@ -267,8 +267,7 @@ def _cooled(
             search.clock.note("log-likelihood", float(reached.mean()))
             if box.over:
                 break
-            chance = 2.0 * float(reached.std()) / np.sqrt(len(reached))
-            settled = float(reached.mean()) <= level + max(_PARAMETERS.enough, chance)
+            settled = float(reached.mean()) <= level + _PARAMETERS.enough
             if settled:
                 break
             level, n_sweeps = max(level, float(reached.mean())), 2 * n_sweeps

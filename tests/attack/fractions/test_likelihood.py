@@ -11,7 +11,7 @@ import pytest
 
 from pytest_draft.artifact.forest import Outputs
 from pytest_draft.attack.fractions.leaf_outputs import COUNTED, LABEL, LISTED, PURE, RATIO, leaf_outputs
-from pytest_draft.attack.fractions.likelihood import PENALTY, Model, draws_of, grown_to_the_end
+from pytest_draft.attack.fractions.likelihood import FLOOR, PENALTY, Model, draws_of, grown_to_the_end
 from pytest_draft.domain import declared
 from pytest_draft.errors import NotCoveredError
 
@@ -89,7 +89,7 @@ def test_the_likelihood_of_a_dataset_is_the_sum_over_leaves_and_trees(answering)
     shares = [tree.value[leaf] for tree in forest.trees for leaf in tree.leaves]
     expected = 0.0
     for rows, share in zip(at_leaves, shares, strict=True):
-        here = [max(one, 1e-4) for one in rows]
+        here = [max(one, FLOOR) for one in rows]
         expected += summed(share, EXACT, here, 12) + sum(here) - sum(rows)
     assert model.log_likelihood(value, label) == pytest.approx(expected, abs=1e-2)
 

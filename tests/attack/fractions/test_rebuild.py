@@ -69,7 +69,7 @@ def fitted(rows, labels, outputs=EXACT, **parameters):
     )  # fmt: skip
 
 
-def search(seconds=60.0, effort=2.0, seed=0, workers=1):
+def search(seconds=60.0, effort=0.6, seed=0, workers=1):
     return Search(TimeBox(seconds, effort), seed, workers)
 
 
@@ -103,13 +103,13 @@ def test_the_chain_draws_from_the_posterior_that_enumeration_gives(outputs):
     value = indices_of(TINY, None, rows)
     chain = Chain(problem, (value, labels), [3], log_prior)
     found = Counter()
-    n = 6_000
+    n = 3_000
     for _ in range(n):
         chain.sweep(2, 1.0, 1.0)
         value, label = chain.dataset
         found[tuple(sorted(tuple(row) for row in np.column_stack([value, label]).tolist()))] += 1
     apart = sum(abs(found[dataset] / n - chance) for dataset, chance in exact.items()) / 2
-    assert apart < 0.08
+    assert apart < 0.1
 
 
 def test_the_chain_keeps_its_counts_right():
