@@ -18,7 +18,7 @@ def tell_gaps_only(forest: Forest, domain: Domain, rows: Rows) -> bool:
     """Return whether every threshold on a numeric column is the shortest decimal between the two values next to it.
 
     Where values lie close together on a grid, such as whole years, the middle of two of them can be that decimal. So
-    one of them at least must be the middle of no two values.
+    one of them at least, where there are any, must be the middle of no two values.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def tell_gaps_only(forest: Forest, domain: Domain, rows: Rows) -> bool:
     rows : ndarray of float32, shape (n_rows, n_columns)
         All training rows.
     """
-    rewritten = False
+    rewritten, tested = False, False
     for attribute in domain.attributes:
         if attribute.kind != "numeric":
             continue
@@ -38,11 +38,12 @@ def tell_gaps_only(forest: Forest, domain: Domain, rows: Rows) -> bool:
         above = np.searchsorted(values, thresholds, side="right")
         if ((above == 0) | (above == len(values))).any():
             return False
+        tested = tested or bool(len(thresholds))
         for threshold, place in zip(thresholds.tolist(), above.tolist(), strict=True):
             if threshold != shortest_decimal(float(values[place - 1]), float(values[place])):
                 return False
             rewritten = rewritten or not _is_midpoint(threshold, values)
-    return rewritten
+    return rewritten or not tested
 
 
 def _is_midpoint(threshold: float, values: FloatArray) -> bool:

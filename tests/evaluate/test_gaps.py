@@ -45,3 +45,11 @@ def test_other_rows_do_not_have_these_gaps():
     rng = np.random.default_rng(0)
     rows, others = (rng.uniform(0, 99, (60, 2)).round(2).astype(np.float32) for _ in range(2))
     assert not tell_gaps_only(through_file(hardened(trained(rows), "counts", rows)[0]), DOMAIN, others)
+
+
+def test_thresholds_that_are_not_there_tell_nothing():
+    rows = np.random.default_rng(0).uniform(0, 99, (60, 2)).round(2).astype(np.float32)
+    labels = np.zeros(60, dtype=int)
+    labels[0] = 1
+    model = RandomForestClassifier(2, max_leaf_nodes=2, min_samples_leaf=40, random_state=0).fit(rows, labels)
+    assert tell_gaps_only(through_file(model), DOMAIN, rows)
