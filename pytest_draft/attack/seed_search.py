@@ -115,7 +115,7 @@ class _Evidence(Protocol):
 def candidates(most: int = _PARAMETERS.most) -> Numbers:
     """Return the numbers that are tried: all below `most`, then those above that people choose, in this order.
 
-    Dates from 1950 to 2030 as YYYYMMDD and DDMMYYYY, powers of 2 and 10 and the numbers below them, repeated digits and
+    Dates from 1950 to 2030 as YYYYMMDD, DDMMYYYY and MMDDYYYY, powers of 2 and 10 and the numbers below them, repeated digits and
     digits in a row, and some that are well known.
 
     Parameters
@@ -124,7 +124,9 @@ def candidates(most: int = _PARAMETERS.most) -> Numbers:
     """
     first = date(1950, 1, 1)
     days = [first + timedelta(days=day) for day in range((date(2031, 1, 1) - first).days)]
-    others = {int(day.strftime(form)) for day in days for form in ("%Y%m%d", "%d%m%Y", "%m%d%Y")}
+    others = {10_000 * day.year + 100 * day.month + day.day for day in days}
+    others |= {1_000_000 * day.day + 10_000 * day.month + day.year for day in days}
+    others |= {1_000_000 * day.month + 10_000 * day.day + day.year for day in days}
     others |= {base**power + step for base in (2, 10) for power in range(1, 33) for step in (-1, 0, 1)}
     others |= {int(str(digit) * times) for digit in range(1, 10) for times in range(1, 11)}
     others |= {int("12345678901"[:length]) for length in range(1, 11)} | {int("9876543210"[:n]) for n in range(1, 11)}
