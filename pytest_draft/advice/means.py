@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from pytest_draft.advice.facts import Judgement, Score, Secret, Setting
 from pytest_draft.advice.judging import Gate
 from pytest_draft.advice.owner import BAGS, TREES, Owner, n_leaves
@@ -25,22 +27,23 @@ class Means:
     scorer : Scorer
     gate : Gate
     seed : int
-        Of the models of the sweep, which are never released, and of the attack on them. The models that are judged
-        with fresh seeds draw theirs from the operating system: who could guess the released one's would know the draws
-        that hardening takes out of the file.
+        Of the models of the sweep, which are never released, and of the attack on them. A number alone can be found
+        again from the trees, which would be judged with it: so it is spread over several words. The models that are
+        judged with fresh seeds draw theirs from the operating system.
     tell : callable, optional
         Gets the seconds that a judgement has taken by now.
     """
 
     def __init__(self, owner: Owner, scorer: Scorer, gate: Gate, seed: int, tell: Told | None = None) -> None:
         self._owner, self._scorer, self._gate, self._seed, self._tell = owner, scorer, gate, seed, tell
+        self._of_sweep = Secret(tuple(np.random.SeedSequence([seed, 1]).generate_state(4).tolist()))
         self._latest: tuple[Setting, Any] | None = None
         self.fresh: dict[Setting, list[tuple[Secret, Any]]] = {}
 
     def model(self, setting: Setting) -> Any:
         """Return a setting's model of the sweep, trained on all rows."""
         if self._latest is None or self._latest[0] != setting:
-            self._latest = (setting, self._owner.fitted(setting, self._seed))
+            self._latest = (setting, self._owner.fitted(setting, self._of_sweep))
         return self._latest[1]
 
     def leaves(self, setting: Setting) -> int:

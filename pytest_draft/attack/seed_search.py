@@ -115,8 +115,8 @@ class _Evidence(Protocol):
 def candidates(most: int = _PARAMETERS.most) -> Numbers:
     """Return the numbers that are tried: all below `most`, then those above that people choose, in this order.
 
-    Dates from 1950 to 2030 as YYYYMMDD, DDMMYYYY and MMDDYYYY, powers of 2 and 10 and the numbers below them, repeated digits and
-    digits in a row, and some that are well known.
+    Dates from 1950 to 2030 as YYYYMMDD, DDMMYYYY and MMDDYYYY, powers of 2 and 10 and the numbers beside them, repeated
+    digits and digits in a row, and some that are well known.
 
     Parameters
     ----------

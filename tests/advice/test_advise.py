@@ -25,7 +25,9 @@ import pytest_draft
 from pytest_draft.__main__ import main
 from pytest_draft.advice import families
 from pytest_draft.advice.document import schema
-from pytest_draft.advice.owner import trees_in
+from pytest_draft.advice.facts import Secret
+from pytest_draft.advice.means import Means
+from pytest_draft.advice.owner import Owner, owner_of, trees_in
 from pytest_draft.advice.table import markdown
 from pytest_draft.errors import UsageError
 
@@ -232,3 +234,20 @@ def test_a_policy_that_pins_files_is_judged_without_that(folder):
     Path("policy.toml").write_text(pin.replace("[rules.smallest-leaf]\nmin_rows = 4\n", ""), encoding="utf-8")
     with pytest.raises(UsageError, match="has no rule that a new file could pass"):
         pytest_draft.advise("my model.joblib", "train.csv", "y", policy="policy.toml", minutes=6)
+
+
+def test_a_model_of_the_sweep_has_no_number_that_can_be_found_again(monkeypatch):
+    seen = []
+    real = Owner.fitted
+    monkeypatch.setattr(Owner, "fitted", lambda self, setting, seed: seen.append(seed) or real(self, setting, seed))
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 2, (60, 4)), columns=list("abcd"))
+    labels = (table.sum(axis=1) > 2).astype(int)
+    model = RandomForestClassifier(5, random_state=0).fit(table, labels)
+    owner = owner_of(model, table.assign(y=labels), "y")
+    for _ in range(2):
+        Means(owner, None, None, 0).model(families.own(owner))
+    one, other = seen
+    assert isinstance(one, Secret)
+    assert len(one.words) == 4
+    assert one == other  # the same sweep for the same --seed
