@@ -16,7 +16,7 @@ from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.errors import NotCoveredError
 
-_OLDEST, _NEWEST = (0, 24), (1, 9)
+_OLDEST, NEWEST = (0, 24), (1, 9)
 """The versions of scikit-learn whose rules of drawing are known."""
 
 _MAX_ENTRIES = 2**30
@@ -77,7 +77,7 @@ def draws_are_known(forest: Forest) -> bool:
     forest : Forest
     """
     version = forest.sklearn_minor
-    return version is not None and _OLDEST <= version <= _NEWEST
+    return version is not None and _OLDEST <= version <= NEWEST
 
 
 def drawn_columns(forest: Forest, index: int) -> IntArray:
@@ -113,7 +113,7 @@ def _check_version(forest: Forest) -> None:
     version = forest.sklearn_minor
     if version is None:
         raise NotCoveredError("the file does not tell which scikit-learn wrote it, so its draws cannot be replayed")
-    if not _OLDEST <= version <= _NEWEST:
+    if not _OLDEST <= version <= NEWEST:
         release = f"scikit-learn {version[0]}.{version[1]}"
         raise NotCoveredError(f"how {release} draws rows is not known here: update this plugin")
 

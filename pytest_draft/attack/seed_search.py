@@ -25,7 +25,7 @@ from scipy.stats import binom
 
 from pytest_draft.arrays import BoolArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.occurrences import draws_are_known, occurrences
+from pytest_draft.artifact.occurrences import NEWEST, draws_are_known, occurrences
 from pytest_draft.attack.mersenne import AHEAD, draw_ahead, seeds_of
 from pytest_draft.attack.numeric.growth import columns_drawn, has_random_splits
 from pytest_draft.attack.seed_evidence import explain_columns, explain_roots, explain_sizes
@@ -157,6 +157,8 @@ def seek(forest: Forest, timebox: TimeBox) -> Sought:
         Numbers are tried until it ends.
     """
     nothing = Sought(0, None, forest)
+    if not forest.draws_told:
+        return _sought_as_usual(forest, timebox)
     if forest.is_private or any(tree.seed is not None for tree in forest.trees) or not draws_are_known(forest):
         return nothing
     tried = 0
@@ -168,6 +170,21 @@ def seek(forest: Forest, timebox: TimeBox) -> Sought:
         if n_tried and evidence.ample:
             break
     return Sought(tried, None, forest)
+
+
+def _sought_as_usual(forest: Forest, timebox: TimeBox) -> Sought:
+    """Search where the file does not tell how columns were drawn: by scikit-learn's default, and its newest rules."""
+    usual = replace(
+        forest,
+        draws_told=True,
+        seeds_from="tree",
+        sklearn_version=f"{NEWEST[0]}.{NEWEST[1]}.0",
+        parameters={"max_features": "sqrt"},
+    )
+    found = seek(usual, timebox)
+    if found.random_state is None:
+        return replace(found, forest=forest)
+    return replace(found, forest=replace(forest, trees=found.forest.trees, seeds_from="tree"))
 
 
 def _with_seeds(sought: Sought) -> Sought:

@@ -18,6 +18,7 @@ from pytest_draft.attack.seed_search import candidates, seek
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.timebox import TimeBox
+from studies.files import through_file
 from tests.shared.stripping import stripped
 
 BAGGED_ALIKE = DecisionTreeClassifier(max_features="sqrt")
@@ -217,3 +218,22 @@ def test_a_file_without_counts_whose_seeds_are_known_does_not_pass(left, random_
     assert any("its seeds are known" in reason for reason in examined.reasons) == known
     weaker, _ = judged(stripped(model, "counts", left=left), tmp_path, "published")
     assert not any("its seeds are known" in reason for reason in weaker.reasons)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_the_number_is_found_in_a_file_that_does_not_tell_how_columns_were_drawn(kind):
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(200, 20))
+    labels = (rows[:, 0] + rows[:, 1] > 0).astype(int)
+    told = through_file(stripped(kind(100, random_state=42).fit(rows, labels), "counts"))
+    onnx = replace(
+        told, draws_told=False, seeds_from=None, sklearn_version=None, parameters={}, max_features=None, n_samples=None
+    )
+    found = seek(onnx, TimeBox(1e9))
+    assert found.random_state == 42
+    assert found.forest.trees[0].seed is not None
+    assert not found.forest.draws_told
+    other = through_file(stripped(kind(100, random_state=3_000_000_019).fit(rows, labels), "counts"))
+    missed = seek(replace(onnx, trees=other.trees), TimeBox(1e9))
+    assert missed.random_state is None
+    assert missed.tried > 1_000_000
