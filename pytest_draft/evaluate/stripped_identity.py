@@ -10,7 +10,7 @@ from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.descent import descend
 from pytest_draft.attack.fractions.leaf_outputs import counted_leaves, leaf_outputs
-from pytest_draft.attack.fractions.likelihood import Model
+from pytest_draft.attack.fractions.likelihood import Model, draws_of
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.facts.identity import Identity
 
@@ -21,6 +21,16 @@ SIMULATIONS = 20
 
 MOST_DEVIATIONS = 6.0
 """Standard deviations below the mean from where on rows are said to be others'."""
+
+OTHER_RATES = (0.5, 0.7, 0.85, 1.2, 1.4, 2.0)
+"""As if so many times as many draws had been made of each row: as where more rows are given than trained on, or fewer.
+Of right rows none of these explained shares better by more than 1 in log-probability (COMPAS, Adult)."""
+
+MOST_BETTER = 10.0
+"""Log-probability by which another rate explains shares better, from where on rows are said to be too many or few."""
+
+CHANCE = 1e-4
+"""Leaves of drawn rows answer as all rows would with this probability at most, where it is not taken for chance."""
 
 
 def rows_at_leaves(forest: Forest, rows: Rows, labels: IntArray) -> FloatArray:
@@ -97,10 +107,12 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
     )
 
 
-def with_draws(forest: Forest, rows: Rows, labels: IntArray) -> Forest:
-    """Return a forest whose file does not tell how rows were drawn, with what its rows say of it.
+def with_draws(forest: Forest, rows: Rows, labels: IntArray, seed: int) -> Forest:
+    """Return a forest without counts with what its rows say of how they were drawn. An adversary can try both.
 
-    Where all rows give exactly what each leaf answers, each tree has seen all of them. An adversary can try both.
+    Where all rows give exactly what each leaf answers, each tree has seen all of them. A file that says that rows were
+    drawn is believed where draws of these rows would as likely answer so: its ``bootstrap`` is a word that anybody can
+    change.
 
     Parameters
     ----------
@@ -108,9 +120,32 @@ def with_draws(forest: Forest, rows: Rows, labels: IntArray) -> Forest:
         With `Forest.outputs`.
     rows : ndarray of float32, shape (n_rows, n_columns)
     labels : ndarray of int64, shape (n_rows,)
+    seed : int
+        Of simulated draws.
     """
     all_rows = counted_by(forest, rows, labels) is not None
+    if forest.draws_told:
+        if not (all_rows and forest.bootstrap and forest.replacement and forest.classes is not None):
+            return forest
+        if _chance_of_agreement(forest, rows, labels, seed) > CHANCE:
+            return forest
+        return replace(forest, bootstrap=False, replacement=False, n_draws=None)
     return replace(forest, bootstrap=not all_rows, replacement=not all_rows)
+
+
+def _chance_of_agreement(forest: Forest, rows: Rows, labels: IntArray, seed: int) -> float:
+    """Return at most how likely draws of rows let every leaf answer as it does."""
+    rng = np.random.default_rng([seed, 32])
+    by_class = rows_at_leaves(forest, rows, labels).reshape(-1, forest.n_classes)
+    entry = np.repeat(np.arange(by_class.size), by_class.ravel().astype(np.int64))
+    said = np.concatenate([tree.value[tree.leaves] for tree in forest.trees])
+    agree = np.ones(len(said))
+    for _ in range(SIMULATIONS):
+        draws, _ = _drawn(entry, by_class, draws_of(forest, len(rows)) / len(rows), rng)
+        drawn = _answering(forest, draws / draws.sum(axis=1, keepdims=True))
+        told = np.concatenate([tree.value[tree.leaves] for tree in drawn.trees])
+        agree += np.abs(told - said).max(axis=1) <= 1e-9
+    return float(np.exp(np.log(agree / (SIMULATIONS + 1)).sum()))
 
 
 def identify_stripped(forest: Forest, model: Model, rows: Rows, labels: IntArray, seed: int) -> Identity:
@@ -157,7 +192,25 @@ def identify_stripped(forest: Forest, model: Model, rows: Rows, labels: IntArray
             "this forest was hardly trained on these rows: what its leaves answer is far less likely than what draws "
             f"of these rows would give ({below:.0f} less in log-probability)",
         )
+    better, times = _better_rate(model, at_leaves)
+    if forest.outputs is not None and forest.outputs.kind == "fractions" and better > MOST_BETTER:
+        return Identity(
+            "unknown",
+            f"this forest was hardly trained on just these rows: its leaves answer as if about {times:g} times as many "
+            "rows had been drawn for each tree; give exactly the rows that it was trained on",
+        )
     return Identity("confirmed", "draws of these rows can give what each leaf of the forest answers")
+
+
+def _better_rate(model: Model, at_leaves: FloatArray) -> tuple[float, float]:
+    """Return by how much another rate of draws explains best what leaves say, and how many times the told one it is."""
+    told = model.total(at_leaves)
+    found = [
+        (replace(model, evidence=model.evidence._replace(rate=times * model.evidence.rate)).total(at_leaves), times)
+        for times in OTHER_RATES
+    ]
+    best, times = max(found)
+    return best - told, times
 
 
 def _expected_of_right_rows(forest: Forest, model: Model, at_leaves: FloatArray, seed: int) -> tuple[float, float]:

@@ -248,9 +248,15 @@ def complete(opened: Opened, case: Case, record: Record) -> Inputs:
     if isinstance(model, RuleList):
         model = model.resolved(domain.columns)
     model = indicators.model(model)
-    if isinstance(model, Forest) and not model.draws_told and data is not None:
-        model = with_draws(model, data.rows, data.labels)
-        granted += ("whether each tree saw draws of the rows, or all of them",)
+    if isinstance(model, Forest) and model.outputs is not None and data is not None:
+        said, model = model, with_draws(model, data.rows, data.labels, case.seed)
+        if not said.draws_told:
+            granted += ("whether each tree saw draws of the rows, or all of them",)
+        elif said.bootstrap != model.bootstrap:
+            record.note(
+                "its file says that rows were drawn for each tree (bootstrap), but its leaves answer as all rows do, "
+                "which draws hardly would: it is judged as a forest whose trees saw all rows"
+            )
     record.facts = replace(record.facts, domain=DomainFacts(domain.source, (*domain.granted, *granted)))
     if data is not None:
         _doubt_outside(domain, data, record)

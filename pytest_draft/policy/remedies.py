@@ -99,10 +99,15 @@ def commands(examination: Examination, policy: str | None = None) -> str:
     model, hardened = _from_here(case.artifact), _from_here(str(path.with_name(f"{path.stem}-hardened.joblib")))
     harden = shlex.join(["python", "-m", "pytest_draft", "harden", model, hardened, *rows])
     taken_out = f"{harden} takes out what predictions do not need"
+    found = artifact.published
+    if (
+        found is not None and found.counts is None and not found.seeded and not found.left
+    ):  # nothing is left to take out
+        taken_out = ""
     if artifact.place is not None:
-        return f". {taken_out}"
+        return f". {taken_out}" if taken_out else ""
     advise = shlex.join(["python", "-m", "pytest_draft", "advise", model, *rows, *more])
-    return f". {advise} looks for settings that pass, and tells what they cost; {taken_out}"
+    return f". {advise} looks for settings that pass, and tells what they cost" + f"; {taken_out}" * bool(taken_out)
 
 
 def _from_here(path: str) -> str:

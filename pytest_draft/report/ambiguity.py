@@ -60,9 +60,14 @@ def _of_anybody(result: Result) -> Iterator[str]:
         yield f"{phrase[0].upper()}{phrase[1:]}."
     if (ideal := whole(result)) is not None:
         exact = (
-            "" if ideal["most_exact"] is None else f", or has more than {ideal['most_exact']:.0%} of numbers exactly"
+            ""
+            if ideal["most_exact"] is None
+            else f", or to have more than {ideal['most_exact']:.0%} of numbers exactly"
         )
-        yield f"Nobody meets more than {ideal['most_perfect_rows']:,.1f} of {ideal['rows']:,} rows perfectly{exact}."
+        yield (
+            f"Nobody can expect to meet more than {ideal['most_perfect_rows']:,.1f} of {ideal['rows']:,} rows "
+            f"perfectly{exact}."
+        )
     if found["bits"] > 0:
         yield f"At least {_many(found['bits'])} datasets explain the file equally well, the true one among them."
     elif found["unchanged_rows"] == 1:

@@ -137,7 +137,7 @@ def test_whether_rows_were_drawn_is_not_told_and_follows_from_the_rows(kind, boo
     assert ours.forest.bootstrap is (kind is RandomForestClassifier)  # what its kind does if nothing is said
     names = sorted(set(classes.tolist()))
     labels = np.array([names.index(one) for one in classes.tolist()])
-    settled = with_draws(ours.forest, columns.astype(np.float32), labels)
+    settled = with_draws(ours.forest, columns.astype(np.float32), labels, 0)
     assert (settled.bootstrap, settled.replacement) == (bootstrap, bootstrap)
 
 

@@ -6,9 +6,11 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 
+from pytest_draft.artifact.reader import read
+from pytest_draft.evaluate.stripped_identity import with_draws
 from pytest_draft.examine.attack import WITHOUT_SEEDS
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
@@ -96,3 +98,47 @@ def test_the_best_guess_is_bounded_where_nobody_knows_the_draws(examined):
     found = examined(RandomForestClassifier(4, max_depth=2, random_state=3_000_000_019), "seeds")
     assert found.findings.ideal is not None
     assert found.findings.ambiguity.determined is None
+
+
+@pytest.fixture
+def drawn(tmp_path):
+    """Return a function that says whether rows were drawn for each tree of a model without counts, by its rows."""
+
+    def settled(model, level, rows):
+        joblib.dump(stripped(model, level), tmp_path / "model.joblib")
+        forest = read(tmp_path / "model.joblib").forest
+        found = with_draws(forest, rows[list("abcde")].to_numpy(np.float32), rows.y.to_numpy().astype(int), 0)
+        return found.bootstrap, found.replacement
+
+    return settled
+
+
+@pytest.mark.parametrize("level", ["counts", "decimals:2"])
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_a_file_that_says_that_rows_were_drawn_is_not_believed_where_leaves_answer_as_all_rows(
+    kind, level, table, drawn
+):
+    model = kind(20, max_depth=3, bootstrap=False, random_state=0).fit(table[list("abcde")], table.y)
+    model.bootstrap = True
+    assert drawn(model, level, table) == (False, False)
+
+
+@pytest.mark.parametrize("level", ["counts", "decimals:2", "labels"])
+def test_a_file_that_says_so_is_believed_where_rows_were_drawn(level, table, drawn):
+    model = RandomForestClassifier(20, max_depth=3, random_state=0).fit(table[list("abcde")], table.y)
+    assert drawn(model, level, table) == (True, True)
+
+
+def test_pure_leaves_are_no_sign_that_each_tree_saw_all_rows(table, drawn):
+    rows = table.assign(y=table.a > 1)
+    model = RandomForestClassifier(10, max_features=None, random_state=0).fit(rows[list("abcde")], rows.y)
+    assert drawn(model, "counts", rows) == (True, True)
+
+
+def test_such_a_file_is_judged_as_what_it_is_and_a_note_says_so(table, tmp_path):
+    model = RandomForestClassifier(20, max_depth=3, bootstrap=False, random_state=0)
+    model.fit(table[list("abcde")], table.y).bootstrap = True
+    joblib.dump(stripped(model, "counts"), tmp_path / "model.joblib")
+    found = examine(Case(str(tmp_path / "model.joblib"), target="y", seconds=30, effort=0.3), table)[0]
+    assert any("judged as a forest whose trees saw all rows" in note for note in found.notes)
+    assert found.findings.identity.why == "these rows give what each leaf of the forest answers"

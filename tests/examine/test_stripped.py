@@ -105,6 +105,16 @@ def test_rows_that_hardly_give_the_fractions_are_unknown(attack):
     assert "hardly" in identity.why
 
 
+@pytest.mark.parametrize("outputs", [EXACT, HUNDREDTHS], ids=["fractions", "hundredths"])
+@pytest.mark.parametrize("more", [people(60, 7), people(60, 0)], ids=["others", "twice"])
+@pytest.mark.parametrize("depth", [None, 3])
+def test_rows_of_which_only_some_were_trained_on_are_unknown(attack, outputs, more, depth):
+    made, inputs, record = attack(outputs, beside=pd.concat([people(60, 0), more]), max_depth=depth)
+    identity = made.identity(inputs.data, made.rebuild(search()), record.limits)
+    assert identity.status == "unknown"
+    assert "hardly" in identity.why
+
+
 def test_where_the_right_rows_are_likelier_the_attack_has_not_converged(attack):
     made, inputs, record = attack()
     rebuilt = made.rebuild(search())

@@ -104,3 +104,13 @@ def test_no_command_is_told_that_would_not_work(examined):
     assert not commands(replace(examination, case=replace(examination.case, artifact="model.skops")))
     one_of_several = replace(examination, artifact=replace(examination.artifact, place="[0]"))
     assert set(named(commands(one_of_several))) == {"harden"}
+
+
+def test_hardening_is_not_advised_for_a_file_that_holds_nothing_to_take_out(examined):
+    examination = examined()
+    published = examination.artifact.published
+    hardened = replace(published, seeded=0, draws=None, counts=None, answers="shares")
+    for told, kept in ((published, True), (hardened, False), (replace(hardened, left=True), True)):
+        one = replace(examination, artifact=replace(examination.artifact, published=told))
+        assert ("harden" in named(commands(one))) is kept
+        assert "advise" in named(commands(one))

@@ -77,7 +77,7 @@ def test_an_attack_that_does_better_than_anybody_could_says_that_nothing_rests_o
 
 def test_all_that_was_found_is_told_in_sentences():
     told = ambiguity.sentences(result())
-    assert "Nobody meets more than 12.5 of 100 rows perfectly." in told
+    assert "Nobody can expect to meet more than 12.5 of 100 rows perfectly." in told
     assert "At least 2^63 datasets explain the file equally well, the true one among them." in told
     assert any(one.startswith("Rows by themselves: 100 of 100 rows are determined, which is proved") for one in told)
     assert any(one.startswith("Blocks of 8 rows that are like each other: 12 of 80 rows") for one in told)
@@ -100,7 +100,10 @@ def test_a_file_that_holds_the_rows_says_that_no_other_dataset_was_found():
 
 def test_numbers_that_come_back_exactly_are_bounded_too():
     told = ambiguity.short(result(ideal=Ideal(0.021, 12.5, 0.3)))
-    assert "Nobody meets more than 12.5 of 100 rows perfectly, or has more than 30% of numbers exactly." in told
+    assert (
+        "Nobody can expect to meet more than 12.5 of 100 rows perfectly, or to have more than 30% of numbers exactly."
+        in told
+    )
 
 
 def test_parts_are_told_in_a_table_the_whole_first():
