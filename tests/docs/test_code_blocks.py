@@ -22,6 +22,8 @@ from pytest_draft import documents
 from pytest_draft.__main__ import main
 from pytest_draft.artifact import read
 from pytest_draft.data import read_domain
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
 from pytest_draft.policy import own_rules
 from pytest_draft.policy.policy import read_policy
 
@@ -30,6 +32,7 @@ RUN_BELOW = {
     "how-to/adversaries": {"toml": 1},
     "how-to/ci": {"yaml": 1},
     "how-to/extending": {"python": 2, "toml": 2},
+    "how-to/from-failed-to-released": {"python": 1},
     "how-to/hardening": {"sh": 1, "python": 1},
     "how-to/own-tests": {"python": 2},
     "how-to/pipelines": {"sh": 1, "python": 1},
@@ -45,6 +48,17 @@ def test_no_page_has_an_example_that_nothing_runs(all_pages, blocks):
     languages = ("python", "toml", "yaml", "sh", "bash")
     found = {page: Counter({kind: len(blocks(page, kind)) for kind in languages}) for page in all_pages}
     assert {page: dict(+kinds) for page, kinds in found.items() if +kinds} == RUN_BELOW
+
+
+def test_the_model_of_the_walk_fails_by_what_its_file_holds(blocks, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks("how-to/from-failed-to-released", "python")
+    exec(compile(code, "the walk", "exec"), {})
+    assert [len(pd.read_csv(name)) for name in ("train.csv", "rest.csv")] == [400, 169]
+    found, _ = examine(Case("model.joblib", "train.csv", "target", attack=False))
+    assert found.artifact.published.counts == "rows of each class"
+    assert found.artifact.published.seeded == 100
+    assert not found.reasons
 
 
 def test_the_command_to_judge_a_model_works_as_it_stands(released, blocks):
