@@ -46,7 +46,7 @@ def told_by(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Told:
     CorruptArtifactError
         Where the leaves do not even answer anything.
     """
-    values = _counted(forest, size, classifier=classifier)
+    values = None if _one_row_each(forest, size) else _counted(forest, size, classifier=classifier)
     if values is not None and not any(_rows_made_up(nodes.tree, size, classifier=classifier) for nodes in forest):
         return Told(tuple(nodes.tree for nodes in forest), values)
     if classifier and (totals := by_class_totals(forest, size)) is not None:
@@ -108,6 +108,11 @@ def _agrees(nodes: Nodes, values: Values, size: Size) -> bool:
     off = np.abs(totals[inner] - totals[tree.left[inner]] - totals[tree.right[inner]])
     scale = 1.0 if values != "means" else float(np.abs(tree.value).max())
     return bool((off <= _TOLERANCE * scale * np.maximum(1.0, tree.weight[inner])[:, None]).all())
+
+
+def _one_row_each(forest: Sequence[Nodes], size: Size) -> bool:
+    """Return whether all trees are one leaf with one row, as where counts were removed, and no size says that it is."""
+    return size.total is None and all(one.tree.n_nodes == 1 and one.tree.n_distinct[0] == 1 for one in forest)
 
 
 def _rows_made_up(tree: Tree, size: Size, *, classifier: bool) -> bool:

@@ -249,7 +249,7 @@ def _told(forest: Forest) -> Iterator[_Evidence]:
     elif forest.seeds_from != "tree":
         return
     m, random, first = _columns_at_root(forest, nested), False, None
-    if 0 < m < forest.n_features:
+    if 0 < m < forest.n_features and any(tree.left[0] >= 0 for tree in forest.trees):
         with suppress(NotCoveredError):
             random = has_random_splits(forest)
         tested = np.zeros(forest.n_features, dtype=np.bool_)

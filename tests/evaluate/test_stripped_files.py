@@ -142,3 +142,10 @@ def test_such_a_file_is_judged_as_what_it_is_and_a_note_says_so(table, tmp_path)
     found = examine(Case(str(tmp_path / "model.joblib"), target="y", seconds=30, effort=0.3), table)[0]
     assert any("judged as a forest whose trees saw all rows" in note for note in found.notes)
     assert found.findings.identity.why == "these rows give what each leaf of the forest answers"
+
+
+@pytest.mark.parametrize("level", ["seeds", "counts", "labels"])
+def test_trees_of_one_leaf_are_judged(level, examined):
+    found = examined(RandomForestClassifier(5, min_samples_leaf=40, random_state=0), level)
+    assert found.findings is not None
+    assert not any("internal error" in reason for reason in found.reasons)
