@@ -173,10 +173,16 @@ def test_where_nothing_passes_the_exit_code_says_so(folder, capsys):
     assert not Path("none.joblib").exists()
 
 
+HEEDING = (  # Ctrl-C, even where these tests run in the background of a shell, whose commands ignore it
+    "import signal, sys; from pytest_draft.__main__ import main; "
+    "signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(main(sys.argv[1:]))"
+)
+
+
 def test_an_interrupt_ends_cleanly_with_what_was_found_out(folder):
     asked = [part.replace("=6", "=5") for part in ASKED]
     running = subprocess.Popen(
-        [sys.executable, "-m", "pytest_draft", "advise", *asked, "--json=a.json"],
+        [sys.executable, "-c", HEEDING, "advise", *asked, "--json=a.json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

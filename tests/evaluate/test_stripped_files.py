@@ -76,7 +76,7 @@ def amounts(table):
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
 def test_numeric_columns_of_a_file_without_seeds_are_judged(kind, amounts, tmp_path):
-    fitted = kind(6, max_depth=3, random_state=3_000_000_019).fit(amounts[list("abcde")], amounts.y)
+    fitted = kind(30, random_state=3_000_000_019).fit(amounts[list("abcde")], amounts.y)
     joblib.dump(stripped(fitted, "seeds"), tmp_path / "model.joblib")
     found = examine(Case(str(tmp_path / "model.joblib"), target="y", seconds=30), amounts)[0]
     assert found.findings is not None
