@@ -111,8 +111,10 @@ def _agrees(nodes: Nodes, values: Values, size: Size) -> bool:
 
 
 def _one_row_each(forest: Sequence[Nodes], size: Size) -> bool:
-    """Return whether all trees are one leaf with one row, as where counts were removed, and no size says that it is."""
-    return size.total is None and all(one.tree.n_nodes == 1 and one.tree.n_distinct[0] == 1 for one in forest)
+    """Return whether all trees are one leaf with one row and no seed, as where counts were removed, and no size is."""
+    trees = [nodes.tree for nodes in forest]
+    alone = all(tree.n_nodes == 1 and tree.n_distinct[0] == 1 and tree.seed is None for tree in trees)
+    return alone and size.total is None
 
 
 def _rows_made_up(tree: Tree, size: Size, *, classifier: bool) -> bool:

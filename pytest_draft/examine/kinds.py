@@ -68,11 +68,11 @@ def kind_of(inputs: Inputs) -> Kind:
         if forest.privacy is None or not forest.privacy.counts:
             return Kind(Labels)
         return Kind(NoisyCountsAlone if informed else NoisyCounts)
-    if forest.shares_weighted:
-        raise NotCoveredError(
-            "class weights have scaled the shares in its leaves: by how much is not told by a file without counts"
-        )
     if forest.outputs is not None:
+        if forest.shares_weighted:
+            raise NotCoveredError(
+                "class weights have scaled the shares in its leaves: by how much is not told by a file without counts"
+            )
         return Kind(Stripped)
     if not is_numeric(inputs.domain):
         return Kind(Informed if informed else Counted)
