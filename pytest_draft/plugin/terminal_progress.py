@@ -28,6 +28,7 @@ STAGES = {
     "propagate": "ruling out what rows cannot be",
     "narrow": "ruling out what rows cannot be",
     "compile": "compiling the search, once",
+    "expect": "fitting rows to what leaves tell",
     "relax": "fitting rows to the file's counts",
     "descend": "fitting rows to the file's counts",
     "warm": "fitting rows to the file's counts",

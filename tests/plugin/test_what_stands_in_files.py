@@ -60,6 +60,8 @@ def test_a_forest_with_its_trees_seeds_fails_without_solving(project, rows, sent
         "decimals": None,
         "left": False,
         "certain_leaves": 0,
+        "found": None,
+        "tried": 0,
     }
     assert judged["structure"]["smallest"] >= 3
     assert sum(judged["leaf_sizes"]["leaves"]) == judged["structure"]["number"]
