@@ -14,7 +14,7 @@ import numpy as np
 from pytest_draft.artifact.occurrences import lacks_seeds
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.evaluate.ambiguity import behind_counts, behind_outputs
 from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, Search
 from pytest_draft.examine.attack import Attack
@@ -66,7 +66,7 @@ class Beside:
                 times = known_occurrences(forest, "artifact")
         if times is None:
             if forest.n_trees * data.n_rows <= MOST_ENTRIES:
-                with suppress(NotCoveredError):
+                with suppress(NotCoveredError, DataError):  # such as rows that a domain file excludes
                     self._search = behind_outputs.search(
                         forest,
                         inputs.domain,

@@ -149,3 +149,16 @@ def test_trees_of_one_leaf_are_judged(level, examined):
     found = examined(RandomForestClassifier(5, min_samples_leaf=40, random_state=0), level)
     assert found.findings is not None
     assert not any("internal error" in reason for reason in found.reasons)
+
+
+@pytest.mark.parametrize("level", ["seeds", "counts"])
+def test_a_domain_that_excludes_rows_is_a_doubt_and_hides_no_failure(level, table, tmp_path):
+    fitted = RandomForestClassifier(40, random_state=3_000_000_019).fit(table[list("abcde")], table.y)
+    joblib.dump(stripped(fitted, level), tmp_path / "model.joblib")
+    narrow = "".join(f'[attributes.{name}]\nkind = "ordinal"\nlow = 0\nhigh = 2\n' for name in "abcd")
+    narrow += '[attributes.e]\nkind = "ordinal"\nlow = 0\nhigh = 1\n'
+    (tmp_path / "domain.toml").write_text(narrow)
+    case = Case(str(tmp_path / "model.joblib"), target="y", seconds=30, domain=str(tmp_path / "domain.toml"))
+    found = examine(case, table)[0]
+    assert found.solver_status not in ("refused", "error")
+    assert any("excludes" in reason for reason in found.reasons)
