@@ -24,6 +24,10 @@ WITHOUT_SEEDS = (
 """What is told where the attack falls back to what a file holds."""
 
 
+TRUTH_IS_LIKELIER = "the training data explain the file better than all that it drew"
+"""Why an attack that draws datasets did not converge."""
+
+
 @dataclass(frozen=True)
 class Shortfall:
     """Why the error of what was rebuilt is only an upper bound.

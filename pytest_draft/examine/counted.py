@@ -83,18 +83,13 @@ class Counted(Attack):
         reasons: tuple[str, ...] = ()
         likelier = reconstruction.status == "likeliest" and self._truth_is_likelier(data, reconstruction)
         if likelier:
-            reasons += (
-                f"the attack did not converge in {limit}: the training data are likelier than its reconstruction, so "
-                f"its error is only an upper bound; {remedy}",
-            )
+            reasons += (limits.not_converged("the training data are likelier than its reconstruction"),)
         if reconstruction.status == "not converged":
             missed = f"{reconstruction.residual:,}"
             lacks = f"its rows miss the forest's counts by {missed} (the right rows miss none)"
             if self._problem.groups.noise == "multinomial":
                 lacks = f"the forest's leaves lack {missed} of its rows (of the right rows none)"
-            reasons += (
-                f"the attack did not converge in {limit}: {lacks}, so its error is only an upper bound; {remedy}",
-            )
+            reasons += (limits.not_converged(lacks),)
         elif reconstruction.cut_short:
             reasons += (f"the attack was cut short after {limit}, so its error is only an upper bound; {remedy}",)
         return Shortfall(reasons, likelier)

@@ -96,6 +96,11 @@ class Limits:
             return f"{self._effort:g} units of effort", "give it more with --draft-effort"
         return self._share(), "give it more with --draft-budget"
 
+    def not_converged(self, lacks: str) -> str:
+        """Say that the attack did not converge, by what, and what may get it further."""
+        limit, remedy = self.of_attack()
+        return f"the attack did not converge in {limit}: {lacks}, so its error is only an upper bound; {remedy}"
+
     def before_a_dataset(self) -> str:
         """Say what ended before there was a dataset."""
         if not self.attack.effort_left:

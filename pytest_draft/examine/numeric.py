@@ -55,10 +55,8 @@ class Numeric(Attack):
         limit, remedy = limits.of_attack()
         reasons: tuple[str, ...] = ()
         if reconstruction.status == "not converged":
-            reasons = (
-                f"the attack did not converge in {limit}: its rows miss {reconstruction.residual:,} of the forest's "
-                f"counts and thresholds (the right rows miss none), so its error is only an upper bound; {remedy}",
-            )
+            missed = f"its rows miss {reconstruction.residual:,} of the forest's counts and thresholds"
+            reasons = (limits.not_converged(f"{missed} (the right rows miss none)"),)
         elif reconstruction.cut_short:
             reasons = (
                 f"the attack was cut short after {limit}: there was more to find out, so its error is only an upper "

@@ -24,7 +24,7 @@ from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.evaluate.identity import entries_of, identify_noisy
-from pytest_draft.examine.attack import Attack, Shortfall
+from pytest_draft.examine.attack import TRUTH_IS_LIKELIER, Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import Limits
 from pytest_draft.facts.adversary import Adversary
@@ -50,19 +50,10 @@ class _Private(Attack):
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
         """Say that the truth is likelier, or may be: with noise there is nothing else to reach."""
-        limit, remedy = limits.of_attack()
         if self.truth_is_likelier(data, reconstruction):
-            reason = (
-                f"the attack did not converge in {limit}: the training data explain the file better than all that it "
-                f"drew, so its error is only an upper bound; {remedy}"
-            )
-            return Shortfall((reason,), truth_is_likelier=True)
+            return Shortfall((limits.not_converged(TRUTH_IS_LIKELIER),), truth_is_likelier=True)
         if reconstruction.cut_short:
-            reason = (
-                f"the attack did not converge in {limit}: it was cut short or still found likelier datasets, so its "
-                f"error is only an upper bound; {remedy}"
-            )
-            return Shortfall((reason,))
+            return Shortfall((limits.not_converged("it was cut short or still found likelier datasets"),))
         return Shortfall()
 
 

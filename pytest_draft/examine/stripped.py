@@ -19,7 +19,7 @@ from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.evaluate.gaps import tell_gaps_only
 from pytest_draft.evaluate.stripped_identity import identify_stripped, rows_at_leaves
-from pytest_draft.examine.attack import WITHOUT_SEEDS, Attack, Shortfall
+from pytest_draft.examine.attack import TRUTH_IS_LIKELIER, WITHOUT_SEEDS, Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import Limits
 from pytest_draft.facts.adversary import Adversary
@@ -110,28 +110,15 @@ class Stripped(Attack):
 
     def _not_converged(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
         """Say that the truth is likelier than all that was drawn, or that the search ended before it settled."""
-        limit, remedy = limits.of_attack()
         truth = self._problem.model.total(rows_at_leaves(self._forest, data.rows, data.labels))
         reached = reconstruction.log_posterior
         if reached is None or truth > reached + _ROUNDING:
-            reason = (
-                f"the attack did not converge in {limit}: the training data explain the file better than all that it "
-                f"drew, so its error is only an upper bound; {remedy}"
-            )
-            return Shortfall((reason,), truth_is_likelier=True)
+            return Shortfall((limits.not_converged(TRUTH_IS_LIKELIER),), truth_is_likelier=True)
         if reconstruction.residual:
-            reason = (
-                f"the attack did not converge in {limit}: its rows miss what {reconstruction.residual:,} of the "
-                f"forest's leaves and classes tell (the right rows miss none), so its error is only an upper bound; "
-                f"{remedy}"
-            )
-            return Shortfall((reason,))
+            missed = f"its rows miss what {reconstruction.residual:,} of the forest's leaves and classes tell"
+            return Shortfall((limits.not_converged(f"{missed} (the right rows miss none)"),))
         if reconstruction.cut_short:
-            reason = (
-                f"the attack did not converge in {limit}: its chains disagree, so its error is only an upper bound; "
-                f"{remedy}"
-            )
-            return Shortfall((reason,))
+            return Shortfall((limits.not_converged("its chains disagree"),))
         return Shortfall()
 
 
