@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -145,7 +147,10 @@ def test_no_matched_value_is_in_any_output(project, rows, policy):
     assert "training rows" in str(project.result()["checks"])
     written = [path.read_text(encoding="utf-8") for path in map(project.path.joinpath, WRITTEN)]
     for text in (result.stdout.str(), result.stderr.str(), *written):
-        assert not any(canary in text for canary in ("Quokka", "Woylie", "label-of-one", "9871", "9,871"))
+        assert not CANARIES.search(text)
 
+
+CANARIES = re.compile(r"Quokka|Woylie|label-of-one|9[,.]?8710[,.]?[0-3]\d|9\.871\d*e\+0?6")
+"""Towns, labels and incomes as somebody would write them; digests and seconds hold shorter digits by chance."""
 
 WRITTEN = ("junit.xml", "report.json", "report.html", "report.sarif")
