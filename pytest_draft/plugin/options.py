@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_draft.errors import known_are, one_line
+from pytest_draft.output import place_of
 
 REPORT_TYPES = {
     "json": "draft-report.json",
@@ -381,6 +382,10 @@ def _reports(config: pytest.Config) -> tuple[tuple[str, Path], ...]:
         above = next(folder for folder in target.parents if folder.exists())  # what is missing below is made
         if target.is_dir() or not above.is_dir():
             raise pytest.UsageError(f"{origin}: {str(target)!r} cannot be written: it is a folder, or lies in a file")
+        try:
+            place_of(target)
+        except OSError:
+            raise pytest.UsageError(f"{origin}: {str(target)!r} is no regular file: name one, or a new one") from None
         reports.append((kind, target))
     return tuple(reports)
 
