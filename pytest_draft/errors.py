@@ -39,7 +39,10 @@ def nearest_of(name: object, known: Iterable[str]) -> str:
 
 
 class DraftError(Exception):
-    """Base of all errors that a user can cause; its text is one line."""
+    """Base of all errors that a user can cause; its text is one line, and harmless."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(foreign_text.harmless(message, None))
 
 
 class UsageError(DraftError):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pytest_draft.advice import wording
 from pytest_draft.advice.advice import Advice
 from pytest_draft.advice.facts import Tried
+from pytest_draft.foreign_text import harmless
 from pytest_draft.report.charts import Mark
-from pytest_draft.report.wording import shown
 
 WIDTH, HEIGHT = 340, 254  # as wide as the other plots, so that letters have the same size
 _LEFT, _RIGHT, _TOP, _BASE = 46, 12, 28, 208
@@ -51,7 +51,7 @@ def render(advice: Advice) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=lambda value: value if isinstance(value, Markup) else shown(value),
+        finalize=lambda value: value if isinstance(value, Markup) else harmless(value),
     )
     listed = wording.shown(advice)
     drawn = [one for one in listed if one.hardened is not None and one.hardened.error_over_limit is not None]

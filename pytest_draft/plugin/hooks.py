@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,7 +17,7 @@ from pytest_draft.plugin.fixtures import (  # noqa: F401  (pytest finds fixtures
     draft_result,
     draft_training_data,
 )
-from pytest_draft.plugin.options import add_options, is_active, is_strict
+from pytest_draft.plugin.options import add_options, in_harmless_words, is_active, is_strict
 
 if TYPE_CHECKING:
     from pytest_draft.plugin.items import Standing
@@ -65,28 +63,29 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # the controller has looked already
         from pytest_draft.plugin.usage import require_usable_data
 
-        require_usable_data(config, session)
+        with in_harmless_words():
+            require_usable_data(config, session)
         if distributed:
             children.close()
-    start = config.invocation_params.dir
-    named = [Path(os.path.abspath(start / argument.partition("::")[0])) for argument in config.args]  # noqa: PTH100
-    if settings.only:
-        config.args = [argument for argument, path in zip(config.args, named, strict=True) if path in settings.forests]
-    config.args += [str(forest) for forest in settings.forests if forest not in named]
+    from pytest_draft.plugin.collection import take_addresses
+
+    with in_harmless_words():
+        left = take_addresses(config, session)
+    if not distributed:  # pytest-xdist gives its workers the arguments as they were
+        config.args = [] if settings.only else left
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect a forest's checks."""
-    if not is_active(parent.config):
-        return None
-    from pytest_draft.plugin.items import ForestFile
-    from pytest_draft.plugin.session import GateSession
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Add the models' files to what the session has collected."""
+    report = yield
+    if isinstance(collector, pytest.Session) and report.result is not None and is_active(collector.config):
+        from pytest_draft.plugin.collection import forest_files
 
-    session = GateSession.of(parent.config)
-    if file_path not in session.settings.forests:
-        return None
-    collector: pytest.Collector = ForestFile.from_parent(parent, path=file_path, nodeid=session.shown(file_path))
-    return collector
+        report.result.extend(forest_files(collector))
+    return report
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -15,9 +15,10 @@ from pytest_draft.errors import PolicyError, UsageError, one_line
 from pytest_draft.facts.adversary import Adversary, check_adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
+from pytest_draft.foreign_text import distinct, harmless, harmless_values, of_path
 from pytest_draft.isolation import children
 from pytest_draft.plugin.cache import Cache
-from pytest_draft.plugin.options import Settings, resolve
+from pytest_draft.plugin.options import Settings, in_harmless_words, resolve
 from pytest_draft.plugin.sharing import Shared, Stamps, stamps
 from pytest_draft.plugin.terminal_progress import shown
 from pytest_draft.policy.comparison import Compared
@@ -48,7 +49,7 @@ class Planned:
     adversary: str
 
     def __str__(self) -> str:
-        return f"{one_line(self.artifact)}::{self.rule}[{self.adversary}]"
+        return f"{self.artifact}::{distinct(f'{self.rule}[{self.adversary}]')}"
 
 
 class GateSession:
@@ -152,7 +153,8 @@ class GateSession:
     def of(cls, config: pytest.Config) -> GateSession:
         """Return the session of a config, made when it is first needed."""
         if SESSION not in config.stash:
-            config.stash[SESSION] = cls(config)
+            with in_harmless_words():
+                config.stash[SESSION] = cls(config)
         return config.stash[SESSION]
 
     @cached_property
@@ -186,8 +188,8 @@ class GateSession:
         """Return a path as reports and addresses name it: relative to the root, or to the demo's folder."""
         for folder in (self.root, self.demo_folder):
             if folder is not None and path.is_relative_to(folder):
-                return path.relative_to(folder).as_posix()
-        return str(path)
+                return of_path(path.relative_to(folder))
+        return of_path(path)
 
     def case(self, forest: Path, adversary: str, *, attack: bool = True) -> Case:
         """Return the case of a forest, with the data that are configured for it."""
@@ -273,17 +275,18 @@ class GateSession:
 
     def _result(self, examination: Examination, checks: tuple[Check, ...], policy: Policy) -> Result:
         """Return an entry of a report, which names files as `shown` does."""
-        result = result_of(examination, checks, policy, rows=self.settings.report_rows)
-        result["artifact"]["path"] = self._named(result["artifact"]["path"], result["artifact"]["place"])
-        for table in (result["data"], result["holdout"]):
-            if table is not None and table["path"]:
-                table["path"] = self.shown(Path(table["path"]))
+        result: Result = harmless_values(result_of(examination, checks, policy, rows=self.settings.report_rows))
+        case = examination.case
+        result["artifact"]["path"] = self._named(case.artifact, result["artifact"]["place"])
+        for table, facts in ((result["data"], examination.data), (result["holdout"], examination.holdout)):
+            if table is not None and facts is not None and facts.path:
+                table["path"] = self.shown(Path(facts.path))
         return result
 
     def _named(self, path: str, place: str | None) -> str:
         """Return how reports name a model: by its file, and by its place where it is one of several there."""
         shown = self.shown(Path(path))
-        return shown if place is None else f"{shown}[{place}]"
+        return shown if place is None else f"{shown}[{harmless(place, None)}]"
 
 
 def each_model(case: Case, examination: Examination) -> tuple[Case, ...]:

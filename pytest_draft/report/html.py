@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_draft.foreign_text import harmless
 from pytest_draft.policy.rules import known_rule
 from pytest_draft.report import ambiguity, wording
 from pytest_draft.report.canonical import HASH
@@ -37,7 +38,7 @@ def render(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=lambda value: value if isinstance(value, Markup) else wording.shown(value),
+        finalize=lambda value: value if isinstance(value, Markup) else harmless(value),
     )
     return environment.get_template("report.html").render(
         report=report,
