@@ -9,12 +9,13 @@ what they show from here. What is harmless already comes out as it was, so that 
 
 from __future__ import annotations
 
+import argparse
 import re
 import shlex
 from collections.abc import Iterable
 from os import PathLike, fspath
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NoReturn
 
 MOST_CHARACTERS = 2_000
 """Of a name or sentence that people read: what a file holds could be of any length."""
@@ -86,7 +87,7 @@ def of_path(path: str | PathLike[str]) -> str:
 
 def address(text: str) -> str:
     """Return the address of a test item: its parts as `harmless` does, with ``::`` between them."""
-    return "::".join(harmless(part, None) for part in text.split("::"))
+    return re.sub("^:", r"\\x3a", "::".join(harmless(part, None) for part in text.split("::")))
 
 
 def harmless_values(value: Any) -> Any:
@@ -100,9 +101,22 @@ def harmless_values(value: Any) -> Any:
     return value
 
 
+def typed(path: str) -> str:
+    """Return a relative path as somebody types it who does not mean an option."""
+    return f"./{path}" if path.startswith("-") else path
+
+
 def in_shell(words: Iterable[str]) -> str:
     """Return a command for a POSIX shell on one harmless line: words that are not harmless in the form ``$'...'``."""
     return " ".join(map(_word, words))
+
+
+class HarmlessParser(argparse.ArgumentParser):
+    """A parser of arguments whose errors, which quote them, are one harmless line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Show the usage and what is wrong, and end the process with 2."""
+        super().error(one_line(message, None))
 
 
 def _escape(character: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_draft.foreign_text import harmless
+
 
 @dataclass(frozen=True)
 class Change:
@@ -97,7 +99,7 @@ class Hardened:
 
     def __str__(self) -> str:
         where = "a model in memory" if self.path is None else self.path
-        parts = [f"{where}: hardened, level {self.level}"]
+        parts = [f"{harmless(where, None)}: hardened, level {self.level}"]
         for title, lines in (
             ("note", [*self.notes]),
             ("changed", [*map(str, self.changes)]),
@@ -106,5 +108,5 @@ class Hardened:
             ("still tells", [*self.stays]),
         ):
             if lines:
-                parts += [f"{title}:", *(f"  - {line}" for line in lines)]
+                parts += [f"{title}:", *(f"  - {harmless(line, None)}" for line in lines)]
         return "\n".join(parts)

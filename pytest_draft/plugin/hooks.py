@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_draft.foreign_text import address, distinct
 from pytest_draft.plugin import hookspecs, marks
-from pytest_draft.plugin.fixtures import (  # noqa: F401  (pytest finds fixtures by their names here)
+from pytest_draft.plugin.fixtures import (  # noqa: F401  (pytest finds fixtures by their names here)  # noqa: F401, PLC2701
     DraftResult,
+    _draft_unshown_data,
+    _draft_unshown_rows,
     draft_adversary,
     draft_attack,
     draft_forest,
@@ -18,6 +21,7 @@ from pytest_draft.plugin.fixtures import (  # noqa: F401  (pytest finds fixtures
     draft_training_data,
 )
 from pytest_draft.plugin.options import add_options, in_harmless_words, is_active, is_strict
+from pytest_draft.plugin.unshown import NamesOnly
 
 if TYPE_CHECKING:
     from pytest_draft.plugin.items import Standing
@@ -105,7 +109,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         names = [session.shown(forest) for forest in forests]
         metafunc.parametrize("draft_forest", forests, ids=names, indirect=True, scope="session")
     if "draft_adversary" in metafunc.fixturenames:
-        metafunc.parametrize("draft_adversary", session.adversaries, indirect=True, scope="session")
+        names = [distinct(adversary) for adversary in session.adversaries]
+        metafunc.parametrize("draft_adversary", session.adversaries, ids=names, indirect=True, scope="session")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Keep the values of fixtures that a test has not asked for out of tracebacks with pytest's own local variables."""
+    values = getattr(item, "funcargs", None)
+    if isinstance(values, dict) and "draft_training_data" in getattr(item, "fixturenames", ()):
+        item.funcargs = NamesOnly(values)  # type: ignore[attr-defined]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -232,7 +245,7 @@ class _Gatherer(_Marked):
             path = report.nodeid if record["planned"] is None else record["planned"][0]
             report.longrepr = Explained(str(report.longrepr), path, self._wrap(), self.said)  # type: ignore[assignment]
             if getattr(self.config.option, "tbstyle", "no") != "no":
-                self.told.add(report.nodeid)
+                self.told.add(address(report.nodeid))
 
     def _wrap(self) -> int | None:
         """Return the columns of the terminal; None where output goes to a file, whose lines stay as they are."""

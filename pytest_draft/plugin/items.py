@@ -12,7 +12,7 @@ import pytest
 from pytest_draft.errors import one_line
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
-from pytest_draft.foreign_text import distinct
+from pytest_draft.foreign_text import distinct, harmless_values
 from pytest_draft.plugin.session import GateSession, Planned
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.verdict import Check, at_least, check_rule, gravest
@@ -165,7 +165,7 @@ def properties(record: dict[str, Any], check: Check) -> list[tuple[str, object]]
         "seed": record["seeds"]["draft_seed"],
         **record["metrics"],
     }
-    return [(f"draft_{name}", value) for name, value in said.items() if value is not None]
+    return [(f"draft_{name}", harmless_values(value)) for name, value in said.items() if value is not None]
 
 
 def explained(check: Check, asked_by: str | None = None) -> str:

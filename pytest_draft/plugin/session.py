@@ -15,12 +15,13 @@ from pytest_draft.errors import PolicyError, UsageError, one_line
 from pytest_draft.facts.adversary import Adversary, check_adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
-from pytest_draft.foreign_text import distinct, harmless, harmless_values, of_path
+from pytest_draft.foreign_text import address, distinct, harmless, harmless_values, of_path
 from pytest_draft.isolation import children
 from pytest_draft.plugin.cache import Cache
 from pytest_draft.plugin.options import Settings, in_harmless_words, resolve
 from pytest_draft.plugin.sharing import Shared, Stamps, stamps
 from pytest_draft.plugin.terminal_progress import shown
+from pytest_draft.plugin.unshown import Unshown, unshown
 from pytest_draft.policy.comparison import Compared
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
 from pytest_draft.policy.verdict import Check, judge
@@ -221,9 +222,10 @@ class GateSession:
 
     def examine(self, case: Case, data: object = None) -> tuple[Examination, Reconstruction | None]:
         """Examine a case, once for this process, in a child of it."""
-        key = (case, stamps(case), None if data is None else id(data))
+        given = data.value if isinstance(data, Unshown) else data
+        key = (case, stamps(case), None if given is None else id(given))
         if key not in self._memo:
-            self._in_memory[id(data)] = data  # keeps the object, and with it its id, alive
+            self._in_memory[id(given)] = given  # keeps the object, and with it its id, alive
             with shown(self._config, self._named(case.artifact, case.place)) as tell:
                 self._memo[key] = children.run(case, data, tell or self._shared.heed_interrupt)
         return self._memo[key]
@@ -252,7 +254,7 @@ class GateSession:
         """Return the training data that a hook gives for a model file; None where it leaves that to the options."""
         if forest not in self._hooked:
             hook = self._config.hook
-            self._hooked[forest] = hook.pytest_draft_load_training_data(config=self._config, forest=forest)
+            self._hooked[forest] = unshown(hook.pytest_draft_load_training_data(config=self._config, forest=forest))
         return self._hooked[forest]
 
     def _answers(self, examination: Examination) -> bool:
@@ -269,7 +271,7 @@ class GateSession:
         """Return what a test report carries to the controller: plain values, aggregates only."""
         result = self._result(examination, checks, policy)
         for check in result["checks"]:
-            check["item"] = item
+            check["item"] = address(item)
         plain: dict[str, Any] = json.loads(json.dumps(result, allow_nan=False))
         return plain
 
