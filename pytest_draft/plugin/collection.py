@@ -8,7 +8,8 @@ name before them. So models are no arguments: they are added to what the session
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,18 @@ def take_addresses(config: pytest.Config, session: GateSession) -> list[str]:
     return left
 
 
+def require_text(config: pytest.Config) -> None:
+    """Refuse arguments that pytest-xdist cannot hand to its workers: bytes that are no text, as in the name of a file.
+
+    Raises
+    ------
+    pytest.UsageError
+    """
+    for argument in (*map(str, config.invocation_params.args), *sys.argv):
+        if not argument.isprintable() and any("\ud800" <= character <= "\udfff" for character in argument):
+            raise pytest.UsageError(f"-n: {argument!r} is not UTF-8, which no worker can be told: give a pattern (*)")
+
+
 def forest_files(session: pytest.Session) -> Iterator[ForestFile]:
     """Yield a collector for each model's file."""
     gate = GateSession.of(session.config)
@@ -78,6 +91,7 @@ def _addressed(argument: str, start: Path, session: GateSession) -> tuple[Path |
 
 def _parted(argument: str) -> Iterator[tuple[str, str]]:
     """Yield the ways to take an argument for a path and the end of an address, the longest path first."""
-    parts: Sequence[str] = argument.split("::")
-    for number in range(len(parts), 0, -1):
-        yield "::".join(parts[:number]), "::".join(parts[number:])
+    yield argument, ""
+    for end in range(len(argument) - 2, 0, -1):
+        if argument.startswith("::", end):
+            yield argument[:end], argument[end + 2 :]

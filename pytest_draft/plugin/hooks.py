@@ -59,7 +59,11 @@ def pytest_configure(config: pytest.Config) -> None:
     from pytest_draft.plugin.session import GateSession
 
     if distributed:
+        from pytest_draft.plugin.collection import require_text
         from pytest_draft.plugin.workers import Controller
+
+        with in_harmless_words():
+            require_text(config)
 
         config.pluginmanager.register(Controller(config), "draft-controller")
     session = GateSession.of(config)
