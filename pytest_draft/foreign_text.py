@@ -135,4 +135,7 @@ def _word(word: str) -> str:
 
 
 def _bytes(character: str) -> str:
-    return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
+    errors = (
+        "surrogateescape" if "\udc80" <= character <= "\udcff" else "surrogatepass"
+    )  # the rest is in no file's name
+    return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", errors))

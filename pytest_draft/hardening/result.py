@@ -99,7 +99,7 @@ class Hardened:
 
     def __str__(self) -> str:
         where = "a model in memory" if self.path is None else self.path
-        parts = [f"{harmless(where, None)}: hardened, level {self.level}"]
+        parts = [f"{where}: hardened, level {self.level}"]
         for title, lines in (
             ("note", [*self.notes]),
             ("changed", [*map(str, self.changes)]),
@@ -108,5 +108,5 @@ class Hardened:
             ("still tells", [*self.stays]),
         ):
             if lines:
-                parts += [f"{title}:", *(f"  - {harmless(line, None)}" for line in lines)]
-        return "\n".join(parts)
+                parts += [f"{title}:", *(f"  - {line}" for line in lines)]
+        return "\n".join(harmless(part, None) for part in parts)

@@ -1,15 +1,15 @@
-"""Model files of any name: each is judged, can be asked for and left out by the name it is shown by, and says nothing."""
+"""Model files of any name: each is judged, can be asked for by the name that is shown, and commands nothing."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import xml.etree.ElementTree as ET
 
 import pytest
 
+from hostile_names import is_harmless
 from pytest_draft.foreign_text import of_path
 from pytest_draft.report.annotations import main
 
@@ -46,13 +46,6 @@ NAMES = (
 )
 
 RULE = 'schema_version = 1\nname = "ours"\n[rules.smallest-leaf]\nmin_rows = 1\n[rules.pure-leaves]\nmax_share = 1.0\n'
-
-
-def is_harmless(text: str) -> bool:
-    """Return whether nothing in a text acts on a terminal or on what reads a log."""
-    lines = text.split("\n")
-    printable = all(c.isprintable() or c in "\n\t" for c in re.sub(r"\x1b\[[0-9;]*m", "", text))
-    return printable and not re.search("##(?! )", text) and not any(line.lstrip().startswith("::") for line in lines)
 
 
 @pytest.fixture
