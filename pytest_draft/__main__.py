@@ -14,6 +14,7 @@ from types import ModuleType
 
 from pytest_draft.advice import command as advise
 from pytest_draft.errors import DraftError, UsageError
+from pytest_draft.foreign_text import HarmlessParser
 from pytest_draft.hardening import command as harden
 
 COMMANDS: dict[str, ModuleType] = {
@@ -25,7 +26,7 @@ COMMANDS: dict[str, ModuleType] = {
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands; what it parses has the chosen module as ``command``."""
-    found = argparse.ArgumentParser(
+    found = HarmlessParser(
         prog="python -m pytest_draft",
         description="Commands beside the gate, which is pytest itself: pytest --draft-forest model.joblib ...",
     )

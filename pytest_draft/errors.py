@@ -5,27 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+from pytest_draft import foreign_text
 
-def one_line(text: object, limit: int = 300) -> str:
-    """Return `text` as one printable ASCII line of at most `limit` characters.
-
-    Names in a model file or a table are not ours: they can hold newlines, terminal escape codes or
-    workflow commands (``::error::``). Whatever is shown of them goes through here.
-
-    Parameters
-    ----------
-    text : object
-        What to show; its ``str`` is taken.
-    limit : int
-        The longest result, in characters; a longer one is cut and ends in ``...``.
-
-    Returns
-    -------
-    str
-        Printable ASCII without line breaks, and without ``::``.
-    """
-    shown = str(text).encode("unicode_escape").decode("ascii").replace("::", ":\\x3a")
-    return shown if len(shown) <= limit else shown[: limit - 3] + "..."
+one_line = foreign_text.one_line
 
 
 def known_are(name: object, known: Iterable[object], apart: str = ", ") -> str:
@@ -57,7 +39,10 @@ def nearest_of(name: object, known: Iterable[str]) -> str:
 
 
 class DraftError(Exception):
-    """Base of all errors that a user can cause; its text is one line."""
+    """Base of all errors that a user can cause; its text is one line, and harmless."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(foreign_text.harmless(message, None))
 
 
 class UsageError(DraftError):

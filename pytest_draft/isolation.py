@@ -85,6 +85,13 @@ class _Wrong:
     line: str | None
 
 
+class _Request(bytes):
+    """What a child is sent, which can hold rows: a traceback with arguments shows none."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} bytes: not shown>"
+
+
 class _EndedError(Exception):
     """A child has ended, or had to be ended, without an answer."""
 
@@ -361,7 +368,7 @@ def _request(case: Case, data: object) -> bytes:
         given = pickle.dumps(data, 5)
     except Exception as error:  # whatever it says could quote rows
         raise _unreadable(error) from None
-    return pickle.dumps((list(sys.path), str(Path.cwd()), pickle.dumps(case, 5), given), 5)
+    return _Request(pickle.dumps((list(sys.path), str(Path.cwd()), pickle.dumps(case, 5), given), 5))
 
 
 def _unreadable(error: Exception) -> _EndedError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import PurePath
 from typing import Any
 
@@ -11,6 +10,7 @@ import pandas as pd
 from pytest_draft.advice.facts import Secret, Seed, Setting
 from pytest_draft.advice.owner import Owner, shown_path
 from pytest_draft.data.files import IN_MEMORY
+from pytest_draft.foreign_text import harmless, in_shell
 
 SECRET = "# Keep this seed out of what is published: with it, the draws are known that hardening takes out of the file."
 
@@ -51,7 +51,8 @@ def training_code(owner: Owner, setting: Setting, random_state: Seed) -> str:
         imports.append("import numpy as np")
     plain = sorted(line for line in set(imports) if line.startswith("import "))
     chosen = sorted(line for line in set(imports) if line.startswith("from "))
-    return "\n".join([*plain, *chosen, *([""] if lines and lines[0] else []), *lines]) + "\n"
+    whole = [*plain, *chosen, *([""] if lines and lines[0] else []), *lines]
+    return "\n".join(harmless(line, None) for line in whole) + "\n"  # foreign text stands in literals, which stay equal
 
 
 def _reading(owner: Owner, imports: list[str]) -> list[str]:
@@ -120,20 +121,16 @@ def release_commands(owner: Owner, setting: Setting, level: str, policy: str | N
     if owner.source is None or owner.data.source == IN_MEMORY:
         return ()
     released, commands = trained_file(owner), []
-    data = shlex.quote(shown_path(owner.data.source))
+    data = shown_path(owner.data.source)
     if setting.kind != "private":
         released = shown_path(_beside(owner.source, "hardened"))
-        trained, named = shlex.quote(trained_file(owner)), "" if level == "counts" else f" --level {level}"
-        commands.append(
-            f"python -m pytest_draft harden {trained} {shlex.quote(released)}{named} "
-            f"--data {data} --target {shlex.quote(owner.target)}"
-        )
-    more = "" if policy is None else f" --draft-policy {shlex.quote(policy)}"
-    commands.append(
-        f"pytest --draft-forest {shlex.quote(released)} --draft-data {data} "
-        f"--draft-target {shlex.quote(owner.target)}{more}"
-    )
-    return tuple(commands)
+        rows = ["--data", data, "--target", owner.target]
+        named = [] if level == "counts" else ["--level", level]
+        commands.append(["python", "-m", "pytest_draft", "harden", trained_file(owner), released, *named, *rows])
+    more = [] if policy is None else ["--draft-policy", policy]
+    judged = ["--draft-forest", released, "--draft-data", data, "--draft-target", owner.target]
+    commands.append(["pytest", *judged, *more])
+    return tuple(map(in_shell, commands))
 
 
 def _beside(path: str, what: str) -> str:

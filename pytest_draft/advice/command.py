@@ -18,6 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from pytest_draft.errors import UsageError, one_line
+from pytest_draft.output import place_of, replacing
 
 if TYPE_CHECKING:
     from pytest_draft.advice.advice import Advice
@@ -113,6 +114,10 @@ def _outputs(arguments: argparse.Namespace) -> dict[str, Path]:
             raise UsageError(f"{option}: {one_line(path)!r} is read or written in this run already: name another file")
         if path.is_dir() or not path.absolute().parent.is_dir():
             raise UsageError(f"{option}: {one_line(path)!r} is a folder, or lies in none that is there")
+        try:
+            place_of(path)
+        except OSError:
+            raise UsageError(f"{option}: {one_line(path)!r} is no regular file: name one, or a new one") from None
         taken.add(path.resolve())
         outputs[name] = path
     return outputs
@@ -131,7 +136,8 @@ def _write(advice: Advice, outputs: dict[str, Path]) -> None:
     }
     for name, render in texts.items():
         if name in outputs:
-            outputs[name].write_text(render(), encoding="utf-8")
+            with replacing(outputs[name]) as file:
+                file.write(render().encode("utf-8"))
     if advice.model is None or advice.pick is None:
         return
     if "save" in outputs:
@@ -144,13 +150,8 @@ def _dump(model: object, path: Path) -> None:
     """Write a model that nobody else may read."""
     import joblib
 
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.touch(0o600)
-        joblib.dump(model, temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path, private=True) as file:
+        joblib.dump(model, file)
 
 
 class Showing:

@@ -30,6 +30,7 @@ from pytest_draft.data.files import IN_MEMORY, content, place_of
 from pytest_draft.data.known import finder
 from pytest_draft.data.tables import Table, read_table
 from pytest_draft.errors import ArtifactError, DataError, UsageError, nearest_of, one_line
+from pytest_draft.foreign_text import typed
 
 __tracebackhide__ = True  # frames here hold rows
 
@@ -449,4 +450,4 @@ def shown_path(path: str | os.PathLike[str]) -> str:
     """Return a path as somebody in this folder would type it."""
     absolute = Path(os.path.abspath(path))  # noqa: PTH100  (links stay as they are)
     here = Path(os.path.abspath("."))  # noqa: PTH100
-    return absolute.relative_to(here).as_posix() if absolute.is_relative_to(here) else str(absolute)
+    return typed(absolute.relative_to(here).as_posix()) if absolute.is_relative_to(here) else str(absolute)

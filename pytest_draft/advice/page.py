@@ -10,7 +10,7 @@ from pytest_draft.advice import wording
 from pytest_draft.advice.advice import Advice
 from pytest_draft.advice.facts import Tried
 from pytest_draft.report.charts import Mark
-from pytest_draft.report.wording import shown
+from pytest_draft.report.page import environment
 
 WIDTH, HEIGHT = 340, 254  # as wide as the other plots, so that letters have the same size
 _LEFT, _RIGHT, _TOP, _BASE = 46, 12, 28, 208
@@ -41,44 +41,36 @@ class Point:
 
 def render(advice: Advice) -> str:
     """Return the page."""
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined  # only where a page is asked for
-    from markupsafe import Markup
-
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("pytest_draft.advice"), PackageLoader("pytest_draft.report")]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        finalize=lambda value: value if isinstance(value, Markup) else shown(value),
-    )
     listed = wording.shown(advice)
     drawn = [one for one in listed if one.hardened is not None and one.hardened.error_over_limit is not None]
     drawn = [one for one in drawn if one.score is not None]
     axes, points = _plot(advice, drawn) if drawn else ((), ())
-    return environment.get_template("advice.html").render(
-        status=_STATUS[advice.status],
-        sign=_SIGNS[_STATUS[advice.status]],
-        headline=wording.headline(advice),
-        cost=wording.cost(advice),
-        tried=wording.tried(advice),
-        how_to_read=wording.HOW_TO_READ,
-        secret_seed=wording.SECRET_SEED,
-        headings=wording.HEADINGS,
-        rows=[(wording.cells(one), one.setting == advice.pick, _why(one)) for one in listed],
-        code=(advice.code or "").splitlines(),
-        commands=advice.commands,
-        notes=advice.notes,
-        axes=axes,
-        points=points,
-        described=_described(drawn, advice),
-        left_out=len(listed) - len(drawn),
-        metric=advice.metric,
-        width=WIDTH,
-        height=HEIGHT,
-        provenance=_provenance(advice),
-        badges=("passed", "failed", "inconclusive"),
+    return (
+        environment("pytest_draft.advice", "pytest_draft.report")
+        .get_template("advice.html")
+        .render(
+            status=_STATUS[advice.status],
+            sign=_SIGNS[_STATUS[advice.status]],
+            headline=wording.headline(advice),
+            cost=wording.cost(advice),
+            tried=wording.tried(advice),
+            how_to_read=wording.HOW_TO_READ,
+            secret_seed=wording.SECRET_SEED,
+            headings=wording.HEADINGS,
+            rows=[(wording.cells(one), one.setting == advice.pick, _why(one)) for one in listed],
+            code=(advice.code or "").splitlines(),
+            commands=advice.commands,
+            notes=advice.notes,
+            axes=axes,
+            points=points,
+            described=_described(drawn, advice),
+            left_out=len(listed) - len(drawn),
+            metric=advice.metric,
+            width=WIDTH,
+            height=HEIGHT,
+            provenance=_provenance(advice),
+            badges=("passed", "failed", "inconclusive"),
+        )
     )
 
 

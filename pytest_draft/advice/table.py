@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_draft.advice import wording
 from pytest_draft.advice.advice import Advice
-from pytest_draft.report.wording import shown
+from pytest_draft.foreign_text import harmless
 
 
 def text(advice: Advice) -> str:
@@ -17,14 +17,14 @@ def text(advice: Advice) -> str:
         for mark, row in zip(marks, rows, strict=True)
     ]
     lines = [line.rstrip() for line in lines]
-    lines += ["", wording.HOW_TO_READ, wording.tried(advice), "", shown(wording.headline(advice))]
-    lines += [f"  {shown(line)}" for line in wording.cost(advice)]
+    lines += ["", wording.HOW_TO_READ, wording.tried(advice), "", wording.headline(advice)]
+    lines += [f"  {line}" for line in wording.cost(advice)]
     if advice.code is not None:
         lines += ["", "Train it:", "", *(f"    {line}" for line in advice.code.splitlines()), "", wording.SECRET_SEED]
     if advice.commands:
         lines += ["", "Harden it, and judge it before it is released:", "", *(f"    {one}" for one in advice.commands)]
-    lines += [f"note: {shown(note)}" for note in advice.notes]
-    return "\n".join(lines)
+    lines += [f"note: {note}" for note in advice.notes]
+    return "\n".join(harmless(line, None) for line in lines)
 
 
 def markdown(advice: Advice) -> str:
@@ -42,7 +42,7 @@ def markdown(advice: Advice) -> str:
     if advice.commands:
         lines += ["", "```sh", *advice.commands, "```"]
     lines += ["", *(f"- {_cell(note)}" for note in advice.notes)]
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(harmless(line, None) for line in lines).rstrip() + "\n"
 
 
 def _aligned(cell: str, width: int, column: int) -> str:
@@ -51,7 +51,7 @@ def _aligned(cell: str, width: int, column: int) -> str:
 
 def _cell(text: str) -> str:
     """Return a text as one cell of a table, of which nothing is markup."""
-    escaped = shown(text)
+    escaped = harmless(text)
     for character in "\\`*_[]<>|":
         escaped = escaped.replace(character, f"\\{character}")
     return escaped

@@ -6,7 +6,6 @@ Its case is left out: whoever reads the text knows it, and the bounds of its sli
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
+from pytest_draft.output import replacing
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -63,12 +63,9 @@ def from_text(case: Case, text: str) -> Examination:
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a file so that an earlier one is replaced whole, or stays."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    content = text.encode("utf-8")
+    with replacing(path) as file:
+        file.write(content)
 
 
 @cache

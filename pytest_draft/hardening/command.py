@@ -6,7 +6,6 @@ In go the arguments of ``python -m pytest_draft harden``, out come a file and an
 from __future__ import annotations
 
 import argparse
-import shlex
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         Where there is no result.
     """
     from pytest_draft.errors import one_line
+    from pytest_draft.foreign_text import in_shell
     from pytest_draft.hardening.files import harden
 
     print(f"{one_line(arguments.model)} will be loaded, which runs whatever is in it: only give a file of your own")
@@ -62,6 +62,6 @@ def run(arguments: argparse.Namespace) -> int:
     )
     print(result)
     data, target = arguments.data or "TRAIN.csv", arguments.target or "LABEL"
-    judged = shlex.join(["pytest", "--draft-forest", arguments.output, "--draft-data", data, "--draft-target", target])
-    print(f"A hardened file is not safe by that. Judge it before you release it:\n  {one_line(judged, 4000)}")
+    judged = in_shell(["pytest", "--draft-forest", arguments.output, "--draft-data", data, "--draft-target", target])
+    print(f"A hardened file is not safe by that. Judge it before you release it:\n  {judged}")
     return 0

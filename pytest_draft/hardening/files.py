@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pytest_draft.data.files import parsed
 from pytest_draft.data.tables import Table, read_table
@@ -20,6 +20,7 @@ from pytest_draft.errors import DataError, UsageError, known_are, one_line
 from pytest_draft.hardening.level import DEFAULT, level_of
 from pytest_draft.hardening.model import hardened_through
 from pytest_draft.hardening.result import Hardened
+from pytest_draft.output import replacing
 
 SUFFIXES = (".joblib", ".pkl", ".pickle")
 """Of files that are written."""
@@ -83,15 +84,14 @@ def harden(
     notes: tuple[str, ...] = ()
     if source is not None:
         model, notes = load(source)
-    with _beside(place) as draft:
+    with _written(place) as draft:
 
         def saved(new: Any) -> Any:
             _write(new, draft, place)
-            return load(draft)[0]
+            return _loaded(_joblib, draft, place)[0]
 
         _, result = hardened_through(model, wanted, rows, target, saved)
         _require_writable(place, source, force)
-        draft.replace(place)
     return replace(result, path=os.fspath(output), notes=notes)
 
 
@@ -113,6 +113,11 @@ def load(path: Path) -> tuple[Any, tuple[str, ...]]:
     DataError
         Where that fails.
     """
+    return _loaded(_skops if path.suffix == ".skops" else _joblib, path, path)
+
+
+def _loaded(reader: Callable[[Any], Any], file: Path | BinaryIO, path: Path) -> tuple[Any, tuple[str, ...]]:
+    """Load a model from a file, or from an open one that is named by its path."""
 
     def problem(error: Exception) -> str:
         if isinstance(error, FileNotFoundError):
@@ -122,10 +127,9 @@ def load(path: Path) -> tuple[Any, tuple[str, ...]]:
             return f"loading it needs {missing}, which is not installed: install it, or harden it where it was trained"
         return f"cannot be loaded ({type(error).__name__}): give a file that joblib, pickle or skops wrote"
 
-    reader = _skops if path.suffix == ".skops" else _joblib
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = parsed(lambda: reader(path), one_line(path), problem)
+        model = parsed(lambda: reader(file), one_line(path), problem)
     versions = {
         (str(one.message.original_sklearn_version), str(one.message.current_sklearn_version))  # type: ignore[union-attr]
         for one in caught
@@ -139,13 +143,13 @@ def load(path: Path) -> tuple[Any, tuple[str, ...]]:
     return model, notes
 
 
-def _joblib(path: Path) -> Any:
+def _joblib(file: Path | BinaryIO) -> Any:
     import joblib
 
-    return joblib.load(path)
+    return joblib.load(file)
 
 
-def _skops(path: Path) -> Any:
+def _skops(path: Any) -> Any:
     import skops.io
 
     return skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path))
@@ -194,24 +198,25 @@ def _rows_of(data: Any, target: str | None, place: Path) -> Any:
 
 
 @contextmanager
-def _beside(place: Path) -> Iterator[Path]:
-    """Give the name of a file in the same folder, which is gone afterwards."""
-    draft = place.with_name(f".{place.stem}.{os.getpid()}{place.suffix}")
+def _written(place: Path) -> Iterator[BinaryIO]:
+    """Give a file that takes a place when all is done."""
     try:
-        yield draft
-    finally:
-        draft.unlink(missing_ok=True)
+        with replacing(place) as draft:
+            yield draft
+    except OSError as error:
+        raise DataError(f"{one_line(place)}: cannot be written ({error.strerror or error})") from None
 
 
-def _write(model: Any, draft: Path, place: Path) -> None:
+def _write(model: Any, draft: BinaryIO, place: Path) -> None:
     """Write a model as its suffix says."""
     import joblib
 
     dump: Callable[..., Any] = joblib.dump if place.suffix == ".joblib" else pickle.dump
     problem = ""
     try:
-        with draft.open("xb") as file:
-            dump(model, file)
+        dump(model, draft)
+        draft.flush()
+        draft.seek(0)
     except OSError as error:
         problem = f"cannot be written ({os.strerror(error.errno or 0)})"
     except (pickle.PicklingError, TypeError, AttributeError) as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_draft.foreign_text import harmless
+
 
 @dataclass(frozen=True)
 class Change:
@@ -107,4 +109,4 @@ class Hardened:
         ):
             if lines:
                 parts += [f"{title}:", *(f"  - {line}" for line in lines)]
-        return "\n".join(parts)
+        return "\n".join(harmless(part, None) for part in parts)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_draft.plugin.unshown import Unshown, unshown
+
 if TYPE_CHECKING:
     from pytest_draft.attack.reconstruction import Reconstruction
     from pytest_draft.facts.case import Case
@@ -90,6 +92,18 @@ def draft_training_data(draft_forest: Path) -> Any:
 
 
 @pytest.fixture(scope="session")
+def _draft_unshown_data(draft_training_data: Any) -> Unshown | None:
+    """Training data in memory, as `draft_attack` has them while it works."""
+    return unshown(draft_training_data)
+
+
+@pytest.fixture
+def _draft_unshown_rows(draft_training_data: Any) -> Unshown | None:
+    """The same for `draft_result`: whoever overrides the data may do so for each test anew."""
+    return unshown(draft_training_data)
+
+
+@pytest.fixture(scope="session")
 def draft_policy(request: pytest.FixtureRequest) -> Policy:
     """The policy in force: that of ``--draft-policy``, else the shipped default."""
     from pytest_draft.plugin.session import GateSession
@@ -99,7 +113,7 @@ def draft_policy(request: pytest.FixtureRequest) -> Policy:
 
 @pytest.fixture(scope="session")
 def draft_attack(
-    request: pytest.FixtureRequest, draft_forest: Path, draft_training_data: Any
+    request: pytest.FixtureRequest, draft_forest: Path, _draft_unshown_data: Unshown | None
 ) -> Callable[..., Reconstruction | None]:
     """A memoised callable: ``draft_attack(adversary="artifact", place=None)`` returns the `Reconstruction`, or None.
 
@@ -112,14 +126,14 @@ def draft_attack(
 
     def attack(adversary: str = "artifact", place: str | None = None) -> Reconstruction | None:
         case = replace(session.case(draft_forest, check_adversary(adversary)), place=place)
-        return _examined(session, case, draft_training_data)[1]
+        return _examined(session, case, _draft_unshown_data)[1]
 
     return attack
 
 
 @pytest.fixture
 def draft_result(
-    request: pytest.FixtureRequest, draft_forest: Path, draft_adversary: str, draft_training_data: Any
+    request: pytest.FixtureRequest, draft_forest: Path, draft_adversary: str, _draft_unshown_rows: Unshown | None
 ) -> DraftResult:
     """What the gate found out, judged by the test's marker and ``--draft-policy``, else by the default policy."""
     from pytest_draft.plugin.marks import policy_of
@@ -132,11 +146,11 @@ def draft_result(
     floor = session.floor(draft_adversary)
     models, verdicts = [], []
     whole = session.case(draft_forest, draft_adversary)
-    for case in each_model(whole, _examined(session, whole, draft_training_data)[0]):
-        examination, _ = _examined(session, case, draft_training_data)
+    for case in each_model(whole, _examined(session, whole, _draft_unshown_rows)[0]):
+        examination, _ = _examined(session, case, _draft_unshown_rows)
         weaker = None
         if floor is not None:
-            weaker = _examined(session, replace(case, adversary=floor), draft_training_data)[0]
+            weaker = _examined(session, replace(case, adversary=floor), _draft_unshown_rows)[0]
         models.append(DraftModel(case.place, examination, judge(examination, policy, weaker)))
         verdicts.append(verdict_of((check.result, check.counts) for check in models[-1].checks))
     by_rule = zip(*(model.checks for model in models), strict=True)
@@ -146,7 +160,7 @@ def draft_result(
     return DraftResult(examination, policy, checks, verdict, metrics_of(examination), tuple(models))
 
 
-def _examined(session: GateSession, case: Case, data: Any) -> tuple[Examination, Reconstruction | None]:
+def _examined(session: GateSession, case: Case, data: Unshown | None) -> tuple[Examination, Reconstruction | None]:
     """Examine a model. What ends it from outside, or a bug, is told without the frames that hold rows."""
     try:
         return session.examine(case, data)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_draft.foreign_text import address, distinct
 from pytest_draft.plugin import hookspecs, marks
-from pytest_draft.plugin.fixtures import (  # noqa: F401  (pytest finds fixtures by their names here)
+from pytest_draft.plugin.fixtures import (  # noqa: F401  (pytest finds fixtures by their names here)  # noqa: F401, PLC2701
     DraftResult,
+    _draft_unshown_data,
+    _draft_unshown_rows,
     draft_adversary,
     draft_attack,
     draft_forest,
@@ -19,7 +20,8 @@ from pytest_draft.plugin.fixtures import (  # noqa: F401  (pytest finds fixtures
     draft_result,
     draft_training_data,
 )
-from pytest_draft.plugin.options import add_options, is_active, is_strict
+from pytest_draft.plugin.options import add_options, in_harmless_words, is_active, is_strict
+from pytest_draft.plugin.unshown import NamesOnly
 
 if TYPE_CHECKING:
     from pytest_draft.plugin.items import Standing
@@ -57,7 +59,11 @@ def pytest_configure(config: pytest.Config) -> None:
     from pytest_draft.plugin.session import GateSession
 
     if distributed:
+        from pytest_draft.plugin.collection import require_text
         from pytest_draft.plugin.workers import Controller
+
+        with in_harmless_words():
+            require_text(config)
 
         config.pluginmanager.register(Controller(config), "draft-controller")
     session = GateSession.of(config)
@@ -65,28 +71,29 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # the controller has looked already
         from pytest_draft.plugin.usage import require_usable_data
 
-        require_usable_data(config, session)
+        with in_harmless_words():
+            require_usable_data(config, session)
         if distributed:
             children.close()
-    start = config.invocation_params.dir
-    named = [Path(os.path.abspath(start / argument.partition("::")[0])) for argument in config.args]  # noqa: PTH100
-    if settings.only:
-        config.args = [argument for argument, path in zip(config.args, named, strict=True) if path in settings.forests]
-    config.args += [str(forest) for forest in settings.forests if forest not in named]
+    from pytest_draft.plugin.collection import take_addresses
+
+    with in_harmless_words():
+        left = take_addresses(config, session)
+    if not distributed:  # pytest-xdist gives its workers the arguments as they were
+        config.args = [] if settings.only else left
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect a forest's checks."""
-    if not is_active(parent.config):
-        return None
-    from pytest_draft.plugin.items import ForestFile
-    from pytest_draft.plugin.session import GateSession
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Add the models' files to what the session has collected."""
+    report = yield
+    if isinstance(collector, pytest.Session) and report.result is not None and is_active(collector.config):
+        from pytest_draft.plugin.collection import forest_files
 
-    session = GateSession.of(parent.config)
-    if file_path not in session.settings.forests:
-        return None
-    collector: pytest.Collector = ForestFile.from_parent(parent, path=file_path, nodeid=session.shown(file_path))
-    return collector
+        report.result.extend(forest_files(collector))
+    return report
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -106,7 +113,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         names = [session.shown(forest) for forest in forests]
         metafunc.parametrize("draft_forest", forests, ids=names, indirect=True, scope="session")
     if "draft_adversary" in metafunc.fixturenames:
-        metafunc.parametrize("draft_adversary", session.adversaries, indirect=True, scope="session")
+        names = [distinct(adversary) for adversary in session.adversaries]
+        metafunc.parametrize("draft_adversary", session.adversaries, ids=names, indirect=True, scope="session")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Keep the values of fixtures that a test has not asked for out of tracebacks with pytest's own local variables."""
+    values = getattr(item, "funcargs", None)
+    if isinstance(values, dict) and "draft_training_data" in getattr(item, "fixturenames", ()):
+        item.funcargs = NamesOnly(values)  # type: ignore[attr-defined]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -233,7 +249,7 @@ class _Gatherer(_Marked):
             path = report.nodeid if record["planned"] is None else record["planned"][0]
             report.longrepr = Explained(str(report.longrepr), path, self._wrap(), self.said)  # type: ignore[assignment]
             if getattr(self.config.option, "tbstyle", "no") != "no":
-                self.told.add(report.nodeid)
+                self.told.add(address(report.nodeid))
 
     def _wrap(self) -> int | None:
         """Return the columns of the terminal; None where output goes to a file, whose lines stay as they are."""

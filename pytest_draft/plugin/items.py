@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ import pytest
 from pytest_draft.errors import one_line
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
+from pytest_draft.foreign_text import distinct, harmless_values
 from pytest_draft.plugin.session import GateSession, Planned
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.verdict import Check, at_least, check_rule, gravest
@@ -57,15 +58,27 @@ class CheckFailed(Exception):
         self.check = check
 
 
+def item_names(session: GateSession) -> dict[str, tuple[str, str]]:
+    """Return the adversary and the rule of each check of a model's file, by the end of its address."""
+    return {
+        distinct(f"{rule}[{adversary}]"): (adversary, rule)
+        for adversary in session.adversaries
+        for rule in session.policy_of_items.rules
+    }
+
+
 class ForestFile(pytest.File):
     """A model file as a collection of checks."""
 
+    def __init__(self, *, wanted: Collection[str], **rest: object) -> None:
+        super().__init__(**rest)  # type: ignore[arg-type]
+        self.wanted = wanted
+
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield an item for each adversary and rule."""
-        session = GateSession.of(self.config)
-        for adversary in session.adversaries:
-            for rule in session.policy_of_items.rules:
-                yield CheckItem.from_parent(self, name=f"{rule}[{adversary}]", rule=rule, adversary=adversary)
+        """Yield an item for each adversary and rule that is wanted."""
+        for name, (adversary, rule) in item_names(GateSession.of(self.config)).items():
+            if name in self.wanted:
+                yield CheckItem.from_parent(self, name=name, rule=rule, adversary=adversary)
 
 
 class CheckItem(pytest.Item):
@@ -125,7 +138,9 @@ class CheckItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the headline of a failure; pytest wants a line, and rewrites a headline that ends the address."""
-        return self.path, 0, f"{self.path.name}: {self.name}"
+        session = GateSession.of(self.config)
+        name = session.shown(self.path)
+        return session.root / name, 0, f"{session.shown(Path(self.path.name))}: {self.name}"
 
 
 def properties(record: dict[str, Any], check: Check) -> list[tuple[str, object]]:
@@ -150,7 +165,7 @@ def properties(record: dict[str, Any], check: Check) -> list[tuple[str, object]]
         "seed": record["seeds"]["draft_seed"],
         **record["metrics"],
     }
-    return [(f"draft_{name}", value) for name, value in said.items() if value is not None]
+    return [(f"draft_{name}", harmless_values(value)) for name, value in said.items() if value is not None]
 
 
 def explained(check: Check, asked_by: str | None = None) -> str:

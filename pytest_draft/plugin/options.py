@@ -5,12 +5,15 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from pytest_draft.errors import known_are, one_line
+from pytest_draft.output import place_of
 
 REPORT_TYPES = {
     "json": "draft-report.json",
@@ -189,6 +192,15 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("draft_strict", "fail the run when a check is not run", type="bool", default=False)
 
 
+@contextmanager
+def in_harmless_words() -> Iterator[None]:
+    """Let an error of usage, which pytest shows as it is, command nothing: it can name any file."""
+    try:
+        yield
+    except pytest.UsageError as error:
+        raise pytest.UsageError(*(one_line(argument, None) for argument in error.args)) from None
+
+
 def is_active(config: pytest.Config) -> bool:
     """Return whether the command line asks for the models' own items."""
     return bool(config.option.draft or config.option.draft_forest or config.option.draft_demo)
@@ -304,12 +316,12 @@ def _given(config: pytest.Config, name: str) -> tuple[str, list[Path]]:
 
 def _expanded(origin: str, path: Path) -> list[Path]:
     """Return the regular files that a path or a glob names."""
-    if path.exists():
-        found = [path]
-    else:
-        found = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207
-        if not found:
-            raise pytest.UsageError(f"{origin}: no file matches {str(path)!r}")
+    found = [path] if path.exists() else []
+    if glob.has_magic(str(path)):  # also where a file has this very name: it must not hide those that are meant
+        matches = (Path(match) for match in sorted(glob.glob(str(path), recursive=True)))  # noqa: PTH207
+        found = list(dict.fromkeys((*found, *matches)))
+    if not found:
+        raise pytest.UsageError(f"{origin}: no file matches {str(path)!r}")
     for match in found:
         if not match.is_file():
             raise pytest.UsageError(f"{origin}: {str(match)!r} is not a regular file")
@@ -381,6 +393,10 @@ def _reports(config: pytest.Config) -> tuple[tuple[str, Path], ...]:
         above = next(folder for folder in target.parents if folder.exists())  # what is missing below is made
         if target.is_dir() or not above.is_dir():
             raise pytest.UsageError(f"{origin}: {str(target)!r} cannot be written: it is a folder, or lies in a file")
+        try:
+            place_of(target)
+        except OSError:
+            raise pytest.UsageError(f"{origin}: {str(target)!r} is no regular file: name one, or a new one") from None
         reports.append((kind, target))
     return tuple(reports)
 

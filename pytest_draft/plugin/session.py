@@ -15,11 +15,13 @@ from pytest_draft.errors import PolicyError, UsageError, one_line
 from pytest_draft.facts.adversary import Adversary, check_adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
+from pytest_draft.foreign_text import address, distinct, harmless, harmless_values, of_path
 from pytest_draft.isolation import children
 from pytest_draft.plugin.cache import Cache
-from pytest_draft.plugin.options import Settings, resolve
+from pytest_draft.plugin.options import Settings, in_harmless_words, resolve
 from pytest_draft.plugin.sharing import Shared, Stamps, stamps
 from pytest_draft.plugin.terminal_progress import shown
+from pytest_draft.plugin.unshown import Unshown, unshown
 from pytest_draft.policy.comparison import Compared
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
 from pytest_draft.policy.verdict import Check, judge
@@ -48,7 +50,7 @@ class Planned:
     adversary: str
 
     def __str__(self) -> str:
-        return f"{one_line(self.artifact)}::{self.rule}[{self.adversary}]"
+        return f"{self.artifact}::{distinct(f'{self.rule}[{self.adversary}]')}"
 
 
 class GateSession:
@@ -152,7 +154,8 @@ class GateSession:
     def of(cls, config: pytest.Config) -> GateSession:
         """Return the session of a config, made when it is first needed."""
         if SESSION not in config.stash:
-            config.stash[SESSION] = cls(config)
+            with in_harmless_words():
+                config.stash[SESSION] = cls(config)
         return config.stash[SESSION]
 
     @cached_property
@@ -186,8 +189,8 @@ class GateSession:
         """Return a path as reports and addresses name it: relative to the root, or to the demo's folder."""
         for folder in (self.root, self.demo_folder):
             if folder is not None and path.is_relative_to(folder):
-                return path.relative_to(folder).as_posix()
-        return str(path)
+                return of_path(path.relative_to(folder))
+        return of_path(path)
 
     def case(self, forest: Path, adversary: str, *, attack: bool = True) -> Case:
         """Return the case of a forest, with the data that are configured for it."""
@@ -219,9 +222,10 @@ class GateSession:
 
     def examine(self, case: Case, data: object = None) -> tuple[Examination, Reconstruction | None]:
         """Examine a case, once for this process, in a child of it."""
-        key = (case, stamps(case), None if data is None else id(data))
+        given = data.value if isinstance(data, Unshown) else data
+        key = (case, stamps(case), None if given is None else id(given))
         if key not in self._memo:
-            self._in_memory[id(data)] = data  # keeps the object, and with it its id, alive
+            self._in_memory[id(given)] = given  # keeps the object, and with it its id, alive
             with shown(self._config, self._named(case.artifact, case.place)) as tell:
                 self._memo[key] = children.run(case, data, tell or self._shared.heed_interrupt)
         return self._memo[key]
@@ -250,7 +254,7 @@ class GateSession:
         """Return the training data that a hook gives for a model file; None where it leaves that to the options."""
         if forest not in self._hooked:
             hook = self._config.hook
-            self._hooked[forest] = hook.pytest_draft_load_training_data(config=self._config, forest=forest)
+            self._hooked[forest] = unshown(hook.pytest_draft_load_training_data(config=self._config, forest=forest))
         return self._hooked[forest]
 
     def _answers(self, examination: Examination) -> bool:
@@ -267,23 +271,24 @@ class GateSession:
         """Return what a test report carries to the controller: plain values, aggregates only."""
         result = self._result(examination, checks, policy)
         for check in result["checks"]:
-            check["item"] = item
+            check["item"] = address(item)
         plain: dict[str, Any] = json.loads(json.dumps(result, allow_nan=False))
         return plain
 
     def _result(self, examination: Examination, checks: tuple[Check, ...], policy: Policy) -> Result:
         """Return an entry of a report, which names files as `shown` does."""
-        result = result_of(examination, checks, policy, rows=self.settings.report_rows)
-        result["artifact"]["path"] = self._named(result["artifact"]["path"], result["artifact"]["place"])
-        for table in (result["data"], result["holdout"]):
-            if table is not None and table["path"]:
-                table["path"] = self.shown(Path(table["path"]))
+        result: Result = harmless_values(result_of(examination, checks, policy, rows=self.settings.report_rows))
+        case = examination.case
+        result["artifact"]["path"] = self._named(case.artifact, result["artifact"]["place"])
+        for table, facts in ((result["data"], examination.data), (result["holdout"], examination.holdout)):
+            if table is not None and facts is not None and facts.path:
+                table["path"] = self.shown(Path(facts.path))
         return result
 
     def _named(self, path: str, place: str | None) -> str:
         """Return how reports name a model: by its file, and by its place where it is one of several there."""
         shown = self.shown(Path(path))
-        return shown if place is None else f"{shown}[{place}]"
+        return shown if place is None else f"{shown}[{harmless(place, None)}]"
 
 
 def each_model(case: Case, examination: Examination) -> tuple[Case, ...]:

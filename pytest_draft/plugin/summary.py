@@ -15,6 +15,7 @@ import pytest
 
 from pytest_draft.errors import one_line
 from pytest_draft.facts.storage import write_atomically
+from pytest_draft.foreign_text import address
 from pytest_draft.plugin.explained import broken
 from pytest_draft.plugin.session import GateSession
 from pytest_draft.plugin.table import error_text, number, table
@@ -71,7 +72,7 @@ class Summary:
         done = {tuple(record["planned"]) for record in records if record["planned"]}
         planned = session.planned() if session.settings.active else ()
         not_run = [str(check) for check in planned if (check.artifact, check.rule, check.adversary) not in done]
-        not_run += ["::".join(map(one_line, address.split("::"))) for address in left]
+        not_run += [address(marked) for marked in left]
         explanation = None
         if config.option.draft_demo:
             from pytest_draft.plugin import demo

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import PurePath
 
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
+from pytest_draft.foreign_text import harmless, in_shell, typed
 
 _FOR_BROKEN = "retrain so that the file keeps what it declares (a note says what breaks it), and judge the new file"
 _FOR_NOISY = (
@@ -86,7 +86,7 @@ def commands(examination: Examination, policy: str | None = None) -> str:
     """
     case, artifact = examination.case, examination.artifact
     given = (case.artifact, case.data or "", case.target or "", case.domain or "", policy or "", case.adversary)
-    usable = all(text.isprintable() and "::" not in text for text in given)
+    usable = all(harmless(text, None) == text for text in given)
     if not usable or case.data is None or artifact.privacy is not None or artifact.kind not in _ADVISED:
         return ""
     path = PurePath(case.artifact)
@@ -97,7 +97,7 @@ def commands(examination: Examination, policy: str | None = None) -> str:
     more += [] if case.domain is None else ["--domain", _from_here(case.domain)]
     more += [] if policy is None else ["--policy", policy]
     model, hardened = _from_here(case.artifact), _from_here(str(path.with_name(f"{path.stem}-hardened.joblib")))
-    harden = shlex.join(["python", "-m", "pytest_draft", "harden", model, hardened, *rows])
+    harden = in_shell(["python", "-m", "pytest_draft", "harden", model, hardened, *rows])
     taken_out = f"{harden} takes out what predictions do not need"
     found = artifact.published
     if (
@@ -106,7 +106,7 @@ def commands(examination: Examination, policy: str | None = None) -> str:
         taken_out = ""
     if artifact.place is not None:
         return f". {taken_out}" if taken_out else ""
-    advise = shlex.join(["python", "-m", "pytest_draft", "advise", model, *rows, *more])
+    advise = in_shell(["python", "-m", "pytest_draft", "advise", model, *rows, *more])
     return f". {advise} looks for settings that pass, and tells what they cost" + f"; {taken_out}" * bool(taken_out)
 
 
@@ -115,7 +115,7 @@ def _from_here(path: str) -> str:
     absolute = os.path.abspath(path)  # noqa: PTH100  (links stay as they are)
     here = os.getcwd()  # noqa: PTH109
     inside = absolute.startswith(here.rstrip(os.sep) + os.sep)
-    return os.path.relpath(absolute, here) if inside else absolute
+    return typed(os.path.relpath(absolute, here)) if inside else absolute
 
 
 def smaller(artifact: ArtifactFacts) -> str:

@@ -11,6 +11,7 @@ from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.findings import Findings
+from pytest_draft.foreign_text import harmless
 from pytest_draft.policy.comparison import Compared
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.remedies import cause_in_file, commands, remedy_for
@@ -46,6 +47,11 @@ class Check:
     remedy: str | None = None
     severity: Severity = "error"
     waiver: Waiver | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("sentence", "cause", "remedy"):  # of a rule of another distribution, or with names from files
+            text = getattr(self, name)
+            object.__setattr__(self, name, None if text is None else harmless(text, None))
 
     @property
     def counts(self) -> bool:

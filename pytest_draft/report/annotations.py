@@ -5,7 +5,6 @@
 inconclusive. Needs the standard library only.
 """
 
-import argparse
 import json
 import os
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_draft.errors import one_line
+from pytest_draft.foreign_text import HarmlessParser, address, harmless_values
 from pytest_draft.report.wording import file_of
 
 MOST = 10
@@ -130,8 +130,9 @@ def _at_most(kind: str, commands: list[str]) -> list[str]:
 def _read(path: Path) -> tuple[str, list[str]]:
     """Return the verdict and the annotations of a report file; inconclusive, where it cannot be used."""
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-        if report["verdict"] in _VERDICTS:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["verdict"] in _VERDICTS:
+            report = {**harmless_values(found), "not_run": [address(check) for check in found["not_run"]]}
             return report["verdict"], annotations(report)
     except (OSError, ValueError, TypeError, LookupError, AttributeError):
         pass  # what it says could quote the file; that there is no usable report is all that counts
@@ -140,7 +141,7 @@ def _read(path: Path) -> tuple[str, list[str]]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print a report's annotations, tell later steps the verdict, and return 0 only where it is passed."""
-    parser = argparse.ArgumentParser(prog="python -m pytest_draft.report.annotations", description=main.__doc__)
+    parser = HarmlessParser(prog="python -m pytest_draft.report.annotations", description=main.__doc__)
     parser.add_argument("report", type=Path, help="JSON report of a run")
     parser.add_argument("--pytest-exit", type=int, default=0, metavar="STATUS", help="how pytest ended (0)")
     given = parser.parse_args(argv)

@@ -14,6 +14,7 @@ from pytest_draft.policy.rules import known_rule
 from pytest_draft.report import ambiguity, wording
 from pytest_draft.report.canonical import HASH
 from pytest_draft.report.charts import WIDTH, charts
+from pytest_draft.report.page import environment
 from pytest_draft.report.result import Report, ReportedCheck, Result
 
 _LEADING = ("perfect-rows", "errors")
@@ -24,36 +25,28 @@ _GRAVEST = ("failed", "inconclusive", "passed")
 
 def render(report: Report) -> str:
     """Return the page of a report."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # only where a page is asked for
-    from markupsafe import Markup
-
     results = [_described(index, result) for index, result in enumerate(report["results"], start=1)]
     measured = [result for result in results if result["lead"]]
     first = min(measured, key=lambda one: _GRAVEST.index(one["verdict"]), default=None)
-    environment = Environment(
-        loader=PackageLoader("pytest_draft.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        finalize=lambda value: value if isinstance(value, Markup) else wording.shown(value),
-    )
-    return environment.get_template("report.html").render(
-        report=report,
-        headlines=wording.headlines(report),
-        results=results,
-        first=first,
-        remedies=wording.remedies(report),
-        signs={"failed": "✕", "inconclusive": "?", "warning": "!", "waived": "~", "passed": "✓"},
-        width=WIDTH,
-        glossary=[(word, meaning.replace("*", "")) for word, meaning in wording.GLOSSARY],
-        column_headings=wording.COLUMN_HEADINGS,
-        anybody_title=ambiguity.TITLE,
-        anybody_headings=ambiguity.HEADINGS,
-        slice_headings=wording.SLICE_HEADINGS,
-        no_proof=wording.NO_PROOF,
-        canonical=report.get(HASH),
+    return (
+        environment("pytest_draft.report")
+        .get_template("report.html")
+        .render(
+            report=report,
+            headlines=wording.headlines(report),
+            results=results,
+            first=first,
+            remedies=wording.remedies(report),
+            signs={"failed": "✕", "inconclusive": "?", "warning": "!", "waived": "~", "passed": "✓"},
+            width=WIDTH,
+            glossary=[(word, meaning.replace("*", "")) for word, meaning in wording.GLOSSARY],
+            column_headings=wording.COLUMN_HEADINGS,
+            anybody_title=ambiguity.TITLE,
+            anybody_headings=ambiguity.HEADINGS,
+            slice_headings=wording.SLICE_HEADINGS,
+            no_proof=wording.NO_PROOF,
+            canonical=report.get(HASH),
+        )
     )
 
 

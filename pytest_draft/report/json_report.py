@@ -13,5 +13,8 @@ def render(report: Report) -> str:
 
 
 def indented(value: object) -> str:
-    """Return plain values as JSON that people can read: keys in order, no NaN, a line end."""
-    return json.dumps(value, indent=2, allow_nan=False) + "\n"
+    """Return plain values as JSON that people can read: keys in order, no NaN, a line end.
+
+    In ASCII, and without ``##``, which stands in strings only: so the text itself can be printed to a build's log.
+    """
+    return json.dumps(value, indent=2, allow_nan=False).replace("##", "#\\u0023") + "\n"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from pytest_draft.foreign_text import harmless
 from pytest_draft.report import ambiguity, wording
 from pytest_draft.report.result import Report, Result
 
@@ -30,7 +31,7 @@ def render(report: Report) -> str:
 
 def escaped(text: object) -> str:
     """Return a text so that Markdown shows it as it is, in a paragraph or a table cell."""
-    line = "".join(_ENTITIES.get(c, c) for c in _SPECIAL.sub(r"\\\g<0>", wording.shown(text)))
+    line = "".join(_ENTITIES.get(c, c) for c in _SPECIAL.sub(r"\\\g<0>", harmless(text)))
     return line.strip() or "(empty)"
 
 

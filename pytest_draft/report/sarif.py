@@ -20,11 +20,12 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 from urllib.parse import quote
 
+from pytest_draft.foreign_text import harmless
 from pytest_draft.policy.rule import Rule
 from pytest_draft.policy.rules import RULES, known_rule
 from pytest_draft.report.json_report import indented
 from pytest_draft.report.result import Report, ReportedCheck, Result
-from pytest_draft.report.wording import file_of, shown, standing
+from pytest_draft.report.wording import file_of, standing
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -105,7 +106,7 @@ def _invocation(report: Report) -> dict[str, Any]:
     said: dict[str, Any] = {"executionSuccessful": not report["not_run"]}
     if report["not_run"]:
         said["toolExecutionNotifications"] = [
-            {"level": "error", "message": {"text": _plain(f"planned, but not run: {shown(address)}")}}
+            {"level": "error", "message": {"text": _plain(f"planned, but not run: {harmless(address)}")}}
             for address in report["not_run"]
         ]
     return said
@@ -136,7 +137,7 @@ def _result(result: Result, check: ReportedCheck, rule: int, artifact: int) -> d
     if standing(check) == "waived":
         waiver = check["waiver"]
         reason = f"{waiver['reason']} ({waiver['owner']}, until {waiver['expires']})"
-        said["suppressions"] = [{"kind": "external", "status": "accepted", "justification": shown(reason)}]
+        said["suppressions"] = [{"kind": "external", "status": "accepted", "justification": harmless(reason)}]
     return said
 
 
@@ -144,7 +145,7 @@ def _message(result: Result, check: ReportedCheck) -> str:
     parts = [f"{check['result']}, adversary {result['adversary']}: {check['sentence']}."]
     parts += [f"Cause: {check['cause']}."] * bool(check["cause"])
     parts += [f"What to do: {check['remedy']}."] * bool(check["remedy"])
-    return " ".join(map(shown, parts))
+    return " ".join(map(harmless, parts))
 
 
 def _plain(text: str) -> str:

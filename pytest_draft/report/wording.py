@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pytest_draft.foreign_text import harmless
 from pytest_draft.report.result import Report, ReportedCheck, Result
 
 STANDINGS = ("failed", "inconclusive", "warning", "waived", "passed")
@@ -18,7 +19,6 @@ HOW_TO_READ = (
 
 NO_PROOF = "A passed check says that this attack stayed within the policy's limits, not that no attack can do better."
 
-_MOST_CHARACTERS = 2_000  # of a name or sentence that is shown: what a file holds could be of any length
 _MOST_PATHS = 6  # attributes that are named of those that were not read; of the others it is told how many there are
 
 _HARMLESS = frozenset(
@@ -30,27 +30,6 @@ _HARMLESS = frozenset(
     )
 )
 """Last names of attributes that scikit-learn itself gives to forests, searches and transformers that are covered."""
-
-
-def shown(text: object) -> str:
-    """Return a text as one printable line: what cannot be printed is escaped, and so is ``::``.
-
-    Names in a model file or a table are not ours: they can hold line breaks, terminal codes, characters that turn the
-    direction of the text, or workflow commands.
-
-    Parameters
-    ----------
-    text : object
-        Its ``str`` is taken.
-
-    Returns
-    -------
-    str
-        Cut to 2,000 characters.
-    """
-    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text))
-    line = line.replace("::", ":\\x3a")
-    return line if len(line) <= _MOST_CHARACTERS else line[: _MOST_CHARACTERS - 3] + "..."
 
 
 def standing(check: ReportedCheck) -> str:
@@ -90,7 +69,7 @@ def headlines(report: Report) -> list[tuple[str, str]]:
     for path in dict.fromkeys(result["artifact"]["path"] for result in report["results"]):
         results = [result for result in report["results"] if result["artifact"]["path"] == path]
         verdict = next(one for one in STANDINGS if one in {result["verdict"] for result in results})
-        found.append(_headline(shown(path), verdict, results))
+        found.append(_headline(harmless(path), verdict, results))
     if not found:
         found.append(("inconclusive", "Not cleared for release: no model was judged."))
     return sorted(found, key=lambda pair: STANDINGS.index(pair[0]))
@@ -142,7 +121,7 @@ def decision(result: Result) -> str:
     """Return the sentence that a person decides by: how many people's rows come back, and how many anyhow."""
     metrics = result["metrics"]
     if metrics["perfect_rows"] is None:
-        why = f": {shown(result['reasons'][0])}" if result["reasons"] else ""
+        why = f": {harmless(result['reasons'][0])}" if result["reasons"] else ""
         return f"Nobody knows how many people's rows come back{why}."
     perfect, highest = result["baselines"].get("perfect_rows_bounds", [metrics["perfect_rows"]] * 2)
     number = f"{perfect:,}" if perfect == highest else f"Between {perfect:,} and {highest:,}"
@@ -156,7 +135,7 @@ def decision(result: Result) -> str:
 
 def _first_reason(result: Result) -> str:
     undecided = [check["sentence"] for check in result["checks"] if check["result"] == "inconclusive"]
-    return shown([*result["reasons"], *undecided, "some of it could not be decided"][0])
+    return harmless([*result["reasons"], *undecided, "some of it could not be decided"][0])
 
 
 def columns(result: Result) -> list[tuple[str, str, str, str]]:
@@ -187,7 +166,9 @@ def best_columns(result: Result) -> str | None:
     told = [cells for one, cells in zip(_by_worth(result), columns(result), strict=True) if _beyond(one) > 0][:3]
     if not told:
         return None
-    named = "; ".join(f"{shown(name)} ({right} right, {others} in strangers' rows)" for name, right, others, _ in told)
+    named = "; ".join(
+        f"{harmless(name)} ({right} right, {others} in strangers' rows)" for name, right, others, _ in told
+    )
     return f"Most comes back of: {named}."
 
 

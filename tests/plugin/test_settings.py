@@ -28,13 +28,6 @@ def test_a_folder_is_no_forest(project, one_line_error):
     assert "is not a regular file" in one_line_error(project.judge("models"))
 
 
-def test_a_name_that_pytest_cannot_address_is_a_usage_error(project):
-    (project.path / "shallow.joblib").rename(project.path / "model[1].joblib")
-    result = project.judge("model[1].joblib")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: *model[[]1[]].joblib*"])
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
