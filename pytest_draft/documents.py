@@ -26,7 +26,7 @@ MOST_BYTES = 1 << 20
 _MOST_DEEP = 32  # tables and lists inside one another; a policy has four
 _MOST_PARTS = 32  # of a key with dots; the parser's time grows with the square of them
 _MANY_PARTS = re.compile(
-    r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){%d}""" % _MOST_PARTS,
+    r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+)""" f"{{{_MOST_PARTS}}}",
     re.ASCII,
 )
 _MOST_SHOWN = 20

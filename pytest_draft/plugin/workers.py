@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,20 @@ from pytest_draft.plugin.session import GateSession
 
 
 class Controller:
-    """xdist's hooks on the controller: each worker is told where to share what it has found out."""
+    """xdist's hooks on the controller: each worker is told where to share what it has found out, if anywhere."""
 
     def __init__(self, config: pytest.Config) -> None:
-        made = tempfile.TemporaryDirectory(prefix="pytest-draft-")
-        config.add_cleanup(made.cleanup)
-        self.folder = made.name
+        self.folder: str | None = None
+        with suppress(OSError):  # no folder for temporary files: each worker examines for itself
+            made = tempfile.TemporaryDirectory(prefix="pytest-draft-", ignore_cleanup_errors=True)
+            config.add_cleanup(made.cleanup)
+            self.folder = made.name
 
     def pytest_keyboard_interrupt(self) -> None:
-        """Tell the workers: they wait for what they examine."""
-        Path(self.folder, sharing.INTERRUPTED).touch()
+        """Tell the workers: they wait for what they examine. Where that cannot be told, xdist ends them soon."""
+        if self.folder is not None:
+            with suppress(OSError):
+                Path(self.folder, sharing.INTERRUPTED).touch()
 
     def pytest_configure_node(self, node: Any) -> None:
         """Hand the folder, and the demo's, to a worker."""
