@@ -47,9 +47,9 @@ def sha256(path: Path, most: int) -> str:
     return digest.hexdigest()
 
 
-def what_failed(error: Exception, most: int) -> str:
-    """Return why a file could not be read, in a few words that quote nothing of it."""
-    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+def what_failed(error: Exception, most: int | None = None) -> str:
+    """Return why a file could not be read, up to a limit, or written, in a few words that quote nothing of it."""
+    if most is not None and isinstance(error, OSError) and error.errno == errno.EFBIG:
         return f"it is larger than {most / 1e6:,.0f} MB"
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pytest_draft.bounded import what_failed
 from pytest_draft.errors import one_line
 from pytest_draft.facts.storage import write_atomically
 from pytest_draft.plugin.explained import broken
@@ -93,7 +94,7 @@ class Summary:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(path, _rendered(kind, self.report))
             except (OSError, ValueError) as error:  # whatever it says could quote what was to be written
-                self.not_written[path] = type(error).__name__
+                self.not_written[path] = what_failed(error)
         passed = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
         strictly_failed = self.session.settings.strict and (
             self.report["not_run"] or self.report["verdict"] == "failed"

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_draft.bounded import what_failed
 from pytest_draft.errors import one_line
 from pytest_draft.report.wording import file_of
 
@@ -133,7 +134,7 @@ def _read(path: Path) -> tuple[str, list[str]]:
         report = json.loads(path.read_text(encoding="utf-8"))
         if report["verdict"] in _VERDICTS:
             return report["verdict"], annotations(report)
-    except (OSError, ValueError, TypeError, LookupError, AttributeError):
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, MemoryError):
         pass  # what it says could quote the file; that there is no usable report is all that counts
     return "inconclusive", [command("error", f"no usable report at {one_line(path)}: see what pytest printed")]
 
@@ -151,8 +152,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     for line in commands:
         print(line)
     if output := os.environ.get("GITHUB_OUTPUT"):
-        with Path(output).open("a", encoding="utf-8") as file:
-            file.write(f"verdict={verdict}\n")
+        try:
+            with Path(output).open("a", encoding="utf-8") as file:
+                file.write(f"verdict={verdict}\n")
+        except OSError as error:  # later steps get no verdict, which must not look like one that passed
+            print(command("error", f"the verdict could not be told to later steps: {what_failed(error)}"))
+            return 1
     return int(verdict != "passed")
 
 

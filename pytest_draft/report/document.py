@@ -8,6 +8,7 @@ from typing import Any
 from pytest_draft.policy.rule import Verdict
 from pytest_draft.policy.verdict import overall, verdict_of
 from pytest_draft.report.result import SCHEMA_VERSION, Report, Result
+from pytest_draft.report.wording import file_of
 
 
 def merged(results: Iterable[Result]) -> list[Result]:
@@ -70,9 +71,13 @@ _CHANGED = "a file changed while it was judged, so some checks are of another on
 
 
 def _files(result: Result) -> list[dict[str, Any]]:
-    """Return the files of a result whose content is known."""
-    tables = (result["artifact"], result["data"], result["holdout"])
-    return [file for file in tables if file is not None and file["path"] and file["sha256"]]
+    """Return the files of a result whose content is known, a model's without its place."""
+    artifact = {**result["artifact"], "path": file_of(result["artifact"])}
+    return [
+        file
+        for file in (artifact, result["data"], result["holdout"])
+        if file is not None and file["path"] and file["sha256"]
+    ]
 
 
 def _verdict(result: Result) -> Verdict:
