@@ -14,20 +14,23 @@ from pytest_draft.plugin.session import GateSession
 
 
 class Controller:
-    """xdist's hooks on the controller: each worker is told where to share what it has found out, if anywhere."""
+    """xdist's hooks on the controller: each worker is told where to share what it has found out."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.folder: str | None = None
-        with suppress(OSError):  # no folder for temporary files: each worker examines for itself
+        try:
             made = tempfile.TemporaryDirectory(prefix="pytest-draft-", ignore_cleanup_errors=True)
-            config.add_cleanup(made.cleanup)
-            self.folder = made.name
+        except OSError as error:  # xdist itself would fail by that, with a traceback
+            raise pytest.UsageError(
+                f"-n: no folder for temporary files can be written to ({type(error).__name__}), which pytest-xdist "
+                "needs: set TMPDIR to one, or leave out -n"
+            ) from None
+        config.add_cleanup(made.cleanup)
+        self.folder = made.name
 
     def pytest_keyboard_interrupt(self) -> None:
         """Tell the workers: they wait for what they examine. Where that cannot be told, xdist ends them soon."""
-        if self.folder is not None:
-            with suppress(OSError):
-                Path(self.folder, sharing.INTERRUPTED).touch()
+        with suppress(OSError):
+            Path(self.folder, sharing.INTERRUPTED).touch()
 
     def pytest_configure_node(self, node: Any) -> None:
         """Hand the folder, and the demo's, to a worker."""
