@@ -9,7 +9,6 @@ folder for temporary files does, and where there is none either, what is compile
 from __future__ import annotations
 
 import os
-import pickle
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -90,9 +89,9 @@ def _survive_its_place() -> None:
     def load_where_possible(cache: Any, *arguments: Any) -> Any:
         try:
             return load(cache, *arguments)  # type: ignore[no-untyped-call]
-        except (OSError, EOFError, ValueError, LookupError, AttributeError, ImportError, pickle.UnpicklingError):
+        except Exception:  # whatever a damaged file makes of it
             with suppress(OSError):
-                cache.flush()  # the damaged index, in whose place what is compiled now is entered
+                cache.flush()  # so that what is compiled now takes its place
             return None
 
     def save_where_possible(cache: Any, *arguments: Any) -> None:
