@@ -25,10 +25,8 @@ MOST_BYTES = 1 << 20
 
 _MOST_DEEP = 32  # tables and lists inside one another; a policy has four
 _MOST_PARTS = 32  # of a key with dots; the parser's time grows with the square of them
-_MANY_PARTS = re.compile(
-    r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+)""" f"{{{_MOST_PARTS}}}",
-    re.ASCII,
-)
+_QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*+"|' r"'[^'\n]*+'")
+_MANY_PARTS = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}", re.ASCII)
 _MOST_SHOWN = 20
 _MOST_CHARACTERS = 1_000  # of one problem, which can list all rules that there are
 
@@ -84,7 +82,7 @@ def shallow_toml(text: str) -> dict[str, Any]:
     ValueError
         Of the parser, where it is not valid TOML.
     """
-    if _MANY_PARTS.search(text):
+    if _MANY_PARTS.search(_QUOTED.sub("q", text)):
         raise NestedError(f"a key of more than {_MOST_PARTS} parts: name each table by a key of a few parts")
     too_deep = f"nested more than {_MOST_DEEP} deep: write tables and lists as the documentation shows them"
     try:
