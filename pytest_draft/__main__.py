@@ -8,12 +8,14 @@ Ctrl-C.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
-from types import ModuleType
+from types import FrameType, ModuleType
 
 from pytest_draft.advice import command as advise
-from pytest_draft.errors import DraftError, UsageError
+from pytest_draft.bounded import what_failed
+from pytest_draft.errors import DraftError, UsageError, one_line
 from pytest_draft.foreign_text import HarmlessParser
 from pytest_draft.hardening import command as harden
 
@@ -61,8 +63,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("pytest_draft: stopped", file=sys.stderr)
         return 130
+    except OSError as error:
+        where = one_line(error.filename) if error.filename else "a file"
+        print(f"pytest_draft: {where}: {what_failed(error)}: nothing more was written", file=sys.stderr)
+        return 1
     return code
 
 
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _interrupt)  # what was written halfway is removed
     sys.exit(main())

@@ -20,6 +20,13 @@ from pytest_draft.errors import known_are, one_line
 
 Problem = tuple[str, Sequence[str | int]]
 
+MOST_BYTES = 1 << 20
+"""The largest document that is read; a policy has a few thousand bytes."""
+
+_MOST_DEEP = 32  # tables and lists inside one another; a policy has four
+_MOST_PARTS = 32  # of a key with dots; the parser's time grows with the square of them
+_QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*+"|' r"'[^'\n]*+'")
+_MANY_PARTS = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}", re.ASCII)
 _MOST_SHOWN = 20
 _MOST_CHARACTERS = 1_000  # of one problem, which can list all rules that there are
 
@@ -52,13 +59,47 @@ def toml(text: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        In one line, with the position, where it is not valid TOML.
+        In one line, with the position, where it is not valid TOML, or nested deeper than any such document is.
     """
     try:
-        content: dict[str, Any] = tomllib.loads(text)
+        return shallow_toml(text)
+    except NestedError:
+        raise
     except ValueError as error:
-        raise ValueError(f"not valid TOML: {one_line(error)}") from None
-    return content
+        raise ValueError(f"not valid TOML: {one_line(str(error).partition('; use sys.')[0])}") from None
+
+
+class NestedError(ValueError):
+    """A document is nested so deep that whoever walks through it would fail. The text quotes nothing of it."""
+
+
+def shallow_toml(text: str) -> dict[str, Any]:
+    """Return the content of a TOML text that is not nested deeper than documents of people are.
+
+    Raises
+    ------
+    NestedError
+    ValueError
+        Of the parser, where it is not valid TOML.
+    """
+    if _MANY_PARTS.search(_QUOTED.sub("q", text)):
+        raise NestedError(f"a key of more than {_MOST_PARTS} parts: name each table by a key of a few parts")
+    too_deep = f"nested more than {_MOST_DEEP} deep: write tables and lists as the documentation shows them"
+    try:
+        content: dict[str, Any] = tomllib.loads(text)
+    except RecursionError:
+        raise NestedError(too_deep) from None
+    level: list[Any] = [content]
+    for _ in range(_MOST_DEEP):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, (dict, list))
+        ]
+        if not level:
+            return content
+    raise NestedError(too_deep)
 
 
 def violations(content: object, schema: str, text: str, apart: Collection[str] = ()) -> list[str]:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -216,18 +217,22 @@ class _Child:
                 env={**os.environ, "PYTHONHASHSEED": "0"},
                 **apart,
             )
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             reason = f"no process could be started to examine it ({type(error).__name__})"
             raise _EndedError("no answer", reason) from None
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self._requests, self._pipe = self.process.stdin, self.process.stdout
-        self._watched = psutil.Process(self.process.pid)
         self.known: Examination | None = None
         self._resting = 0
         self._messages: queue.SimpleQueue[object] = queue.SimpleQueue()
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
+        self._listener: threading.Thread | None = None
+        try:
+            self._listener = _started(self._listen)
+            self._watched = psutil.Process(self.process.pid)
+        except BaseException:
+            self.end()
+            raise
 
     def ask(self, request: bytes, case: Case, tell: Tell | None) -> _Answer | _Wrong:
         """Send a case, watch the process, and return its answer.
@@ -237,11 +242,11 @@ class _Child:
         _EndedError
             Where there is none: the process has ended, or has crossed a limit.
         """
-        threading.Thread(target=self._send, args=(request,), daemon=True).start()
+        _started(self._send, request)
         self.known = None
         cap, deadline, overdue = _cap(case.memory), time.monotonic() + START_SECONDS, _late_start()
         latest, received, shown = None, 0.0, 0.0
-        grace = max(GRACE_SECONDS, GRACE_SHARE * case.seconds)
+        grace = grace_of(case.seconds)
         while True:
             try:
                 message = self._messages.get(timeout=_LOOK_SECONDS)
@@ -286,7 +291,8 @@ class _Child:
                 with suppress(ProcessLookupError):
                     os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        self._listener.join(1.0)
+        if self._listener is not None:
+            self._listener.join(1.0)
         for pipe in (self._requests, self._pipe):
             with suppress(OSError):  # of what could not be sent any more
                 pipe.close()
@@ -331,6 +337,22 @@ class _Child:
         )
 
 
+def grace_of(seconds: float) -> float:
+    """Return how many seconds after a time box a child is killed."""
+    return max(GRACE_SECONDS, GRACE_SHARE * seconds)
+
+
+def _started(work: Callable[..., object], *arguments: object) -> threading.Thread:
+    """Start a thread, or raise `_EndedError` where the system gives no more."""
+    thread = threading.Thread(target=work, args=arguments, daemon=True)
+    try:
+        thread.start()
+    except (RuntimeError, MemoryError):
+        reason = "no thread could be started to examine it: raise the limit of processes and threads (ulimit -u)"
+        raise _EndedError("no answer", reason) from None
+    return thread
+
+
 def _late_start() -> _EndedError:
     return _EndedError("no answer", f"{_PROCESS} had not begun after {START_SECONDS:g} s")
 
@@ -366,9 +388,14 @@ def _request(case: Case, data: object) -> bytes:
     """
     try:
         given = pickle.dumps(data, 5)
+        return _Request(pickle.dumps((list(sys.path), str(Path.cwd()), pickle.dumps(case, 5), given), 5))
+    except MemoryError:
+        raise _EndedError("out of memory", f"there is not enough memory to hand the data to {_PROCESS}") from None
+    except OSError as error:  # of this folder
+        reason = f"the folder that pytest is in cannot be named ({type(error).__name__}): start it in one that exists"
+        raise _EndedError("no answer", reason) from None
     except Exception as error:  # whatever it says could quote rows
         raise _unreadable(error) from None
-    return _Request(pickle.dumps((list(sys.path), str(Path.cwd()), pickle.dumps(case, 5), given), 5))
 
 
 def _unreadable(error: Exception) -> _EndedError:

@@ -5,14 +5,19 @@ It is the gate itself: the file is written, read and attacked in a process of it
 
 from __future__ import annotations
 
+import os
+import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import joblib
+from filelock import FileLock
 
 from pytest_draft.advice.facts import Judgement
 from pytest_draft.advice.owner import n_leaves
@@ -36,6 +41,23 @@ _NOT_OF_SWEEPS = frozenset(("time-box",))
 
 Harden = Callable[[Any], Any]
 """Takes a fitted model; returns the one whose file is to be released. It raises a `DraftError` where it cannot."""
+
+
+_PREFIX, _LOCK = "pytest-draft-advise-", "in-use.lock"
+
+
+def remove_abandoned() -> None:
+    """Remove the folders that killed runs of this user have left: the models in there tell of training data."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # it is gone, or in use: `Timeout` is an OSError, too
+            status, lock = folder.lstat(), folder / _LOCK
+            mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+            if stat.S_ISDIR(status.st_mode) and mine and lock.is_file():
+                with FileLock(lock, timeout=0):  # the system takes it from whoever ends
+                    for left in folder.iterdir():
+                        if left != lock:
+                            left.unlink()
+                shutil.rmtree(folder)
 
 
 class Gate:
@@ -70,12 +92,16 @@ class Gate:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> Gate:
-        self._folder = tempfile.TemporaryDirectory(prefix="pytest-draft-advise-")
+        remove_abandoned()
+        self._folder = tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True)
+        self._lock = FileLock(Path(self._folder.name) / _LOCK)
+        self._lock.acquire()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._children.close()
         if self._folder is not None:
+            self._lock.release()
             self._folder.cleanup()
 
     def judge(

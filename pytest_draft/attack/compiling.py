@@ -18,6 +18,7 @@ from typing import Any
 
 import numba
 from numba.core import event
+from numba.core.caching import Cache
 from numba.core.dispatcher import Dispatcher
 
 from pytest_draft.timebox import CLOCK
@@ -39,6 +40,7 @@ class _StopsTheClock(event.Listener):
 def prepare() -> None:
     """Stop the clock while code is compiled, and find a place for it; to be called once, before there is any."""
     event.register("numba:compile", _StopsTheClock())  # type: ignore[no-untyped-call]
+    _survive_its_place()
     if _has_place():
         return
     for folder in _private_folders():
@@ -78,6 +80,26 @@ def _private_folders() -> Iterator[str]:
             private = found.st_uid == user and not found.st_mode & 0o077
             if stat.S_ISDIR(found.st_mode) and (user is None or private):
                 yield str(folder)
+
+
+def _survive_its_place() -> None:
+    """Let numba compile anew what it cannot read, and go on where it cannot write: its place can be full or damaged."""
+    load, save = Cache.load_overload, Cache.save_overload
+
+    def load_where_possible(cache: Any, *arguments: Any) -> Any:
+        try:
+            return load(cache, *arguments)  # type: ignore[no-untyped-call]
+        except Exception:  # whatever a damaged file makes of it
+            with suppress(OSError):
+                cache.flush()  # so that what is compiled now takes its place
+            return None
+
+    def save_where_possible(cache: Any, *arguments: Any) -> None:
+        with suppress(OSError):
+            save(cache, *arguments)  # type: ignore[no-untyped-call]
+
+    Cache.load_overload = load_where_possible  # type: ignore[method-assign]
+    Cache.save_overload = save_where_possible  # type: ignore[method-assign]
 
 
 def _keep_in_memory() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_draft.data.files import content, parsed
+from pytest_draft.documents import NestedError, shallow_toml
 from pytest_draft.domain import Domain, declared
 from pytest_draft.errors import DataError, one_line
 
@@ -45,7 +45,7 @@ def declared_domain(path: str | os.PathLike[str], columns: Sequence[str]) -> tup
     source = os.fspath(path)
     where = one_line(source)
     text = content(source)
-    document: dict[str, Any] = parsed(lambda: tomllib.loads(text.decode("utf-8-sig")), where, _toml_problem)
+    document: dict[str, Any] = parsed(lambda: shallow_toml(text.decode("utf-8-sig")), where, _toml_problem)
     for key in document:
         if key not in ("attributes", "others"):
             raise DataError(f"{where}: unknown key {one_line(key)!r}; the keys are 'attributes' and 'others'")
@@ -72,6 +72,8 @@ def _toml_problem(error: Exception) -> str:
     """Say what is wrong with a TOML file; of the parser's words only the fixed ones."""
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8 text; save it as UTF-8"
+    if isinstance(error, NestedError):
+        return str(error)
     match = re.fullmatch(r"(.*?)(?: \(at line (\d+), column \d+\)| \(at end of document\))?", str(error), re.DOTALL)
     reason, line = match.groups() if match else ("", None)
     # Other messages can quote a key or a character of the file.

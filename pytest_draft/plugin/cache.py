@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
+from pytest_draft.bounded import TABLE_BYTES, content, sha256
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.facts.storage import as_text, from_text, write_atomically
+from pytest_draft.plugin.locks import locked, longest_examination
+from pytest_draft.plugin.sharing import stamps
 
 FOLDER = "pytest-draft"
 """Name of the folder in pytest's cache."""
+
+_ENTRY_BYTES = 256 << 20  # of one entry: aggregates take far less
 
 _FILES = ("artifact", "data", "domain", "holdout")
 
@@ -37,12 +42,19 @@ class Cache:
     folder: Path
 
     @classmethod
-    def of(cls, config: pytest.Config) -> Cache:
-        """Return what lies in pytest's cache directory, where ``--cache-clear`` removes it."""
-        return cls(config.cache.mkdir(FOLDER))
+    def of(cls, config: pytest.Config) -> Cache | None:
+        """Return what lies in pytest's cache directory, where ``--cache-clear`` removes it; None without one."""
+        try:
+            return cls(config.cache.mkdir(FOLDER))
+        except OSError:  # a full disk, or a folder that cannot be written to
+            return None
 
     def once(
-        self, case: Case, answers: Callable[[Examination], bool], compute: Callable[[], Examination]
+        self,
+        case: Case,
+        answers: Callable[[Examination], bool],
+        compute: Callable[[], Examination],
+        heed: Callable[[], object] = lambda: None,
     ) -> Examination:
         """Return a case's examination: a kept one that answers, else a new one, which is kept where it does.
 
@@ -52,26 +64,30 @@ class Cache:
         answers : callable
             Whether an examination leaves nothing open: what time or memory kept from being decided is decided anew.
         compute : callable
+        heed : callable
+            Called now and then while another process computes it; it may raise to end the wait.
         """
+        before = stamps(case)
         key = key_of(case)
         if key is None:
             return compute()
         path = self.folder / f"{key}.json"
-        with FileLock(self.folder / f"{key}.lock"):
+        with locked(self.folder / f"{key}.lock", longest_examination(case), heed):
             kept = _read(path, case)
             if kept is not None and answers(kept):
                 return kept
             found = compute()
-            if answers(found) and key_of(case) == key:  # else a file was replaced meanwhile
+            if answers(found) and stamps(case) == before and key_of(case) == key:  # else a file was replaced meanwhile
                 text = as_text(_without(found, case))
-                write_atomically(path, f"{_hash(text)}\n{text}")
+                with suppress(OSError):  # no room: the next run finds it out itself
+                    write_atomically(path, f"{_hash(text)}\n{text}")
             return found
 
 
 def key_of(case: Case) -> str | None:
     """Return what is the same for the same inputs, parameters and code; None where a file cannot be read."""
     try:
-        hashes = {name: hashlib.sha256(Path(path).read_bytes()).hexdigest() for name, path in _paths(case).items()}
+        hashes = {name: sha256(Path(path), TABLE_BYTES) for name, path in _paths(case).items()}
     except OSError:  # the examination will say what is wrong
         return None
     parameters = replace(case, artifact="", data=None, domain=None, holdout=None)
@@ -81,7 +97,7 @@ def key_of(case: Case) -> str | None:
 def _read(path: Path, case: Case) -> Examination | None:
     """Return what is kept, with the paths of now; None where nothing is, or it is damaged."""
     try:
-        written, _, text = path.read_text(encoding="utf-8").partition("\n")
+        written, _, text = content(path, _ENTRY_BYTES).decode("utf-8").partition("\n")
         if written != _hash(text):
             return None
         return _with(from_text(case, text), case)

@@ -42,9 +42,15 @@ def prepare(config: pytest.Config) -> None:
         names = ("forest", "data", "target", "domain")
         if taken := [name for name in names if config.getoption(f"draft_{name}")]:
             raise pytest.UsageError(f"--draft-demo brings its own forests and data: leave out --draft-{taken[0]}")
-        made = tempfile.TemporaryDirectory(prefix=GONE_SOON)
-        config.add_cleanup(made.cleanup)
-        train(Path(made.name))
+        try:
+            made = tempfile.TemporaryDirectory(prefix=GONE_SOON, ignore_cleanup_errors=True)
+            config.add_cleanup(made.cleanup)
+            train(Path(made.name))
+        except OSError as error:
+            raise pytest.UsageError(
+                f"--draft-demo: its files cannot be written to a folder for temporary files ({type(error).__name__}): "
+                "set TMPDIR to one that has a megabyte of room"
+            ) from None
         shared = made.name
     folder = Path(shared)
     config.option.draft_forest = [str(folder / name) for name in ("default.joblib", "shallow.joblib")]

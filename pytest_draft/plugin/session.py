@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_draft.bounded import MODEL_BYTES, TABLE_BYTES, sha256, what_failed
 from pytest_draft.errors import PolicyError, UsageError, one_line
 from pytest_draft.facts.adversary import Adversary, check_adversary
 from pytest_draft.facts.case import Case
@@ -118,7 +119,12 @@ class GateSession:
         }
         if path is None or not any(pins.values()):
             return
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        try:
+            found = sha256(path, TABLE_BYTES)
+        except OSError as error:
+            raise PolicyError(
+                f"{one_line(path)}: the domain file cannot be read ({what_failed(error, TABLE_BYTES)})"
+            ) from None
         for whose, pinned in pins.items():
             if pinned is not None and found != pinned:
                 raise PolicyError(
@@ -142,7 +148,10 @@ class GateSession:
                 f"{one_line(policy.source)}: waiver of {unused[0]!r}: nothing is compared in this run: add "
                 "--draft-compare, or remove it"
             )
-        judged = {hashlib.sha256(path.read_bytes()).hexdigest() for path in self.settings.forests}
+        judged = set()
+        for path in self.settings.forests:
+            with suppress(OSError):  # its examination will say what is wrong
+                judged.add(sha256(path, MODEL_BYTES))
         unmatched = [waiver for waiver in policy.waivers if waiver.artifact_sha256 not in judged]
         if unmatched:
             raise PolicyError(
@@ -246,9 +255,10 @@ class GateSession:
             return replace(unexamined(case), solver_status="refused", reasons=(reason,))
         if data is not None:
             return self.examine(replace(case, data=None), data)[0]
-        if not self.settings.cache:
+        cache = Cache.of(self._config) if self.settings.cache else None
+        if cache is None:
             return self.examine(case)[0]
-        return Cache.of(self._config).once(case, self._answers, lambda: self.examine(case)[0])
+        return cache.once(case, self._answers, lambda: self.examine(case)[0], self._shared.heed_interrupt)
 
     def _loaded(self, forest: Path) -> object:
         """Return the training data that a hook gives for a model file; None where it leaves that to the options."""

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.storage import as_text, from_text, write_atomically
+from pytest_draft.plugin.locks import locked, longest_examination
 
 FOLDER = "draft_shared_folder"
 """Under this name, xdist's controller tells its workers where to share what they have found out."""
@@ -62,13 +63,19 @@ class Shared:
             raise KeyboardInterrupt
 
     def once(self, case: Case, compute: Callable[[], Examination]) -> Examination:
-        """Return a case's examination; the first process to ask computes it, the others wait."""
+        """Return a case's examination; the first process to ask computes it, the others wait.
+
+        Where that one is stopped, or can share nothing, the others compute it themselves.
+        """
         if self.folder is None:
             return compute()
         name = hashlib.sha256(repr((case, stamps(case))).encode()).hexdigest()
         path = self.folder / f"{name}.json"
-        with FileLock(self.folder / f"{name}.lock"):
+        with locked(self.folder / f"{name}.lock", longest_examination(case), self.heed_interrupt):
             self.heed_interrupt()
-            if not path.exists():
-                write_atomically(path, as_text(compute()))
-            return from_text(case, path.read_text(encoding="utf-8"))
+            with suppress(OSError, ValueError):  # nobody has shared it, or what was written is not whole
+                return from_text(case, path.read_text(encoding="utf-8"))
+            found = compute()
+            with suppress(OSError):  # no room: the others find out themselves
+                write_atomically(path, as_text(found))
+            return found

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pytest_draft.bounded import what_failed
 from pytest_draft.errors import one_line
 from pytest_draft.facts.storage import write_atomically
 from pytest_draft.foreign_text import address
@@ -21,7 +22,7 @@ from pytest_draft.plugin.session import GateSession
 from pytest_draft.plugin.table import error_text, number, table
 from pytest_draft.report import ambiguity, wording
 from pytest_draft.report.canonical import with_hash
-from pytest_draft.report.document import document, merged
+from pytest_draft.report.document import document, merged, undecide_changed
 
 EXTRA = "extra"
 """The key of a report under which a project's hooks can add something."""
@@ -46,6 +47,8 @@ class Summary:
         Addresses of the items whose checks are told among pytest's failures.
     wrap : int or None
         Columns of the terminal that sentences are broken for; None where there is none.
+    changed : tuple of str
+        Files that became others while they were judged.
     not_written : dict of Path to str
         Reports that could not be written, and why.
     """
@@ -56,6 +59,7 @@ class Summary:
     refused: str | None = None
     told: frozenset[str] = frozenset()
     wrap: int | None = None
+    changed: tuple[str, ...] = ()
     not_written: dict[Path, str] = field(default_factory=dict)
 
     @classmethod
@@ -79,8 +83,10 @@ class Summary:
 
             explanation = demo.EXPLANATION
         results = merged(result for record in records for result in record["results"])
+        own = [result for record in records if record["planned"] for result in record["results"]]
+        changed = undecide_changed(results, {check["item"] for result in own for check in result["checks"]})
         report, refused = _updated(config, document(results, not_run, _version()))
-        return cls(session, with_hash(report), explanation, refused, told, wrap)
+        return cls(session, with_hash(report), explanation, refused, told, wrap, tuple(changed))
 
     def finish(self, exitstatus: int) -> int:
         """Write the reports and return the exit status of the run."""
@@ -89,12 +95,12 @@ class Summary:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(path, _rendered(kind, self.report))
             except (OSError, ValueError) as error:  # whatever it says could quote what was to be written
-                self.not_written[path] = type(error).__name__
+                self.not_written[path] = what_failed(error)
         passed = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
         strictly_failed = self.session.settings.strict and (
             self.report["not_run"] or self.report["verdict"] == "failed"
         )
-        if passed and (self.not_written or self.refused or strictly_failed):
+        if passed and (self.not_written or self.refused or self.changed or strictly_failed):
             return int(pytest.ExitCode.TESTS_FAILED)
         return exitstatus
 
@@ -130,6 +136,8 @@ class Summary:
             yield f"not run{so}{strict}: {', '.join(not_run)}"
         if self.refused:
             yield self.refused
+        if self.changed:
+            yield f"changed while they were judged, which fails the run: {', '.join(map(one_line, self.changed))}"
         for kind, path in self.session.settings.reports:
             problem = self.not_written.get(path)
             yield f"{kind} report: {self.session.shown(path)}" + (f" was not written ({problem})" if problem else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,20 @@ class Controller:
     """xdist's hooks on the controller: each worker is told where to share what it has found out."""
 
     def __init__(self, config: pytest.Config) -> None:
-        made = tempfile.TemporaryDirectory(prefix="pytest-draft-")
+        try:
+            made = tempfile.TemporaryDirectory(prefix="pytest-draft-", ignore_cleanup_errors=True)
+        except OSError as error:  # xdist itself would fail by that, with a traceback
+            raise pytest.UsageError(
+                f"-n: no folder for temporary files can be written to ({type(error).__name__}), which pytest-xdist "
+                "needs: set TMPDIR to one, or leave out -n"
+            ) from None
         config.add_cleanup(made.cleanup)
         self.folder = made.name
 
     def pytest_keyboard_interrupt(self) -> None:
-        """Tell the workers: they wait for what they examine."""
-        Path(self.folder, sharing.INTERRUPTED).touch()
+        """Tell the workers: they wait for what they examine. Where that cannot be told, xdist ends them soon."""
+        with suppress(OSError):
+            Path(self.folder, sharing.INTERRUPTED).touch()
 
     def pytest_configure_node(self, node: Any) -> None:
         """Hand the folder, and the demo's, to a worker."""

@@ -9,7 +9,9 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from pytest_draft.documents import Problem, all_located, located, rules_folder, toml, violations
+from pytest_draft.bounded import content as content_of
+from pytest_draft.bounded import what_failed
+from pytest_draft.documents import MOST_BYTES, Problem, all_located, located, rules_folder, toml, violations
 from pytest_draft.errors import PolicyError, UsageError, known_are, one_line
 from pytest_draft.facts.adversary import check_adversary
 from pytest_draft.facts.rules import Literal, literals
@@ -161,10 +163,10 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
     """
     shown = one_line(path)
     try:
-        raw = path.read_bytes()
+        raw = content_of(path, MOST_BYTES)
         text = raw.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise PolicyError(f"{shown}: the policy cannot be read ({type(error).__name__})") from None
+        raise PolicyError(f"{shown}: the policy cannot be read ({what_failed(error, MOST_BYTES)})") from None
     try:
         content = toml(text)
     except ValueError as error:

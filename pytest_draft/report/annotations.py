@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_draft.bounded import what_failed
 from pytest_draft.errors import one_line
 from pytest_draft.foreign_text import HarmlessParser, address, harmless_values
 from pytest_draft.report.wording import file_of
@@ -134,7 +135,7 @@ def _read(path: Path) -> tuple[str, list[str]]:
         if found["verdict"] in _VERDICTS:
             report = {**harmless_values(found), "not_run": [address(check) for check in found["not_run"]]}
             return report["verdict"], annotations(report)
-    except (OSError, ValueError, TypeError, LookupError, AttributeError):
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, MemoryError):
         pass  # what it says could quote the file; that there is no usable report is all that counts
     return "inconclusive", [command("error", f"no usable report at {one_line(path)}: see what pytest printed")]
 
@@ -152,8 +153,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     for line in commands:
         print(line)
     if output := os.environ.get("GITHUB_OUTPUT"):
-        with Path(output).open("a", encoding="utf-8") as file:
-            file.write(f"verdict={verdict}\n")
+        try:
+            with Path(output).open("a", encoding="utf-8") as file:
+                file.write(f"verdict={verdict}\n")
+        except OSError as error:  # later steps get no verdict, which must not look like one that passed
+            print(command("error", f"the verdict could not be told to later steps: {what_failed(error)}"))
+            return 1
     return int(verdict != "passed")
 
 

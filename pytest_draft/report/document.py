@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
+from pytest_draft.policy.rule import Verdict
 from pytest_draft.policy.verdict import overall, verdict_of
 from pytest_draft.report.result import SCHEMA_VERSION, Report, Result
+from pytest_draft.report.wording import file_of
 
 
 def merged(results: Iterable[Result]) -> list[Result]:
     """Join the checks of results that are about the same artifact, adversary and data."""
-    joined: dict[tuple[str, str, str | None, bool], Result] = {}
+    joined: dict[tuple[str, str, str, bool, str], Result] = {}
     for result in results:
         asked = result["solver_status"] != "not asked"  # with an attack, metrics are others
-        key = (result["artifact"]["path"], result["adversary"], result["data"]["path"], asked)
+        artifact, data = result["artifact"], result["data"]
+        hashes = f"{artifact['sha256']} {data['sha256']}"
+        key = (artifact["path"], result["adversary"], data["path"] or "", asked, hashes)
         if key in joined:
             known = {(check["item"], check["rule"]) for check in joined[key]["checks"]}
             fresh = [check for check in result["checks"] if (check["item"], check["rule"]) not in known]
@@ -29,10 +34,56 @@ def merged(results: Iterable[Result]) -> list[Result]:
                 check["item"],
             )
         )
-        result["verdict"] = verdict_of(
-            (check["result"], check["severity"] == "error" and check["waiver"] is None) for check in result["checks"]
-        )
-    return [joined[key] for key in sorted(joined, key=lambda key: (key[0], key[1], key[2] or "", key[3]))]
+        result["verdict"] = _verdict(result)
+    return [joined[key] for key in sorted(joined)]
+
+
+def undecide_changed(results: Sequence[Result], items: Collection[str]) -> list[str]:
+    """Let nothing pass that was judged of a file while that file, or a table beside it, became another one.
+
+    Parameters
+    ----------
+    results : sequence of dict
+        As `merged` returns them. Their checks that passed on such a file are inconclusive afterwards.
+    items : collection of str
+        Addresses of the checks that are all about one file of a name; a project's own tests may write it anew.
+
+    Returns
+    -------
+    list of str
+        The paths of these files.
+    """
+    seen: dict[str, set[str]] = {}
+    for result in results:
+        for file in _files(result) if any(check["item"] in items for check in result["checks"]) else ():
+            seen.setdefault(file["path"], set()).add(file["sha256"])
+    changed = sorted(path for path, hashes in seen.items() if len(hashes) > 1)
+    for result in results:
+        if any(file["path"] in changed for file in _files(result)):
+            for check in result["checks"]:
+                if check["item"] in items and check["result"] == "passed":
+                    check.update(result="inconclusive", sentence=_CHANGED, cause=None, remedy=None)
+            result["verdict"] = _verdict(result)
+    return changed
+
+
+_CHANGED = "a file changed while it was judged, so some checks are of another one: judge again what is there now"
+
+
+def _files(result: Result) -> list[dict[str, Any]]:
+    """Return the files of a result whose content is known, a model's without its place."""
+    artifact = {**result["artifact"], "path": file_of(result["artifact"])}
+    return [
+        file
+        for file in (artifact, result["data"], result["holdout"])
+        if file is not None and file["path"] and file["sha256"]
+    ]
+
+
+def _verdict(result: Result) -> Verdict:
+    return verdict_of(
+        (check["result"], check["severity"] == "error" and check["waiver"] is None) for check in result["checks"]
+    )
 
 
 def document(results: Sequence[Result], not_run: Sequence[str], version: str | None) -> Report:

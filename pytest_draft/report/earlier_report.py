@@ -10,11 +10,15 @@ from typing import Any, NoReturn
 
 from jsonschema import Draft202012Validator
 
+from pytest_draft.bounded import content, what_failed
 from pytest_draft.errors import UsageError, one_line
 from pytest_draft.policy.comparison import Compared, Figures
 from pytest_draft.report.canonical import HASH, sha256
 from pytest_draft.report.result import SCHEMA_VERSION, Result
 from pytest_draft.report.schema import schema
+
+MOST_BYTES = 32 << 20
+"""The largest report that is read: one of hundreds of models has a tenth of that."""
 
 _REMEDY = "give a report that --draft-report=json has written with this version"
 
@@ -70,8 +74,12 @@ def read_earlier(path: Path) -> Earlier:
     """
     where = f"--draft-compare: {one_line(path)}"
     try:
-        report = json.loads(path.read_bytes().decode("utf-8"), parse_constant=_refuse)
-    except (OSError, ValueError, RecursionError) as error:
+        text = content(path, MOST_BYTES)
+    except OSError as error:
+        raise UsageError(f"{where} cannot be read ({what_failed(error, MOST_BYTES)}): {_REMEDY}") from None
+    try:
+        report = json.loads(text.decode("utf-8"), parse_constant=_refuse)
+    except (ValueError, RecursionError, MemoryError) as error:
         raise UsageError(f"{where} is no JSON ({type(error).__name__}): {_REMEDY}") from None
     version = report.get("schema_version") if isinstance(report, dict) else None
     if version is not None and version != SCHEMA_VERSION:

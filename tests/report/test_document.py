@@ -17,7 +17,7 @@ from pytest_draft.facts.privacy import Privacy
 from pytest_draft.plugin import summary
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check
-from pytest_draft.report.document import document, merged
+from pytest_draft.report.document import document, merged, undecide_changed
 from pytest_draft.report.json_report import render
 from pytest_draft.report.result import METRICS, result_of
 
@@ -256,3 +256,35 @@ def test_the_verdict_is_the_gravest_and_what_was_not_run_is_inconclusive(outcome
     assert report["not_run"] == not_run
     assert report["schema_version"] == 2
     assert report["tool"] == {"name": "pytest-draft", "version": "1.2.3"}
+
+
+def judged(path: str, content: str, item: str, outcome: str = "passed", data: str | None = None):
+    told = result(outcome=outcome, item=item)
+    told["artifact"].update(path=path, sha256=content)
+    told["data"].update(path="train.csv", sha256=data or "d" * 64)
+    return told
+
+
+def test_results_of_a_file_that_changed_meanwhile_stay_apart_and_pass_nothing():
+    told = merged([judged("m", "a" * 64, "m::one"), judged("m", "b" * 64, "m::two"), judged("n", "c" * 64, "n::one")])
+    assert undecide_changed(told, {"m::one", "m::two", "n::one"}) == ["m"]
+    assert [one["verdict"] for one in told] == ["inconclusive", "inconclusive", "passed"]
+    assert [one["artifact"]["sha256"][0] for one in told] == ["a", "b", "c"]
+
+
+def test_a_failed_check_of_a_file_that_changed_meanwhile_stays_one():
+    told = merged([judged("m", "a" * 64, "m::one", "failed"), judged("m", "b" * 64, "m::two")])
+    undecide_changed(told, {"m::one", "m::two"})
+    assert [one["verdict"] for one in told] == ["failed", "inconclusive"]
+
+
+def test_data_that_changed_meanwhile_let_no_model_pass_that_was_compared_with_them():
+    told = merged([judged("m", "a" * 64, "m::one"), judged("n", "b" * 64, "n::one", data="e" * 64)])
+    assert undecide_changed(told, {"m::one", "n::one"}) == ["train.csv"]
+    assert {one["verdict"] for one in told} == {"inconclusive"}
+
+
+def test_a_projects_own_tests_may_write_a_file_anew_between_two_judgements():
+    told = merged([judged("m", "a" * 64, "test_own.py::one"), judged("m", "b" * 64, "test_own.py::two")])
+    assert undecide_changed(told, set()) == []
+    assert [one["verdict"] for one in told] == ["passed", "passed"]

@@ -1,0 +1,64 @@
+"""Locks that nobody waits for without an end: in go a file's name and a limit, out comes whether the lock is held.
+
+Whoever holds one may have been stopped, and no system takes a lock away from a stopped process. Where there can be no
+lock at all (a full disk, a folder that cannot be written to), there is nobody to wait for either.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from pytest_draft.facts.case import Case
+from pytest_draft.isolation import START_SECONDS, grace_of
+
+_LOOK_SECONDS = 0.5  # between two looks at whether the wait is to end
+
+
+@contextmanager
+def locked(path: Path, seconds: float, heed: Callable[[], object] = lambda: None) -> Iterator[bool]:
+    """Hold a lock until the ``with`` block ends, where that is possible.
+
+    Parameters
+    ----------
+    path : Path
+        Of the lock's file.
+    seconds : float
+        The longest wait for whoever holds it.
+    heed : callable
+        Called now and then while waiting; it may raise to end the wait.
+
+    Yields
+    ------
+    bool
+        Whether it is held; if not, whoever does the same work meanwhile has to be none the worse.
+    """
+    lock, held, deadline = FileLock(path), False, time.monotonic() + seconds
+    try:
+        with suppress(OSError, NotImplementedError):  # there can be none; `Timeout` is an OSError, too
+            while not held:
+                left = deadline - time.monotonic()
+                try:
+                    lock.acquire(timeout=max(0.0, min(left, _LOOK_SECONDS)))
+                    held = True
+                except Timeout:
+                    heed()
+                    if left <= 0.0:
+                        break
+        yield held
+    finally:
+        if held:
+            with suppress(OSError):
+                lock.release()
+
+
+def longest_examination(case: Case) -> float:
+    """Return the seconds after which another process's examination of a case has ended, unless it was stopped.
+
+    Code that is compiled the first time may take longer; then two processes find out the same.
+    """
+    return START_SECONDS + case.seconds + grace_of(case.seconds)
