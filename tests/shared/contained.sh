@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command as containers do that give least: contained.sh FOLDER COMMAND...
 # Another user than root, without capabilities; every file system read-only but FOLDER, which is an empty one in memory,
-# becomes the folder for temporary files and the current one; no HOME, no network, 2 GB of address space a process.
+# becomes the folder for temporary files and the current one; no HOME, no network, 2 GB of memory a process.
 # Ends with 77 where this machine refuses namespaces.
 set -euo pipefail
 
@@ -31,7 +31,7 @@ for place in / "${CONTAINED_PACKAGE:-/}" /tmp /dev/shm /var/tmp; do
     refused
   fi
 done
-ulimit -v 2097152
+ulimit -d 2097152 # of what can be written; address space that is only set aside takes no memory
 exec env -u HOME -u CONTAINED -u CONTAINED_PACKAGE -u XDG_CACHE_HOME -u NUMBA_CACHE_DIR \
   TMPDIR="$folder" PYTHONDONTWRITEBYTECODE=1 \
   unshare --user --map-user=1000 --map-group=1000 -- \
