@@ -115,7 +115,7 @@ def test_a_domain_file_that_the_policy_vouches_for_is_taken_as_it_stands(judged,
     domain = "".join(f'[attributes."{name}"]\nkind = "ordinal"\nlow = 0\nhigh = 2\n' for name in rows.columns)
     digest = hashlib.sha256(domain.encode()).hexdigest()
     found, _ = judged(rows, labels, domain=domain, domain_sha256=digest)
-    assert "ordinal q0: 0 to 2" in found.domain.granted
+    assert "ordinal q0: whole numbers from its lowest to its highest" in found.domain.granted
     assert not any("no training row has" in note for note in found.notes)
     another, _ = judged(rows, labels, domain=domain, domain_sha256="0" * 64)
     assert "4 binary columns" in another.domain.granted

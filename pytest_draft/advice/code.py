@@ -98,7 +98,9 @@ def _constructed(estimator: Any, imports: list[str]) -> str:
         for name, value in estimator.get_params(deep=False).items()
         if not (isinstance(value, type(defaults[name])) and value == defaults[name])
     }
-    return f"{kind.__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+    # Not the classes themselves: one person may be the only one of a class, and others read the code.
+    texts = {name: "np.unique(y).tolist()" if name == "classes" else repr(value) for name, value in given.items()}
+    return f"{kind.__name__}({', '.join(f'{name}={text}' for name, text in texts.items())})"
 
 
 def trained_file(owner: Owner) -> str:

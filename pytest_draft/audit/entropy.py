@@ -44,6 +44,7 @@ from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError, NotCoveredError, OutOfTimeError, one_line
 from pytest_draft.facts.entropy import MOST_EXPOSED, Between, Entropy, RowGroup
+from pytest_draft.facts.slices import LEAST_ROWS
 from pytest_draft.matching import different_rows
 from pytest_draft.timebox import TimeBox
 
@@ -235,8 +236,12 @@ def _entropy(
 def _groups(
     ratios: FloatArray, data: TrainingData, names: Sequence[str], inside: BoolArray | None
 ) -> Iterator[RowGroup]:
-    """Yield the figures of the rows of each class, then of inliers and outliers; of none where there is no row."""
-    some = [(f"class {name}", data.labels == label) for label, name in enumerate(names)]
+    """Yield the figures of the rows of each class, then of inliers and outliers; of none where there is no row.
+
+    Figures on a class that few have would be figures on single people, and say that there are such people.
+    """
+    classes = [(f"class {name}", data.labels == label) for label, name in enumerate(names)]
+    some = [(name, which) for name, which in classes if which.sum() >= LEAST_ROWS]
     if inside is not None:
         some += [("inliers", inside), ("outliers", ~inside)]
     for name, which in some:

@@ -113,7 +113,7 @@ def granted_by(encoder: Encoder) -> tuple[str, ...]:
     ]
     scaled = {column.source for column in encoder.columns if any(isinstance(step, Scale) for step in column.steps)}
     if scaled:
-        lines.append(f"scales of raw columns in the file: {len(scaled)}; bounds of the scaled columns: see the domain")
+        lines.append(f"scales of raw columns in the file: {len(scaled)}")
     for kind, what in ((Quantiles, "quantiles"), (Bin, "edges of bins")):
         of_data = {
             encoder.name(column.source): max(len(_numbers_in(step)) for step in column.steps if isinstance(step, kind))

@@ -11,12 +11,9 @@ from pytest_draft.arrays import AnyArray, IntArray
 from pytest_draft.data.files import parsed
 from pytest_draft.data.known import finder
 from pytest_draft.data.tables import as_text
-from pytest_draft.errors import DataError, LabelError, one_line
+from pytest_draft.errors import DataError, LabelError
 
 __tracebackhide__ = True  # frames here hold rows
-
-_MAX_CLASSES_SHOWN = 10
-"""Classes of the model that a message names; of the others only the number is."""
 
 
 def class_indices(
@@ -68,10 +65,10 @@ def class_indices(
         )
     unknown = int((indices == -1).sum())
     if unknown:
-        known = ", ".join(one_line(repr(value), 40) for value in classes[:_MAX_CLASSES_SHOWN])
-        more = len(classes) - _MAX_CLASSES_SHOWN
+        of_text = sum(isinstance(value, str) for value in classes)
+        kind = "text" if of_text == len(classes) else "text and numbers" if of_text else "numbers"
         raise LabelError(
-            f"{where}: {unknown} of {n_rows} rows have a label that the {word} does not know; "
-            f"its classes are {known}" + (f" and {more} more" if more > 0 else "")
+            f"{where}: {unknown} of {n_rows} rows have a label that the {word} does not know; give the {len(classes)} "
+            f"classes as it was trained with them ({kind})"
         )
     return indices

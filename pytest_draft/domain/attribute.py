@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
@@ -31,7 +31,7 @@ an inferred ordinal attribute has."""
 
 @dataclass(frozen=True)
 class Attribute:
-    """One original attribute and the encoded columns that hold it.
+    """One original attribute and the encoded columns that hold it. Its repr shows no bound, which may be a row's value.
 
     Attributes
     ----------
@@ -55,10 +55,10 @@ class Attribute:
     name: str
     kind: Kind
     columns: tuple[int, ...]
-    low: float = 0.0
-    high: float = 1.0
+    low: float = field(default=0.0, repr=False)
+    high: float = field(default=1.0, repr=False)
     missing: bool = False
-    values: tuple[float, ...] | None = None
+    values: tuple[float, ...] | None = field(default=None, repr=False)
     dropped: bool = False
 
     @classmethod
@@ -92,14 +92,16 @@ class Attribute:
         elif len(self.columns) != 1:
             raise DataError(f"{where}: kind {self.kind} takes exactly one column")
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high):
-            raise DataError(f"{where}: bounds must be finite and in order, not {self.low} to {self.high}")
+            raise DataError(f"{where}: bounds must be finite and in order: low at most high")
         if self.kind in ("binary", "one-hot") and (self.low, self.high) != (0.0, 1.0):
             raise DataError(f"{where}: a {self.kind} attribute has the values 0 and 1")
         if self.values is not None:
             self._require_code_book(where)
         elif self.kind == "ordinal" and self.low < self.high:
             if not (self.low.is_integer() and self.high.is_integer()):
-                raise DataError(f"{where}: an ordinal attribute has whole bounds, not {self.low} to {self.high}")
+                raise DataError(
+                    f"{where}: an ordinal attribute has whole bounds: make low and high whole, or list its values"
+                )
             if max(-self.low, self.high) > MAX_WHOLE:
                 raise DataError(
                     f"{where}: float32, which forests compute with, holds whole numbers to {MAX_WHOLE} only"
@@ -113,7 +115,7 @@ class Attribute:
         if not len(book) or not np.isfinite(book).all() or (np.diff(book) <= 0).any():
             raise DataError(f"{where}: the values must be finite numbers in ascending order")
         if (book[0], book[-1]) != (self.low, self.high):
-            raise DataError(f"{where}: the values must begin and end with the bounds {self.low} and {self.high}")
+            raise DataError(f"{where}: the values must begin and end with the bounds")
         if (np.diff(book.astype(np.float32)) <= 0).any():
             raise DataError(f"{where}: float32, which forests compute with, does not tell some of its values apart")
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.domain.attribute import Attribute, Kind
+from pytest_draft.domain.coarse import coarsened
 from pytest_draft.errors import DataError, one_line
 
 
@@ -191,7 +192,19 @@ class Domain:
 
     @property
     def granted(self) -> tuple[str, ...]:
-        """What the adversary is told of the data by this domain, a line for each kind of attribute."""
+        """What the adversary is told of the data by this domain, in lines without any bound."""
+        return self.granting()
+
+    def granting(self, *, coarse: bool = False) -> tuple[str, ...]:
+        """Return what the adversary is told of the data by this domain, a line for each kind of attribute.
+
+        The adversary knows each bound exactly. The lines go into reports, which others read, so they don't.
+
+        Parameters
+        ----------
+        coarse : bool
+            Whether powers of ten around the bounds are told.
+        """
         lines = [f"names and order of {self.n_columns} columns"]
         kinds: dict[Kind, list[Attribute]] = defaultdict(list)
         for attribute in self.attributes:
@@ -203,9 +216,21 @@ class Domain:
             lines.append(f"one-hot group {one_line(attribute.name)}: {len(attribute.columns)} columns{none}")
         for kind in ("ordinal", "numeric"):
             for attribute in kinds[kind]:
-                book = "" if attribute.values is None else f"its {len(attribute.values)} values, "
-                bounds = f"{attribute.low:.12g} to {attribute.high:.12g}"
-                lines.append(f"{kind} {one_line(attribute.name)}: {book}{bounds}")
+                lines.append(f"{kind} {one_line(attribute.name)}: {_told_of(attribute)}{_coarse(attribute) * coarse}")
         if missing := [one_line(attribute.name) for attribute in self.attributes if attribute.missing]:
             lines.append(f"that values may be missing in {len(missing)} columns: {', '.join(missing)}")
         return tuple(lines)
+
+
+def _told_of(attribute: Attribute) -> str:
+    """Return which values of an ordinal or numeric attribute the adversary knows."""
+    if attribute.kind == "numeric":
+        return "its lowest and its highest value"
+    if attribute.values is not None:
+        return f"its {len(attribute.values)} values"
+    return "its one value" if attribute.low == attribute.high else "whole numbers from its lowest to its highest"
+
+
+def _coarse(attribute: Attribute) -> str:
+    low, high = coarsened(attribute.low, attribute.high)
+    return f" (all from {low:,.12g} to {high:,.12g})"

@@ -114,7 +114,7 @@ class Sliced:
         large = [one for one, n_rows in zip(slices, sizes, strict=True) if n_rows >= LEAST_ROWS]
         found = iter(self._measured(large, _Pairs(truth, labels, self.rebuilt, self.labels, self.partners)))
         return tuple(
-            SliceFigures(one.name, n_rows, next(found) if n_rows >= LEAST_ROWS else None)
+            SliceFigures(one.name, n_rows, next(found)) if n_rows >= LEAST_ROWS else _too_small(one)
             for one, n_rows in zip(slices, sizes, strict=True)
         )
 
@@ -213,3 +213,8 @@ def _mean(draws: Sequence[_BothSides]) -> SliceBaseline:
         return _NOT_DRAWN
     rows, errors, shares = np.array(known).T
     return SliceBaseline(float(np.average(errors, weights=rows)), float(np.average(shares, weights=rows)), len(known))
+
+
+def _too_small(one: Slice) -> SliceFigures:
+    """Return a slice of which nothing is measured; a class that few have is told by its number, from 1."""
+    return SliceFigures(one.name if one.label is None else f"class number {one.label + 1}", None, None)

@@ -155,7 +155,8 @@ class Inputs:
     def domain_facts(self, granted: tuple[str, ...] = ()) -> DomainFacts:
         """Return what a report says of the domain, and of what is granted besides."""
         side_knowledge = self.knowledge.granted if self.knowledge is not None else ()
-        everything = (*self.domain.granted, *self.granted, *granted, *side_knowledge)
+        told = self.domain.granting(coarse=self.case.coarse_bounds)
+        everything = (*told, *self.granted, *granted, *side_knowledge)
         return DomainFacts(self.domain.source, everything)
 
     def written(self, rebuilt: Reconstruction | None) -> Reconstruction | None:
@@ -257,7 +258,8 @@ def complete(opened: Opened, case: Case, record: Record) -> Inputs:
                 "its file says that rows were drawn for each tree (bootstrap), but its leaves answer as all rows do, "
                 "which draws hardly would: it is judged as a forest whose trees saw all rows"
             )
-    record.facts = replace(record.facts, domain=DomainFacts(domain.source, (*domain.granted, *granted)))
+    told = domain.granting(coarse=case.coarse_bounds)
+    record.facts = replace(record.facts, domain=DomainFacts(domain.source, (*told, *granted)))
     if data is not None:
         _doubt_outside(domain, data, record)
     slices = _sliced(case, indicators, model, domain.columns)

@@ -45,6 +45,9 @@ class Case:
         Rows that the policy names, to be measured by themselves.
     by_class : bool
         Whether the rows of each class are, too.
+    coarse_bounds : bool
+        Whether what is said of the domain tells powers of ten around the lowest and highest values, which are those of
+        single people, or nothing of them.
     place : str or None
         Which of several models in the file, as `ArtifactFacts.places` lists them; None where there is but one.
     """
@@ -64,6 +67,7 @@ class Case:
     slices: tuple[Slice, ...] = ()
     by_class: bool = False
     domain_sha256: str | None = None
+    coarse_bounds: bool = False
     place: str | None = None
 
     def __post_init__(self) -> None:

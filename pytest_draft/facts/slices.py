@@ -178,15 +178,18 @@ class SliceFigures:
     Attributes
     ----------
     name : str
-    rows : int
-        Rows of the slice that were to be rebuilt; where it is known which rows no tree has seen, without these.
+    rows : int or None
+        Rows of the slice that were to be rebuilt; where it is known which rows no tree has seen, without these. None
+        for fewer than `LEAST_ROWS`: who is alone in a slice, or that nobody is in it, is told to no one.
     measured : Measured or None
         None for fewer than `LEAST_ROWS` rows.
     """
 
     name: str
-    rows: int
+    rows: int | None
     measured: Measured | None
 
     def __post_init__(self) -> None:
         require_not_negative(rows=self.rows)
+        if (self.rows is None) != (self.measured is None):
+            raise ValueError("the number of rows of a slice is told where it is measured, and nowhere else")

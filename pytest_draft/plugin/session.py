@@ -222,6 +222,7 @@ class GateSession:
             slices=self.policy.slices,
             by_class=self.policy.by_class,
             domain_sha256=self.policy.domain_sha256,
+            coarse_bounds=self.policy.coarse_bounds,
         )
 
     def cases(self, forest: Path, adversary: str, *, attack: bool = True) -> tuple[Case, ...]:

@@ -60,6 +60,8 @@ class Policy:
         Whether they are held against the rows of each class, too.
     domain_sha256 : str or None
         Of a domain file that the policy vouches for: it is taken as it stands.
+    coarse_bounds : bool
+        Whether reports tell powers of ten around the lowest and highest values of columns, or nothing of them.
     askers : mapping of str to mapping of str to str
         Whose each threshold is, by rule, where not all are this policy's.
     """
@@ -77,6 +79,7 @@ class Policy:
     slices: tuple[Slice, ...] = ()
     by_class: bool = False
     domain_sha256: str | None = None
+    coarse_bounds: bool = False
     askers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -204,6 +207,7 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
         slices=tuple(slices),
         by_class=content.get("by_class", False),
         domain_sha256=content.get("domain_sha256"),
+        coarse_bounds=content.get("bounds") == "coarse",
     )
 
 

@@ -34,7 +34,7 @@ def of_slices(
         gravest = found[0] if set(results) == {"passed"} else combined(found)
         outcomes.append(_among(gravest, results.count(gravest.result), len(found)))
     if small := [one for one in findings.slices if one.measured is None]:
-        said = ", ".join(f"{named(one)} has {one.rows:,}" for one in small)
+        said = ", ".join(map(named, small))
         outcomes.append(
             Outcome(
                 "inconclusive",

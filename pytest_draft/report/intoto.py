@@ -1,7 +1,8 @@
 """The attestation: in goes a plain report, out comes the text of an in-toto test-result predicate.
 
 It is the predicate alone, of type `PREDICATE_TYPE`, as ``actions/attest`` takes it by ``predicate-type`` and
-``predicate-path``; the subject of the attestation, by ``subject-path``, is the model file.
+``predicate-path``; the subject of the attestation, by ``subject-digest``, is the model file that was judged. `attested`
+checks both.
 
 How three outcomes become the predicate's:
 
@@ -25,8 +26,6 @@ from typing import Any
 from pytest_draft.report.json_report import indented
 from pytest_draft.report.result import Report
 from pytest_draft.report.wording import standing, stops
-
-PREDICATE_TYPE = "https://in-toto.io/attestation/test-result/v0.1"
 
 
 def render(report: Report) -> str:
@@ -83,12 +82,13 @@ def _configuration(report: Report) -> list[dict[str, Any]]:
 
 
 def _policy(policy: dict[str, Any]) -> dict[str, Any]:
-    """Return the thresholds in force, whole: a file of the policy's name can hold others."""
+    """Return the thresholds in force, whole, and the hash of their file: one of the policy's name can hold others."""
     content = json.dumps(policy["rules"], sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    file = {} if policy["sha256"] is None else {"file_sha256": policy["sha256"]}
     return {
         "name": policy["name"],
         "digest": {"sha256": hashlib.sha256(content).hexdigest()},
         "content": base64.b64encode(content).decode("ascii"),
         "mediaType": "application/json",
-        "annotations": {"role": "policy"},
+        "annotations": {"role": "policy", **file},
     }

@@ -256,7 +256,7 @@ def slices(result: Result) -> list[tuple[str, ...]]:
     cells: list[tuple[str, ...]] = []
     for one in result.get("slices", ()):
         if one["perfect_rows"] is None:
-            cells.append((one["name"], f"{one['rows']:,}", "too few rows", "", "", ""))
+            cells.append((one["name"], "fewer than 10", "too few rows", "", "", ""))
             continue
         errors = ["not known" if error is None else f"{error:.4f}" for error in (one["error"], one["split_half_error"])]
         counts = [f"{one['perfect_rows']:,}", f"{one['singled_out_rows']:,} of {one['unique_rows']:,} unique"]

@@ -15,7 +15,7 @@ LOW, HIGH = 9_871_711, 9_871_714
 PLANTED = (9_871_712, 9_871_713)
 TEXT = "Quokka-of-Rottnest"
 LABEL = "label-of-one-person"
-CANARIES = (*map(str, PLANTED), "9.871712", "9.871713", TEXT, LABEL)
+CANARIES = (*map(str, (LOW, HIGH, *PLANTED)), "9.871711", "9.871714", "9.871712", "9.871713", TEXT, LABEL)
 REPORTS = {"html": "html", "markdown": "md", "sarif": "sarif", "intoto": "intoto.json"}
 LOUD = ("--showlocals", "--tb=long", "-vv", "-rA", "--junitxml=junit.xml", "--log-level=DEBUG", "--draft-cache")
 LOUD = (*LOUD, *(f"--draft-report={kind}" for kind in REPORTS))
@@ -23,7 +23,7 @@ LOUD = (*LOUD, *(f"--draft-report={kind}" for kind in REPORTS))
 
 @pytest.fixture
 def planted(project, rows) -> pd.DataFrame:
-    """Write a forest and rows with an ordinal column whose bounds are public, and whose values are not."""
+    """Write a forest and rows with an ordinal column of planted values, two of which one person each has."""
     rng = np.random.default_rng(0)
     values = np.array([LOW, HIGH, *PLANTED])
     rows.insert(0, "age", np.concatenate([values, rng.choice(PLANTED, len(rows) - len(values))]))

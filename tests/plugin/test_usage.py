@@ -45,7 +45,10 @@ def test_an_unknown_label_is_told_without_its_value(project, one_line_error, row
     rows["label"] = rows["label"].where(rows.index != 5, "quokka")
     rows.to_csv(project.path / "other.csv", index=False)
     error = one_line_error(project.judge("leaking.joblib", *arguments, data="other.csv"))
-    assert "1 of 40 rows have a label that the forest does not know; its classes are 'no', 'yes'" in error
+    assert (
+        "1 of 40 rows have a label that the forest does not know; give the 2 classes as it was trained with them (text)"
+        in error
+    )
     assert "quokka" not in error
 
 
