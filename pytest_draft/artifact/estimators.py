@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from pytest_draft.arrays import FloatArray, IntArray
-from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.declared_privacy import REPLAYED, WARM_START, of_labels, of_noisy_counts, with_counts
 from pytest_draft.artifact.drawing import Draw, check_roots, draw_of_bagging, draw_of_forest, rows_of, size_of
 from pytest_draft.artifact.forest import Forest, Tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 
-from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.curves import CURVES
 from pytest_draft.artifact.encoder import Block, Column, Encoder, Together
 from pytest_draft.artifact.objects import Object, described
