@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_draft.artifact.container import Limits
+from pytest_draft.artifact.budget import Limits
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.forest import Artifact, Forest, Tree
 from pytest_draft.artifact.missing import require_missing_covered

@@ -12,7 +12,8 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from pytest_draft.arrays import AnyArray
-from pytest_draft.artifact.container import Budget, Stream
+from pytest_draft.artifact.budget import Budget
+from pytest_draft.artifact.container import Stream
 from pytest_draft.artifact.records import Array, Dtype, Global, Mapping, Record
 from pytest_draft.errors import ArtifactNotAllowedError, CorruptArtifactError, UnsupportedArtifactError
 
@@ -228,7 +229,7 @@ def from_buffer(content: object, dtype: object, shape: object, order: object) ->
     return array
 
 
-def scalar(dtype: object, content: object) -> object:
+def scalar(dtype: object, content: object, budget: Budget) -> object:
     """Return the plain Python value of ``numpy._core.multiarray.scalar(dtype, content)``."""
     if not isinstance(dtype, Dtype):
         raise CorruptArtifactError("a NumPy scalar is malformed")
@@ -236,6 +237,7 @@ def scalar(dtype: object, content: object) -> object:
         raise ArtifactNotAllowedError("it makes a NumPy scalar that is an object (a raw pointer): nothing was run")
     if dtype.layout.names is not None or dtype.code[0] == "V":
         raise UnsupportedArtifactError("it has a NumPy scalar that is a record, which no supported model needs")
+    budget.spend_copy(dtype.layout.itemsize)
     value: object = decode(content, dtype, (), "C").item()
     return value
 

@@ -10,92 +10,13 @@ import os
 import stat
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
+from pytest_draft.artifact.budget import Limits
 from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError
 
-_MiB = 2**20
-_GiB = 2**30
-_CHUNK = 4 * _MiB
+_CHUNK = 4 * 2**20
 """Bytes that are read or unpacked between two looks at the limits."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What reading one file may cost. Honest forests stay far below each of these.
-
-    Attributes
-    ----------
-    file_bytes : int
-        Size of the file.
-    unpacked_bytes : int
-        Size after decompression, in any case.
-    unpacked_ratio, unpacked_floor : int
-        Above `unpacked_floor` bytes, a file may unpack to at most `unpacked_ratio` times its size
-        (honest forests reach 53 times).
-    lzma_memory : int
-        Memory for an LZMA dictionary, in bytes.
-    opcodes : int
-        Pickle instructions; each adds at most one object, so this bounds the stack and the memo too.
-        A tree takes about 200.
-    integer_bits : int
-        Length of one integer (a generator's state has integers of 128 bits).
-    line_bytes : int
-        Length of one text argument (a module's or a class's name).
-    text_bytes : int
-        Size of a rule list that is a text.
-    members : int
-        Files in a zip archive; a tree takes about 4.
-    """
-
-    file_bytes: int = 2 * _GiB
-    unpacked_bytes: int = 4 * _GiB
-    unpacked_ratio: int = 200
-    unpacked_floor: int = 64 * _MiB
-    lzma_memory: int = 256 * _MiB
-    opcodes: int = 4_000_000
-    integer_bits: int = 1024
-    line_bytes: int = 4096
-    text_bytes: int = _MiB
-    members: int = 100_000
-
-    def unpacked(self, packed: int) -> int:
-        """Return how many bytes a compressed file of `packed` bytes may unpack to."""
-        return min(self.unpacked_bytes, max(self.unpacked_floor, self.unpacked_ratio * packed))
-
-
-DEFAULT_LIMITS = Limits()
-
-
-class Budget:
-    """What is left of the limits while one file is read.
-
-    Parameters
-    ----------
-    limits : Limits
-    size : int
-        Unpacked size of the file. Honest files hold each thing once, so that all copies together
-        (decoded trees, re-encoded texts) are about as large as the file; a file that refers to one large
-        object many times would make them much larger.
-    """
-
-    def __init__(self, limits: Limits, size: int) -> None:
-        self.limits = limits
-        self._opcodes = limits.opcodes
-        self._copies = 4 * size + _MiB
-
-    def spend_opcode(self, count: int = 1) -> None:
-        """Count a pickle instruction, or as many as something else takes the time of."""
-        self._opcodes -= count
-        if self._opcodes < 0:
-            raise ArtifactTooBigError(f"it has more than {self.limits.opcodes} instructions")
-
-    def spend_copy(self, size: int) -> None:
-        """Count `size` bytes that are about to be copied out of the file."""
-        self._copies -= size
-        if self._copies < 0:
-            raise ArtifactTooBigError("it refers to the same data again and again, to many times its own size")
 
 
 class Stream(io.BytesIO):

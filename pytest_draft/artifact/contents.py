@@ -8,7 +8,7 @@ key, which could be a value of a row.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
@@ -17,6 +17,7 @@ import numpy as np
 
 from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.arrays import fill_array
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.records import Array, Global, Items, Mapping, Record
 from pytest_draft.errors import CorruptArtifactError
 
@@ -31,6 +32,9 @@ _MOST_CELLS = 2**26
 
 _MOST_OBJECTS = 2**24
 """Most values of an array of objects that is written out: a small file can refer to one value again and again."""
+
+_OF_VALUE = 8
+"""Bytes of a value that is written out."""
 
 _DEEPEST = 3
 """Levels of lists in a row, such as the pair of a person's values and label, that are taken for one row."""
@@ -87,6 +91,7 @@ class Stored:
     categories: bool = False
     joined: Literal["C", "F"] | None = None
     _held: AnyArray | Sequence[object] | Record = field(default=(), repr=False)
+    _again: bool = False
 
     @property
     def is_sparse(self) -> bool:
@@ -101,6 +106,8 @@ class Stored:
         ValueError
             Where it is a sparse matrix that contradicts itself, or too large to be written out.
         """
+        if self._again:
+            raise ValueError("a list that refers to the same values again and again")
         if isinstance(self._held, Record):
             return _written_out(self._held, self.shape)
         if isinstance(self._held, np.ndarray):
@@ -143,18 +150,24 @@ class Contents:
 NOTHING = Contents()
 
 
-def contents_of(root: object, understood: frozenset[tuple[int, str]] = frozenset()) -> Contents:
+def contents_of(root: object, budget: Budget, understood: frozenset[tuple[int, str]] = frozenset()) -> Contents:
     """Find all arrays in a file.
 
     Parameters
     ----------
     root : object
         What the interpreter made of the file.
+    budget : Budget
     understood : frozenset of (int, str)
         Attributes that a reader has looked at, by their record's `id` and name: they hold what they are for. Those in
         `BY_ROW` are listed all the same.
+
+    Raises
+    ------
+    ArtifactTooBigError
+        Where objects stand too deep in each other, or reading takes too long.
     """
-    walk = _Walk(understood)
+    walk = _Walk(budget, understood)
     walk.run(root)
     return Contents(tuple(walk.arrays), frozenset(walk.sizes), tuple(walk.opaque))
 
@@ -162,7 +175,8 @@ def contents_of(root: object, understood: frozenset[tuple[int, str]] = frozenset
 class _Walk:
     """One walk over a file's records, each visited once, without recursion: a file can nest them deeply."""
 
-    def __init__(self, understood: frozenset[tuple[int, str]]) -> None:
+    def __init__(self, budget: Budget, understood: frozenset[tuple[int, str]]) -> None:
+        self._budget = budget
         self._understood = understood
         self._widths: dict[tuple[int, int], int] = {}
         self.arrays: list[Stored] = []
@@ -171,14 +185,16 @@ class _Walk:
 
     def run(self, root: object) -> None:
         seen: dict[int, object] = {}  # kept, so that an id stays its own: what is made on the way would be freed
-        ahead: list[tuple[str, object]] = [("", root)]
+        ahead: list[tuple[str, object, int]] = [("", root, 0)]
         while ahead:
-            path, value = ahead.pop()
+            path, value, depth = ahead.pop()
+            self._budget.visit(depth)
             if isinstance(value, (Record, Mapping, Items, Array, list, tuple)):
                 if id(value) in seen:
                     continue
                 seen[id(value)] = value
-            ahead += reversed([(shortened(inside), part) for inside, part in self._inside(path, value)])
+            inner = [(shortened(inside), part, depth + 1) for inside, part in self._inside(path, value)]
+            ahead += reversed(inner)
 
     def _inside(self, path: str, value: object) -> Iterator[tuple[str, object]]:
         """Note a value, and return what is to be visited in it."""
@@ -256,8 +272,8 @@ class _Walk:
             return
         widths = {self._width(item, _DEEPEST) for item in items} if len(items) > 1 else {0}
         if len(widths) == 1 and widths != {0}:
-            self._add(path, (len(items), *widths), items)
-            if all(_is_atom(part) for item in items for part in _parts_of(item)):
+            self._add(path, (len(items), *widths), items, again=self._are_repeated(items))
+            if all(_is_atom(part) for item in _distinct(items) for part in _parts_of(item)):
                 return
         if len(items) > 1:
             self._join(path, items, cut_evenly=len(widths) == 1)
@@ -270,10 +286,20 @@ class _Walk:
         whole = all(_is_atom(item) or self._width(item, _DEEPEST) for item in items)
         if not whole or any(type(item) is str for item in items):
             return
+        again = self._are_repeated(items)
         if not cut_evenly:
-            self.arrays.append(Stored(path, (total,), joined="C", _held=items))
+            self.arrays.append(Stored(path, (total,), joined="C", _held=items, _again=again))
         if all(isinstance(item, Array) and len(item.shape) > 1 for item in items):
-            self.arrays.append(Stored(path, (total,), joined="F", _held=items))
+            self.arrays.append(Stored(path, (total,), joined="F", _held=items, _again=again))
+
+    def _are_repeated(self, items: Sequence[object]) -> bool:
+        """Return whether rows stand in a table too often for its file's size; else count what repeating them takes."""
+        once = {id(item): item for item in items}
+        if len(once) == len(items):
+            return False
+        more = sum(self._width(item, _DEEPEST) for item in items)
+        more -= sum(self._width(item, _DEEPEST) for item in once.values())
+        return not self._budget.has_room(_OF_VALUE * more)
 
     def _width(self, item: object, depth: int) -> int:
         """Return how many atoms a row of a nested list holds, also in lists and arrays in it; 0 where it is none."""
@@ -283,13 +309,15 @@ class _Walk:
             self._widths[key] = _size_of(item) or (sum(widths) if all(widths) else 0)
         return self._widths[key]
 
-    def _add(self, path: str, shape: tuple[int, ...], held: AnyArray | Sequence[object] | Record) -> None:
+    def _add(
+        self, path: str, shape: tuple[int, ...], held: AnyArray | Sequence[object] | Record, *, again: bool = False
+    ) -> None:
         few = isinstance(held, (list, tuple)) and math.prod(shape) <= SMALL
         if not isinstance(held, Record) and _holds_long(held):
             self.opaque.append(path)
         name = path.rpartition(".")[2]
         categories = name.startswith("categories_[") or name == "classes_"
-        self.arrays.append(Stored(path, shape, few, categories, _held=held))
+        self.arrays.append(Stored(path, shape, few, categories, _held=held, _again=again))
 
 
 def _objects_in(path: str, value: object) -> Iterator[tuple[str, object]]:
@@ -364,8 +392,12 @@ def _holds_long(held: AnyArray | Sequence[object]) -> bool:
         return bool(held.size and np.char.str_len(held).max() > _LONG_TEXT)
     if isinstance(held, np.ndarray):
         return held.dtype.kind == "O" and any(map(_is_long, held.flat))
-    rows = {id(item): item for item in held}.values()  # a list can hold the same row again and again
-    return any(_is_long(item) or any(map(_is_long, _parts_of(item))) for item in rows)
+    return any(_is_long(item) or any(map(_is_long, _parts_of(item))) for item in _distinct(held))
+
+
+def _distinct(items: Sequence[object]) -> Collection[object]:
+    """Return what a list holds, each once: it can hold the same row again and again."""
+    return {id(item): item for item in items}.values()
 
 
 def _parts_of(row: object) -> Sequence[Any]:

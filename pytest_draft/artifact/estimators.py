@@ -9,10 +9,10 @@ import numpy as np
 from numpy.random import RandomState
 
 from pytest_draft.arrays import FloatArray, IntArray
-from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.declared_privacy import REPLAYED, WARM_START, of_labels, of_noisy_counts, with_counts
 from pytest_draft.artifact.drawing import Draw, check_roots, draw_of_bagging, draw_of_forest, rows_of, size_of
-from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.forest import Forest, Tree, minor_of
 from pytest_draft.artifact.halfway import Told
 from pytest_draft.artifact.objects import Object, data_of, described, kind_of, numbers_of, plain_classes, with_article
 from pytest_draft.artifact.outputs import told_by
@@ -30,6 +30,9 @@ SUPPORTED = (
     "(docs/how-to/pipelines.md, any other step)"
 )
 """What a file can hold to be judged, for messages."""
+
+_OLDEST = (0, 24)
+"""The oldest version of scikit-learn whose dumps were compared with what that version itself tells of its trees."""
 
 _MAX_SEED = 2**31 - 1
 """Seeds of a Bagging's trees are drawn below it (``sklearn.ensemble._bagging.MAX_INT``)."""
@@ -103,6 +106,7 @@ class ForestReader:
         CorruptArtifactError
             If it contradicts itself.
         """
+        self._check_version()
         key = self._estimator.record.cls.key
         if key in _FORESTS:
             return self._random_forest()
@@ -281,7 +285,7 @@ class ForestReader:
 
     def _read_columns_and_classes(self) -> None:
         estimator = self._estimator
-        # Before 0.24 it was called n_features_.
+        # Files without a version can be older than 0.24, where it was called n_features_.
         name = "n_features_in_" if "n_features_in_" in estimator else "n_features_"
         self._n_features = estimator.integer(name, minimum=1)
         if "n_outputs_" in estimator:
@@ -326,6 +330,14 @@ class ForestReader:
     def _version(self) -> str | None:
         version = self._estimator.get("_sklearn_version")
         return one_line(version, 40) if type(version) is str else None
+
+    def _check_version(self) -> None:
+        written = minor_of(self._estimator.get("_sklearn_version"))
+        if written is not None and written < _OLDEST:
+            raise UnsupportedArtifactError(
+                f"scikit-learn {written[0]}.{written[1]} wrote it, and files from {_OLDEST[0]}.{_OLDEST[1]} on are "
+                "covered: train and save it again with a newer version"
+            )
 
     def _sample_weight(self, draw: Draw) -> FloatArray | None:
         stored = self._estimator.get("_sample_weight")

@@ -13,7 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_draft.artifact import arrays
-from pytest_draft.artifact.container import Budget, Stream
+from pytest_draft.artifact.budget import Budget
+from pytest_draft.artifact.calls import CALLS
+from pytest_draft.artifact.container import Stream
 from pytest_draft.artifact.records import Array, Dtype, Global, Items, Mapping, Record
 from pytest_draft.errors import (
     ArtifactError,
@@ -25,7 +27,8 @@ from pytest_draft.errors import (
 
 _PROTOCOLS = range(2, 6)
 
-Arguments = tuple[object, ...]
+_OF_CONTAINER, _OF_CALL = 2, 4
+"""Steps besides its own that an instruction takes which makes a container, or calls or makes something."""
 
 
 def interpret(stream: Stream, budget: Budget) -> object:
@@ -138,6 +141,7 @@ class _Interpreter:
         return items
 
     def _mark(self, _: object) -> None:
+        self._budget.visit(len(self._marked))
         self._marked.append(self._stack)
         self._stack = []
 
@@ -177,6 +181,7 @@ class _Interpreter:
         self._ended = True
 
     def _literal(self, value: object) -> None:
+        self._budget.spend_text(value)
         self._stack.append(value)
 
     def _integer(self, value: int) -> None:
@@ -199,37 +204,47 @@ class _Interpreter:
         self._stack.append(())
 
     def _empty_list(self, _: object) -> None:
+        self._budget.spend_opcode(_OF_CONTAINER)
         self._stack.append([])
 
     def _empty_dict(self, _: object) -> None:
+        self._budget.spend_opcode(_OF_CONTAINER)
         self._stack.append(Mapping())
 
     def _empty_set(self, _: object) -> None:
+        self._budget.spend_opcode(_OF_CONTAINER)
         self._stack.append(Items([]))
 
     def _tuple1(self, _: object) -> None:
+        self._budget.spend_opcode(_OF_CONTAINER)
         self._stack[-1:] = [(self._stack[-1],)]
 
     def _tuple2(self, _: object) -> None:
+        self._budget.spend_opcode(_OF_CONTAINER)
         self._stack[-2:] = [(self._stack[-2], self._stack[-1])]
 
     def _tuple3(self, _: object) -> None:
+        self._budget.spend_opcode(_OF_CONTAINER)
         self._stack[-3:] = [(self._stack[-3], self._stack[-2], self._stack[-1])]
 
     def _tuple(self, _: object) -> None:
+        self._budget.spend_opcode(_OF_CONTAINER)
         items = self._pop_mark()
         self._stack.append(tuple(items))
 
     def _list(self, _: object) -> None:
+        self._budget.spend_opcode(_OF_CONTAINER)
         items = self._pop_mark()
         self._stack.append(items)
 
     def _dict(self, _: object) -> None:
+        self._budget.spend_opcode(_OF_CONTAINER)
         items = self._pop_mark()
         self._stack.append(Mapping())
         self._set_pairs(items)
 
     def _frozenset(self, _: object) -> None:
+        self._budget.spend_opcode(_OF_CONTAINER)
         items = self._pop_mark()
         self._stack.append(Items(items))
 
@@ -296,6 +311,7 @@ class _Interpreter:
         if make is None:
             shown = function.shown if isinstance(function, Global) else "something that is not a name"
             raise self._refused(f"a call of {shown}")
+        self._budget.spend_opcode(_OF_CALL)
         self._stack.append(make(function, arguments, self._budget))
 
     def _new_object(self, _: object) -> None:
@@ -314,6 +330,7 @@ class _Interpreter:
             raise self._refused("an object of a class that is not a name")
         if not isinstance(arguments, tuple):
             raise self._malformed()
+        self._budget.spend_opcode(_OF_CALL)
         if cls.key in arrays.OLD_WRAPPERS:
             raise UnsupportedArtifactError(
                 "joblib before 0.10 wrote it: load it with that version and save it with a current one"
@@ -343,96 +360,6 @@ class _Interpreter:
             raise self._malformed()
         return inner
 
-
-def _empty_array(_: Global, arguments: Arguments, __: Budget) -> Array:
-    return Array()
-
-
-def _dtype(_: Global, arguments: Arguments, __: Budget) -> Dtype:
-    return arrays.new_dtype(_at_least(arguments, 1)[0])
-
-
-def _scalar(_: Global, arguments: Arguments, __: Budget) -> object:
-    return arrays.scalar(*_exactly(arguments, 2))
-
-
-def _from_buffer(_: Global, arguments: Arguments, __: Budget) -> Array:
-    return arrays.from_buffer(*_exactly(arguments, 4))
-
-
-def _encode(_: Global, arguments: Arguments, budget: Budget) -> bytes:
-    text, encoding = _exactly(arguments, 2)
-    return arrays.reencoded(text, encoding, budget)
-
-
-def _reconstructor(_: Global, arguments: Arguments, __: Budget) -> Record:
-    cls = _exactly(arguments, 3)[0]
-    if not isinstance(cls, Global):
-        raise CorruptArtifactError("an object's class is not a name")
-    return Record(cls, ())
-
-
-def _described(function: Global, arguments: Arguments, _: Budget) -> Record:
-    return Record(function, arguments)
-
-
-def _exactly(arguments: Arguments, count: int) -> Arguments:
-    if len(arguments) != count:
-        raise CorruptArtifactError("a NumPy object is made with the wrong number of arguments")
-    return arguments
-
-
-def _at_least(arguments: Arguments, count: int) -> Arguments:
-    if len(arguments) < count:
-        raise CorruptArtifactError("a NumPy object is made with the wrong number of arguments")
-    return arguments
-
-
-_Call = Callable[[Global, Arguments, Budget], object]
-
-
-def _allowed_calls() -> dict[tuple[str, str], _Call]:
-    """Return the exact names that a file may call, and what we do instead of calling them."""
-    calls: dict[tuple[str, str], _Call] = {
-        ("numpy", "dtype"): _dtype,
-        ("_codecs", "encode"): _encode,
-        ("copyreg", "_reconstructor"): _reconstructor,
-        ("copy_reg", "_reconstructor"): _reconstructor,
-    }
-    for core in ("numpy.core", "numpy._core"):
-        calls[f"{core}.multiarray", "_reconstruct"] = _empty_array
-        calls[f"{core}.multiarray", "scalar"] = _scalar
-        calls[f"{core}.numeric", "_frombuffer"] = _from_buffer
-    described = {
-        "sklearn.tree._tree": ("Tree",),
-        "numpy.random._pickle": ("__randomstate_ctor", "__bit_generator_ctor", "__generator_ctor"),
-        "numpy.random.bit_generator": ("__pyx_unpickle_SeedSequence",),
-        # Column names: text arrays of pandas 3, without and with pyarrow.
-        "pandas.core.indexes.base": ("_new_Index",),
-        "pandas._libs.arrays": ("__pyx_unpickle_NDArrayBacked",),
-        "pandas": ("StringDtype",),
-        "pyarrow.lib": ("_restore_array", "type_for_alias", "py_buffer", "chunked_array"),
-        # Frames, and trees of neighbours, that somebody left in the file: what they hold is told.
-        "pandas._libs.internals": ("_unpickle_block",),
-        "pandas.core.internals.managers": ("BlockManager", "SingleBlockManager"),
-        "sklearn.neighbors._kd_tree": ("newObj",),
-        "sklearn.neighbors._ball_tree": ("newObj",),
-        "sklearn.metrics._dist_metrics": ("newObj",),
-        # The masked arrays in a search's `cv_results_`.
-        "numpy.ma.core": ("_mareconstruct",),
-        "collections": ("OrderedDict",),
-        # Protocols 2 and 3 have no instructions for these.
-        "builtins": ("slice", "set", "frozenset", "bytearray", "complex"),
-        "__builtin__": ("slice", "set", "frozenset", "bytearray", "complex"),
-    }
-    for module, names in described.items():
-        for name in names:
-            calls[module, name] = _described
-    return calls
-
-
-CALLS = _allowed_calls()
-"""What a file may call, by module and name."""
 
 # An instruction that is missing here is refused: INST, OBJ, PERSID, BINPERSID, EXT1, EXT2, EXT4,
 # NEXT_BUFFER and READONLY_BUFFER.

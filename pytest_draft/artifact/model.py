@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.contents import NOTHING, Contents, contents_of
 from pytest_draft.artifact.corels import is_corels, stored_corels
 from pytest_draft.artifact.encoder import Encoder
@@ -68,10 +68,10 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
     """
     if isinstance(root, Record) and root.cls.key in GREEDY:
         rules = Object(root)
-        return _with_contents(view_of_rules(*greedy_rule_list(rules)), root, [root], [root], rules.asked)
+        return _with_contents(view_of_rules(*greedy_rule_list(rules)), root, budget, [root], [root], rules.asked)
     if is_corels(root):
         lists = [root, *(root.attributes().values() if isinstance(root, Record) else ())]
-        return _with_contents(view_of_rules(*stored_corels(root)), root, [root], filter(is_corels, lists))
+        return _with_contents(view_of_rules(*stored_corels(root)), root, budget, [root], filter(is_corels, lists))
     models = models_in(root, budget)
     places = tuple(found.place for found in models)
     model = models[0] if len(models) == 1 else _at(models, place)
@@ -98,7 +98,7 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
     records = [part.record for part in parts]
     judged = [estimator.record, *(part.record for part in reader.parts)]
     return _with_contents(
-        found, root, records, judged, frozenset().union(*(part.asked for part in parts)), elsewhere=elsewhere
+        found, root, budget, records, judged, frozenset().union(*(part.asked for part in parts)), elsewhere=elsewhere
     )
 
 
@@ -118,13 +118,14 @@ def _at(models: Sequence[Found], place: str | None) -> Found:
 def _with_contents(
     found: View,
     root: object,
+    budget: Budget,
     parts: Iterable[object],
     model: Iterable[object],
     understood: frozenset[tuple[int, str]] = frozenset(),
     elsewhere: Sequence[Record] = (),
 ) -> View:
     """Return a view with all else that the file holds: its arrays, and the fitted trees of no model that is judged."""
-    contents = contents_of(root, understood)
+    contents = contents_of(root, budget, understood)
     unjudged = unjudged_trees(root, parts, model, contents, elsewhere=elsewhere)
     return replace(found, contents=contents, unjudged=unjudged)
 

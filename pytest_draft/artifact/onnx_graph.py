@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, FloatArray, IntArray
-from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.protobuf import Message, as_text
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_draft.arrays import AnyArray
-from pytest_draft.artifact.container import Budget, Limits
+from pytest_draft.artifact.budget import Budget, Limits
 from pytest_draft.artifact.contents import SMALL, Contents, Stored
 from pytest_draft.artifact.forest import Forest, Outputs
 from pytest_draft.artifact.objects import with_article

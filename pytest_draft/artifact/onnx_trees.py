@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.onnx_columns import INSTEAD
 from pytest_draft.artifact.onnx_graph import Node

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 
-from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.curves import CURVES
 from pytest_draft.artifact.encoder import Block, Column, Encoder, Together
-from pytest_draft.artifact.objects import Object, described
+from pytest_draft.artifact.objects import Object, described, version_of
 from pytest_draft.artifact.records import Mapping, Record
 from pytest_draft.artifact.selection import SELECTIONS
 from pytest_draft.artifact.transformers import READERS, column_positions
@@ -22,6 +22,9 @@ _MAX_STEPS = 64
 
 _COLUMN_BYTES = 8
 """What a column at a transformer is charged to the budget, so that many of them are refused as large data would be."""
+
+_OLDEST = (1, 2)
+"""The oldest version of scikit-learn whose transformers are covered; that of forests is in `estimators`."""
 
 _PIPELINE = ("sklearn.pipeline", "Pipeline")
 _COLUMNS = ("sklearn.compose._column_transformer", "ColumnTransformer")
@@ -146,6 +149,7 @@ class EncoderReader:
             return block
         if key == _FUNCTION and found.get("func") is None:
             return block
+        _check_version(found)
         read = READERS.get(key) or CURVES.get(key) or (_selected if key in SELECTIONS else None)
         if read is None and key != _COLUMNS:
             raise _not_covered(step)
@@ -200,6 +204,16 @@ class EncoderReader:
             together = Together(tuple(made))
             made = [column.then(together) for column in made]
         return Block(tuple(made), found.boolean("sparse_output_"))
+
+
+def _check_version(found: Object) -> None:
+    """Refuse transformers of a version whose attributes are others: what they do was not compared with its own word."""
+    written = version_of(found.get("_sklearn_version"))
+    if written and written < _OLDEST:
+        raise UnsupportedArtifactError(
+            f"scikit-learn {written[0]}.{written[1]} wrote its {found.kind}, and transformers from "
+            f"{_OLDEST[0]}.{_OLDEST[1]} on are covered"
+        )
 
 
 def _selected(found: Object, block: Block) -> Block:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.estimators import BAGGING, ESTIMATORS, SUPPORTED, TREES, class_keys
 from pytest_draft.artifact.objects import Object, described, plain_classes, with_article
 from pytest_draft.artifact.origin import Fold, OneAgainstOne, OneAgainstRest, Origin

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_draft.arrays import AnyArray
-from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.objects import Object, data_of
 from pytest_draft.artifact.validate import RawTree, private_tree

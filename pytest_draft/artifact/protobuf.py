@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, FloatArray, IntArray
-from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.errors import CorruptArtifactError
 
 _VARINT, _EIGHT, _LENGTH, _FOUR = 0, 1, 2, 5

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pytest_draft.artifact.container import DEFAULT_LIMITS, Budget, Limits, load, unpack
+from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget, Limits
+from pytest_draft.artifact.container import load, unpack
 from pytest_draft.artifact.forest import Artifact
 from pytest_draft.artifact.interpreter import interpret
 from pytest_draft.artifact.model import view, view_of_onnx, view_of_rules
@@ -72,7 +73,7 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
         else:
             stream = unpack(packed, limits)
             del packed
-            budget = Budget(limits, stream.size)
+            budget = Budget(limits, stream.size, size)
             found = view(interpret(stream, budget), budget, place)
         not_covered = None if found.not_covered is None else f"{_shown(given)}: {found.not_covered}"
         return Artifact(
@@ -106,8 +107,10 @@ def _refusals(path: str) -> Iterator[_Source]:
         yield source
     except ArtifactError as error:
         refusal = error
-    except (MemoryError, RecursionError):
+    except MemoryError:
         refusal = ArtifactTooBigError("reading it takes more memory than there is")
+    except RecursionError:
+        refusal = ArtifactTooBigError("its objects stand too deep in each other: save the model alone")
     except Exception as error:
         # The last net: a file must never end the program in another way. The error's text can quote
         # the file, so only its type is shown.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from pytest_draft.artifact.container import Limits
+from pytest_draft.artifact.budget import Limits
 from pytest_draft.artifact.corels import corels_text, is_corels_text
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.artifact.rule_list_documents import written_as_json, written_as_toml

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_draft.artifact.arrays import set_shape
-from pytest_draft.artifact.container import Budget, Limits
-from pytest_draft.artifact.interpreter import CALLS
+from pytest_draft.artifact.budget import Budget, Limits
+from pytest_draft.artifact.calls import CALLS
 from pytest_draft.artifact.npy import read_npy
 from pytest_draft.artifact.records import Array, Dtype, Global, Items, Mapping, Record
 from pytest_draft.artifact.zip_archive import MAGIC, Archive
@@ -63,7 +63,7 @@ def read_skops(packed: bytes, limits: Limits) -> tuple[object, Budget]:
     archive = Archive(packed, limits)
     if _SCHEMA not in archive:
         raise UnsupportedArtifactError("it is a zip archive without schema.json, and so no file of skops.io")
-    budget = Budget(limits, archive.size)
+    budget = Budget(limits, archive.size, len(packed))
     schema = _parsed(archive.read(_SCHEMA), limits)
     protocol = schema.get("protocol")
     if type(protocol) is not int or protocol not in _PROTOCOLS:

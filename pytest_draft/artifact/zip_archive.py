@@ -8,7 +8,8 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 
-from pytest_draft.artifact.container import Limits, unpack_member
+from pytest_draft.artifact.budget import Limits
+from pytest_draft.artifact.container import unpack_member
 from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError, one_line
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")

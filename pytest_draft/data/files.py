@@ -13,6 +13,7 @@ import stat
 from collections.abc import Callable
 from typing import TypeVar
 
+from pytest_draft.data.bounds import require_size
 from pytest_draft.errors import DataError, one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
@@ -39,7 +40,9 @@ def content(source: str) -> bytes:
         flags |= getattr(os, name, 0)
     try:
         with os.fdopen(os.open(source, flags), "rb") as file:
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode):
+                require_size(status.st_size, where)
                 return file.read()
             problem = "not a regular file"
     except FileNotFoundError:
@@ -54,9 +57,11 @@ def content(source: str) -> bytes:
 
 
 def parsed(parse: Callable[[], T], where: str, problem_of: Callable[[Exception], str]) -> T:
-    """Return what `parse` does; in place of any exception raise one that quotes and chains nothing."""
+    """Return what `parse` does; in place of any exception but our own raise one that quotes and chains nothing."""
     try:
         return parse()
+    except DataError:
+        raise
     except Exception as error:
         # Whatever it is, it may quote the data.
         problem = problem_of(error)

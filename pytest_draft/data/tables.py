@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import os
@@ -16,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pytest_draft.arrays import AnyArray
+from pytest_draft.data.bounds import require_csv, require_npz, require_parquet, require_shape, ungzipped
 from pytest_draft.data.files import NUMBER, content, parsed
 from pytest_draft.errors import DataError, one_line
 
@@ -107,10 +107,11 @@ def _reader(source: str) -> _Reader:
 
 
 def _read_csv_gz(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
-    return _read_csv(parsed(lambda: gzip.decompress(content), where, lambda _: "not a readable gzip file"), where)
+    return _read_csv(parsed(lambda: ungzipped(content, where), where, lambda _: "not a readable gzip file"), where)
 
 
 def _read_csv(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
+    require_csv(content, where)
     # The header is read by itself, as text: pandas would rename duplicates silently.
     first = parsed(
         lambda: pd.read_csv(io.BytesIO(content), header=None, nrows=1, dtype=str, keep_default_na=False),
@@ -118,6 +119,7 @@ def _read_csv(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
         _csv_problem,
     )
     header = [str(name) for name in first.iloc[0]]
+    require_csv(content, where, len(header))
     require_distinct_names([name for name in header if name], where)
     numbered = ([str(index) for index in range(start, start + len(header))] for start in (0, 1))
     if header not in numbered and all(NUMBER.fullmatch(name.strip()) for name in header):
@@ -158,12 +160,17 @@ def _read_parquet(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
             return "reading Parquet needs pyarrow: pip install 'pytest-draft[parquet]'"
         return f"cannot be parsed as Parquet ({type(error).__name__})"
 
-    return parsed(lambda: pd.read_parquet(io.BytesIO(content), engine="pyarrow"), where, problem), None
+    def parse() -> pd.DataFrame:
+        require_parquet(content, where)
+        return pd.read_parquet(io.BytesIO(content), engine="pyarrow")
+
+    return parsed(parse, where, problem), None
 
 
 def _read_npz(content: bytes, where: str) -> tuple[pd.DataFrame, dict[str, AnyArray | None]]:
     def parse() -> dict[str, AnyArray | None]:
         arrays: dict[str, AnyArray | None] = {}
+        require_npz(content, where)
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise TypeError
@@ -187,6 +194,7 @@ def _read_npz(content: bytes, where: str) -> tuple[pd.DataFrame, dict[str, AnyAr
         raise DataError(f"{where}: array 'X' holds Python objects, which are not read; save it as numbers")
     if features.ndim != 2:
         raise DataError(f"{where}: array 'X' has {features.ndim} dimensions; it must have 2, rows by columns")
+    require_shape(*features.shape, where)
     index = _npz_names(arrays, features.shape[1], where)
     frame = parsed(lambda: pd.DataFrame(features, columns=index), where, lambda _: "array 'X' does not hold numbers")
     return frame, arrays

@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 from mutated_files import MUTATIONS, assert_read_or_refused, mutated
 from profiles import examples
 from pytest_draft.artifact import Limits, read
-from pytest_draft.artifact.container import Budget
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.onnx_trees import as_fractions
 from pytest_draft.artifact.protobuf import Message
 from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError

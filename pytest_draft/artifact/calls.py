@@ -1,0 +1,104 @@
+"""What a file may call: in go a name and its arguments, out comes what we make in place of the call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pytest_draft.artifact import arrays
+from pytest_draft.artifact.budget import Budget
+from pytest_draft.artifact.records import Array, Dtype, Global, Record
+from pytest_draft.errors import CorruptArtifactError
+
+Arguments = tuple[object, ...]
+
+
+def _empty_array(_: Global, arguments: Arguments, __: Budget) -> Array:
+    return Array()
+
+
+def _dtype(_: Global, arguments: Arguments, __: Budget) -> Dtype:
+    return arrays.new_dtype(_at_least(arguments, 1)[0])
+
+
+def _scalar(_: Global, arguments: Arguments, budget: Budget) -> object:
+    dtype, content = _exactly(arguments, 2)
+    return arrays.scalar(dtype, content, budget)
+
+
+def _from_buffer(_: Global, arguments: Arguments, __: Budget) -> Array:
+    return arrays.from_buffer(*_exactly(arguments, 4))
+
+
+def _encode(_: Global, arguments: Arguments, budget: Budget) -> bytes:
+    text, encoding = _exactly(arguments, 2)
+    return arrays.reencoded(text, encoding, budget)
+
+
+def _reconstructor(_: Global, arguments: Arguments, __: Budget) -> Record:
+    cls = _exactly(arguments, 3)[0]
+    if not isinstance(cls, Global):
+        raise CorruptArtifactError("an object's class is not a name")
+    return Record(cls, ())
+
+
+def _described(function: Global, arguments: Arguments, _: Budget) -> Record:
+    return Record(function, arguments)
+
+
+def _exactly(arguments: Arguments, count: int) -> Arguments:
+    if len(arguments) != count:
+        raise CorruptArtifactError("a NumPy object is made with the wrong number of arguments")
+    return arguments
+
+
+def _at_least(arguments: Arguments, count: int) -> Arguments:
+    if len(arguments) < count:
+        raise CorruptArtifactError("a NumPy object is made with the wrong number of arguments")
+    return arguments
+
+
+_Call = Callable[[Global, Arguments, Budget], object]
+
+
+def _allowed_calls() -> dict[tuple[str, str], _Call]:
+    """Return the exact names that a file may call, and what we do instead of calling them."""
+    calls: dict[tuple[str, str], _Call] = {
+        ("numpy", "dtype"): _dtype,
+        ("_codecs", "encode"): _encode,
+        ("copyreg", "_reconstructor"): _reconstructor,
+        ("copy_reg", "_reconstructor"): _reconstructor,
+    }
+    for core in ("numpy.core", "numpy._core"):
+        calls[f"{core}.multiarray", "_reconstruct"] = _empty_array
+        calls[f"{core}.multiarray", "scalar"] = _scalar
+        calls[f"{core}.numeric", "_frombuffer"] = _from_buffer
+    described = {
+        "sklearn.tree._tree": ("Tree",),
+        "numpy.random._pickle": ("__randomstate_ctor", "__bit_generator_ctor", "__generator_ctor"),
+        "numpy.random.bit_generator": ("__pyx_unpickle_SeedSequence",),
+        # Column names: text arrays of pandas 3, without and with pyarrow.
+        "pandas.core.indexes.base": ("_new_Index",),
+        "pandas._libs.arrays": ("__pyx_unpickle_NDArrayBacked",),
+        "pandas": ("StringDtype",),
+        "pyarrow.lib": ("_restore_array", "type_for_alias", "py_buffer", "chunked_array"),
+        # Frames, and trees of neighbours, that somebody left in the file: what they hold is told.
+        "pandas._libs.internals": ("_unpickle_block",),
+        "pandas.core.internals.managers": ("BlockManager", "SingleBlockManager"),
+        "sklearn.neighbors._kd_tree": ("newObj",),
+        "sklearn.neighbors._ball_tree": ("newObj",),
+        "sklearn.metrics._dist_metrics": ("newObj",),
+        # The masked arrays in a search's `cv_results_`.
+        "numpy.ma.core": ("_mareconstruct",),
+        "collections": ("OrderedDict",),
+        # Protocols 2 and 3 have no instructions for these.
+        "builtins": ("slice", "set", "frozenset", "bytearray", "complex"),
+        "__builtin__": ("slice", "set", "frozenset", "bytearray", "complex"),
+    }
+    for module, names in described.items():
+        for name in names:
+            calls[module, name] = _described
+    return calls
+
+
+CALLS = _allowed_calls()
+"""What a file may call, by module and name."""
