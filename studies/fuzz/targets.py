@@ -127,7 +127,7 @@ def _forest(forest: Forest) -> None:
         _require((tree.left[inner] > np.flatnonzero(inner)).all(), "a child comes before its parent")
         _require(((tree.feature[inner] >= 0) & (tree.feature[inner] < forest.n_features)).all(), "a column is none")
         _require(np.isfinite(tree.value).all(), "a value is not finite")
-        _require(not np.isnan(tree.threshold).any(), "a threshold is not a number")
+        _require(not np.isnan(tree.threshold[inner]).any(), "a threshold is not a number")
         _require(tree.value.shape == (tree.n_nodes, forest.n_classes or 1), "its values have another shape")
     if not forest.is_private and forest.outputs is None:
         with contextlib.suppress(NotCoveredError):
@@ -265,7 +265,7 @@ def refused(error: DraftError, longest: int) -> None:
     """
     said = str(error)
     if not (said.isascii() and said.isprintable() and "::" not in said and 0 < len(said) <= longest):
-        raise WrongError(f"the refusal is no clear line of at most {longest} characters: {ascii(said[:300])}")
+        raise WrongError(f"the refusal is no clear line of at most {longest} characters: {said[:300]!a}")
     cause = error.__context__
     while isinstance(cause, DraftError):
         cause = cause.__context__
