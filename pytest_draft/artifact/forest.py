@@ -288,10 +288,10 @@ class Forest:
         nodes = self.trees[tree]
         exact = self._totals(tree) / self.draw_weight[tree]
         counts = np.rint(exact)
-        if not (np.abs(exact - counts) <= WHOLE).all():
-            raise NotCoveredError(f"tree {tree}: its counts are not whole, as with weights that are not in the file")
-        if (np.abs(counts) > _LARGEST_COUNT).any():
+        if not (np.abs(exact) <= _LARGEST_COUNT).all():
             raise NotCoveredError(f"tree {tree}: its counts are too large to be whole numbers of rows")
+        if (np.abs(exact - counts) > WHOLE).any():
+            raise NotCoveredError(f"tree {tree}: its counts are not whole, as with weights that are not in the file")
         result: IntArray = counts.astype(np.int64)
         self._require_draws(tree, result)
         inner = nodes.left >= 0
