@@ -138,7 +138,7 @@ def _write_tables(frame: pd.DataFrame) -> None:
     features = numbers[["a", "b", "c"]].to_numpy()
     names = np.array(["a", "b", "c"])
     np.savez(SEEDS / "train.npz", X=features, y=frame["label"].to_numpy(dtype=str), columns=names)
-    np.savez_compressed(SEEDS / "packed.npz", X=features.astype(np.float32), y=frame["a"].to_numpy())
+    np.savez_compressed(SEEDS / "packed.npz", X=features.astype(np.float32), y=frame["label"].to_numpy(dtype="S3"))
     frame.to_csv(SEEDS / "raw.csv", index=False)
     rules = [_saved([1, -2], True, [0, 9]), _saved([3], False, [7, 1]), _saved([0], True, [2, 5])]
     saved = {"f": ["a", "b", "c"], "r": rules, "p": "label"}

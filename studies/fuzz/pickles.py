@@ -163,7 +163,8 @@ def arrays_damaged(content: bytes, chance: Chance, others: Sequence[bytes]) -> b
     result = bytearray(content)
     for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
         start, end, dtype = chance.choice(found)
-        items = np.frombuffer(bytes(result[start:end]), dtype).copy()
+        held = result[start:end]  # changed in place: a copy of records would not copy what lies between their fields
+        items = np.frombuffer(held, dtype)
         column = items[chance.choice(dtype.names)] if dtype.names else items
         one, other = chance.randrange(len(items)), chance.randrange(len(items))
         action = chance.randrange(6)
@@ -175,7 +176,7 @@ def arrays_damaged(content: bytes, chance: Chance, others: Sequence[bytes]) -> b
             items[[one, other]] = items[[other, one]]
         else:
             column[one] = _value(column, one, chance)
-        result[start:end] = items.tobytes()
+        result[start:end] = held
     return bytes(result)
 
 

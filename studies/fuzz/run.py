@@ -1,4 +1,4 @@
-"""The fuzzing run: in go a seed and a number of mutants, out come how many ended how, and recipes of those that failed."""
+"""The fuzzing run: in go a seed and a number of mutants, out comes how they ended, and recipes of those that failed."""
 
 from __future__ import annotations
 
@@ -69,11 +69,18 @@ def recipe(target: str, seed: int, number: int, what: str) -> Recipe:
     """Return the recipe of a mutant."""
     name, content = mutant(target, seed, number)
     honest = (SEEDS / name).read_bytes()
-    start = len(os.path.commonprefix((honest, content)))
+    start = _alike(honest, content)
     left = min(len(honest), len(content)) - start
-    same = len(os.path.commonprefix((honest[::-1][:left], content[::-1][:left])))
+    same = _alike(honest[::-1][:left], content[::-1][:left])
     packed = zlib.compress(content[start : len(content) - same], 9)
     return Recipe(target, seed, number, what, name, start, len(honest) - same, base64.b64encode(packed).decode())
+
+
+def _alike(one: bytes, other: bytes) -> int:
+    """Return how many bytes two contents begin with alike."""
+    return next(
+        (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other))
+    )
 
 
 def kept(path: Path = REGRESSIONS) -> list[Recipe]:
@@ -145,14 +152,16 @@ def _ended(mutants: int, seed: int, first: int, names: Sequence[str]) -> Iterato
             tempfile.TemporaryFile() as errors,
             subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors) as child,
         ):
+            silent = False
             for line in _lines(child):
+                if line is None:
+                    silent = True
+                    child.kill()
+                    break
                 told, seconds, memory, found = line.rstrip("\n").split("\t", 3)
                 assert int(told) == number
                 yield number, float(seconds), int(memory), found
                 number += 1
-            silent = child.poll() is None and not _has_ended(child)
-            if silent:
-                child.kill()
             code = child.wait()
             if code == 0 or number >= until:
                 continue
@@ -164,17 +173,8 @@ def _ended(mutants: int, seed: int, first: int, names: Sequence[str]) -> Iterato
         number += 1
 
 
-def _has_ended(child: subprocess.Popen[bytes]) -> bool:
-    """Return whether a process whose output has ended comes to its own end."""
-    try:
-        child.wait(5)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
-
-
-def _lines(child: subprocess.Popen[bytes]) -> Iterator[str]:
-    """Yield the lines of a process until it ends or is silent for too long."""
+def _lines(child: subprocess.Popen[bytes]) -> Iterator[str | None]:
+    """Yield the lines of a process until it ends; None once it has been silent for too long."""
     assert child.stdout is not None
     rest = b""
     while select.select([child.stdout], [], [], _SILENCE)[0]:
@@ -184,6 +184,7 @@ def _lines(child: subprocess.Popen[bytes]) -> Iterator[str]:
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             yield line.decode("ascii")
+    yield None
 
 
 def replay(target: str, seed: int, number: int, write: Path | None = None) -> int:

@@ -15,7 +15,8 @@ from pytest_draft.errors import CorruptArtifactError, NotCoveredError
 
 
 @pytest.mark.parametrize(
-    ("total", "words"), [(1e300, "too large"), (2.0**60, "too large"), (np.inf, "too large"), (np.nan, "too large"), (2.5, "not whole")]
+    ("total", "words"),
+    [(1e300, "too large"), (2.0**60, "too large"), (np.inf, "too large"), (np.nan, "too large"), (2.5, "not whole")],
 )
 def test_totals_that_are_no_numbers_of_rows_are_not_covered(total, words, by_hand):
     forest = by_hand(1, (0, [3, 0], [0, 3]))

@@ -1,7 +1,7 @@
 """Files that attack a reader of models: nothing goes in, out comes each with the refusal that it must get.
 
-They are made when tests run, and none that does harm is ever committed. What their payloads would run is to touch a file
-named ``ran`` in the folder that they are read in.
+They are made when tests run, and none that does harm is ever committed. Their payloads would touch a file named ``ran``
+in the folder that they are read in.
 """
 
 from __future__ import annotations

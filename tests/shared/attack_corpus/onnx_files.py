@@ -63,26 +63,28 @@ def files() -> Iterator[Hostile]:
 
 
 def _trees() -> Iterator[Hostile]:
-    for number, (name, change, kind, words) in enumerate((
-        ("nodes_truenodeids", lambda ids: [0 for _ in ids], "corrupt", "not a binary tree"),
-        ("nodes_truenodeids", lambda ids: [10**6, *ids[1:]], "corrupt", "child that is not there"),
-        ("nodes_truenodeids", lambda ids: [-(2**63), *ids[1:]], "corrupt", "child that is not there"),
-        ("nodes_truenodeids", lambda ids: ids[:-1], "corrupt", "children for each node"),
-        ("nodes_falsenodeids", lambda ids: [1, *ids[1:]], "corrupt", "not a binary tree"),
-        ("nodes_nodeids", lambda ids: [0 for _ in ids], "corrupt", "two nodes of one number"),
-        ("nodes_featureids", lambda ids: [999 for _ in ids], "corrupt", "none of the 6 columns"),
-        ("nodes_featureids", lambda ids: [-1 for _ in ids], "corrupt", "none of its columns"),
-        ("nodes_values", lambda values: [float("nan") for _ in values], "corrupt", "not a number"),
-        ("nodes_values", lambda values: [-float("inf") for _ in values], "corrupt", "number"),
-        ("nodes_modes", lambda modes: [b"LEAF" for _ in modes], "corrupt", "has no weights"),
-        ("nodes_treeids", lambda ids: [2**62, *ids[1:]], "unsupported", "add up to 1 over 4 trees"),
-        ("class_ids", lambda ids: [7 for _ in ids], "corrupt", "no leaf or no class"),
-        ("class_nodeids", lambda ids: [10**6 for _ in ids], "corrupt", "no leaf or no class"),
-        ("class_weights", lambda weights: weights[:-1], "corrupt", "a weight each"),
-        ("class_weights", lambda weights: [float("nan") for _ in weights], "unsupported", "add up to 1"),
-        ("class_weights", lambda weights: [weight * 2 for weight in weights], "unsupported", "add up to 1"),
-        ("classlabels_strings", lambda labels: [labels[0]] * len(labels), "corrupt", "one is there twice"),
-    )):
+    for number, (name, change, kind, words) in enumerate(
+        (
+            ("nodes_truenodeids", lambda ids: [0 for _ in ids], "corrupt", "not a binary tree"),
+            ("nodes_truenodeids", lambda ids: [10**6, *ids[1:]], "corrupt", "child that is not there"),
+            ("nodes_truenodeids", lambda ids: [-(2**63), *ids[1:]], "corrupt", "child that is not there"),
+            ("nodes_truenodeids", lambda ids: ids[:-1], "corrupt", "children for each node"),
+            ("nodes_falsenodeids", lambda ids: [1, *ids[1:]], "corrupt", "not a binary tree"),
+            ("nodes_nodeids", lambda ids: [0 for _ in ids], "corrupt", "two nodes of one number"),
+            ("nodes_featureids", lambda ids: [999 for _ in ids], "corrupt", "none of the 6 columns"),
+            ("nodes_featureids", lambda ids: [-1 for _ in ids], "corrupt", "none of its columns"),
+            ("nodes_values", lambda values: [float("nan") for _ in values], "corrupt", "not a number"),
+            ("nodes_values", lambda values: [-float("inf") for _ in values], "corrupt", "number"),
+            ("nodes_modes", lambda modes: [b"LEAF" for _ in modes], "corrupt", "has no weights"),
+            ("nodes_treeids", lambda ids: [2**62, *ids[1:]], "unsupported", "add up to 1 over 4 trees"),
+            ("class_ids", lambda ids: [7 for _ in ids], "corrupt", "no leaf or no class"),
+            ("class_nodeids", lambda ids: [10**6 for _ in ids], "corrupt", "no leaf or no class"),
+            ("class_weights", lambda weights: weights[:-1], "corrupt", "a weight each"),
+            ("class_weights", lambda weights: [float("nan") for _ in weights], "unsupported", "add up to 1"),
+            ("class_weights", lambda weights: [weight * 2 for weight in weights], "unsupported", "add up to 1"),
+            ("classlabels_strings", lambda labels: [labels[0]] * len(labels), "corrupt", "one is there twice"),
+        )
+    ):
         yield Hostile(f"onnx: {name}, change {number}", with_values(name, change), kind, (words,))
 
     def twice(model: Any) -> None:

@@ -211,17 +211,26 @@ def _sizes() -> Iterator[Hostile]:
             said = "ends too early" if length < 2**63 else "its pickle is damaged"
             yield corrupt(f"{length} bytes by {code.hex()}", lying, said)
     for length in (2**31 - 1, 2**32 - 1):
-        yield corrupt(f"{length} bytes by BINBYTES", start(b"B" + struct.pack("<I", length) + b"abc."), "ends too early")
+        yield corrupt(
+            f"{length} bytes by BINBYTES", start(b"B" + struct.pack("<I", length) + b"abc."), "ends too early"
+        )
     honest = dumped(forest())
     shape = honest.index(b"\x8c\x05shape\x94K") + len(b"\x8c\x05shape\x94")
     huge = b"\x8a\x06" + (2**39).to_bytes(6, "little")
     said = "the file ends inside an array of", "MB (byte"
     yield corrupt("a joblib array of 2^39", honest[:shape] + huge + honest[shape + 2 :], *said)
-    for name, claimed in {"2^39": huge, "-1": b"J\xff\xff\xff\xff", "2^62": b"\x8a\x08" + (2**62).to_bytes(8, "little")}.items():
+    for name, claimed in {
+        "2^39": huge,
+        "-1": b"J\xff\xff\xff\xff",
+        "2^62": b"\x8a\x08" + (2**62).to_bytes(8, "little"),
+    }.items():
         yield corrupt(f"an array of {name}", _array(b"C\x01a", claimed + b"\x85"), "array")
     yield corrupt("an array of too many dimensions", _array(b"C\x01a", b"(" + b"K\x01" * 33 + b"t"), "shape")
     yield corrupt("an array whose content is a text", _array(b"\x8c\x01a", b"K\x01\x85"), "content is not bytes")
-    for code, name in ((b"\x8b" + struct.pack("<i", 10**6) + b"\x01" * 10**6, "LONG4"), (b"L" + b"9" * 10**6 + b"L\n", "LONG")):
+    for code, name in (
+        (b"\x8b" + struct.pack("<i", 10**6) + b"\x01" * 10**6, "LONG4"),
+        (b"L" + b"9" * 10**6 + b"L\n", "LONG"),
+    ):
         yield too_big(f"a huge integer by {name}", start(code + b".", 2))
     encode = start(b"X" + struct.pack("<I", 2**16) + b"a" * 2**16 + b"q\x010", 2)
     again = b"c_codecs\nencode\nh\x01X\x06\x00\x00\x00latin1\x86R0"
@@ -283,4 +292,6 @@ def _foreign() -> Iterator[Hostile]:
     nested = BaggingClassifier(RandomForestClassifier(2, max_depth=2), n_estimators=2).fit(columns, classes)
     yield Hostile("a forest of forests", dumped(nested), "several models", ("estimators_[0], estimators_[1]",))
     private = start(named("diffprivlib.models.linear_model", "LogisticRegression") + b")\x81.")
-    yield unsupported("another private model", private, "a diffprivlib.models.linear_model.LogisticRegression; supported")
+    yield unsupported(
+        "another private model", private, "a diffprivlib.models.linear_model.LogisticRegression; supported"
+    )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from attack_corpus.entry import Hostile, corrupt, forest, not_allowed, too_big, unsupported
+from attack_corpus.entry import Hostile, corrupt, forest, too_big, unsupported
 
 EMPTY = {"__class__": "tuple", "__module__": "builtins", "__loader__": "TupleNode", "content": []}
 
@@ -99,7 +99,12 @@ def _nodes() -> Iterator[Hostile]:
     written = "schema.json is not what skops.io writes"
     outside = {**node_of("NdArrayNode", "numpy", "ndarray"), "type": "numpy", "file": "../x"}
     for name, node, kind, words in (
-        ("operator.methodcaller", node_of("OperatorFuncNode", "operator", "methodcaller"), "not allowed", "methodcaller"),
+        (
+            "operator.methodcaller",
+            node_of("OperatorFuncNode", "operator", "methodcaller"),
+            "not allowed",
+            "methodcaller",
+        ),
         ("a method", node_of("MethodNode", "builtins", "object"), "not allowed", "a call of builtins.object"),
         ("functools.partial", node_of("PartialNode", "functools", "partial"), "not allowed", "functools.partial"),
         ("os.system", node_of("ConstructorFromReduceNode", "os", "system"), "not allowed", "a call of os.system"),
@@ -121,25 +126,27 @@ def _nodes() -> Iterator[Hostile]:
 
 
 def _arrays() -> Iterator[Hostile]:
-    for number, (array, kind, words) in enumerate((
-        (npy("'|O'"), "not allowed", "pickle"),
-        (npy("[('a', '|O')]"), "not allowed", "objects"),
-        (npy("'<i8'", "(549755813888,)"), "corrupt", "bytes"),
-        (npy("'<i8'", "(4611686018427387904, 4611686018427387904)"), "corrupt", ""),
-        (npy("'<i8'", "(1,)", b""), "corrupt", "bytes"),
-        (npy("'<i8'", "(-1,)"), "corrupt", "header"),
-        (npy("'<i8'", "(1.0,)"), "corrupt", "header"),
-        (npy("'<i8'", "(" + "1," * 40 + ")"), "corrupt", ""),
-        (npy("'<i8'", order="1"), "corrupt", "header"),
-        (npy("__import__('os')"), "corrupt", "header"),
-        (npy("(" * 500), "corrupt", "header"),
-        (npy("[('a', '<i8', (2,))]"), "unsupported", "items are arrays"),
-        (npy("'<q9'"), "unsupported", "data type"),
-        (b"\x93NUMPY\x01\x00\xff\xff", "corrupt", "NumPy"),
-        (b"\x93NUMPY\x09\x00\xff\xff" + bytes(20), "corrupt", "NumPy"),
-        (b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + bytes(20), "corrupt", "header"),
-        (b"", "corrupt", "NumPy"),
-    )):
+    for number, (array, kind, words) in enumerate(
+        (
+            (npy("'|O'"), "not allowed", "pickle"),
+            (npy("[('a', '|O')]"), "not allowed", "objects"),
+            (npy("'<i8'", "(549755813888,)"), "corrupt", "bytes"),
+            (npy("'<i8'", "(4611686018427387904, 4611686018427387904)"), "corrupt", ""),
+            (npy("'<i8'", "(1,)", b""), "corrupt", "bytes"),
+            (npy("'<i8'", "(-1,)"), "corrupt", "header"),
+            (npy("'<i8'", "(1.0,)"), "corrupt", "header"),
+            (npy("'<i8'", "(" + "1," * 40 + ")"), "corrupt", ""),
+            (npy("'<i8'", order="1"), "corrupt", "header"),
+            (npy("__import__('os')"), "corrupt", "header"),
+            (npy("(" * 500), "corrupt", "header"),
+            (npy("[('a', '<i8', (2,))]"), "unsupported", "items are arrays"),
+            (npy("'<q9'"), "unsupported", "data type"),
+            (b"\x93NUMPY\x01\x00\xff\xff", "corrupt", "NumPy"),
+            (b"\x93NUMPY\x09\x00\xff\xff" + bytes(20), "corrupt", "NumPy"),
+            (b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + bytes(20), "corrupt", "header"),
+            (b"", "corrupt", "NumPy"),
+        )
+    ):
         yield Hostile(f"skops: array {number}, {array[10:70]!r}", with_array(array), kind, (words,))
 
 
