@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
+
 from studies.fuzz.plan import SECONDS, SHARES, drawn
 from studies.fuzz.targets import SEEDS, mutant
 from studies.fuzz.worker import said
@@ -78,9 +80,9 @@ def recipe(target: str, seed: int, number: int, what: str) -> Recipe:
 
 def _alike(one: bytes, other: bytes) -> int:
     """Return how many bytes two contents begin with alike."""
-    return next(
-        (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other))
-    )
+    length = min(len(one), len(other))
+    differ = np.frombuffer(one, np.uint8)[:length] != np.frombuffer(other, np.uint8)[:length]
+    return int(np.argmax(differ)) if differ.any() else length
 
 
 def kept(path: Path = REGRESSIONS) -> list[Recipe]:
