@@ -31,6 +31,8 @@ from studies import (
     verdicts,
 )
 from studies.fixed_judgements import JUDGEMENTS
+from studies.fuzz import run as fuzz
+from studies.fuzz.plan import SHARES
 from studies.public_data import TARGETS
 from studies.relations import RELATIONS
 from studies.specimens import MODELS, TABLES
@@ -152,6 +154,16 @@ def _add_checks(studies: _Subparsers) -> None:
     )
     _add_instances(command, 500, "of each kind of model")
     command.add_argument("--models", nargs="+", default=list(claims.MODELS), choices=list(claims.MODELS))
+    command = _study(
+        studies, "fuzz", "read damaged files of all kinds: valid, or one clear error, and nothing else", _fuzz
+    )
+    command.add_argument("--mutants", type=int, default=300_000)
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--first", type=int, default=0, help="number to begin with, for a run in pieces")
+    command.add_argument("--targets", nargs="+", default=list(SHARES), choices=list(SHARES), metavar="TARGET")
+    command.add_argument("--number", type=int, help="make this one mutant of one target again, in this process")
+    command.add_argument("--write", type=Path, help="file to write that mutant to")
+    command.add_argument("--regressions", type=Path, default=fuzz.REGRESSIONS, help="file that recipes are added to")
 
 
 def _add_papers(studies: _Subparsers) -> None:
@@ -386,6 +398,12 @@ def _entropy(a: argparse.Namespace) -> None:
         published=a.published,
         jobs=a.jobs,
     )
+
+
+def _fuzz(a: argparse.Namespace) -> int:
+    if a.number is not None:
+        return fuzz.replay(a.targets[0], a.seed, a.number, a.write)
+    return fuzz.run(a.mutants, a.seed, first=a.first, names=a.targets, regressions=a.regressions)
 
 
 def _invariances(a: argparse.Namespace) -> int:

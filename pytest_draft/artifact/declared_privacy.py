@@ -107,6 +107,8 @@ def with_counts(tree: Tree) -> Tree:
     for level in reversed(levels):
         value[level] = value[tree.left[level]] + value[tree.right[level]]
     weight = value.sum(axis=1)
+    if weight[0] > _MOST_VALUE:
+        raise CorruptArtifactError("its leaves hold more rows than can be counted")
     n_distinct = weight.astype(np.int64)
     for array in (value, weight, n_distinct):
         array.setflags(write=False)

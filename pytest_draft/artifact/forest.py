@@ -113,6 +113,9 @@ def minor_of(version: object) -> tuple[int, int] | None:
     return None if match is None else (int(match[1]), int(match[2]))
 
 
+_LARGEST_COUNT = 2**53
+"""Up to so many rows, a number in double precision tells each from the next."""
+
 UNSCALED: tuple[Restored, ...] = ("inner fractions", "impurity")
 """Whoever restores counts from these has them without any weights."""
 
@@ -285,6 +288,8 @@ class Forest:
         nodes = self.trees[tree]
         exact = self._totals(tree) / self.draw_weight[tree]
         counts = np.rint(exact)
+        if not (np.abs(exact) <= _LARGEST_COUNT).all():
+            raise NotCoveredError(f"tree {tree}: its counts are too large to be whole numbers of rows")
         if (np.abs(exact - counts) > WHOLE).any():
             raise NotCoveredError(f"tree {tree}: its counts are not whole, as with weights that are not in the file")
         result: IntArray = counts.astype(np.int64)

@@ -19,6 +19,9 @@ from pytest_draft.artifact.validate import Nodes, Values
 _ENOUGH = 0.9
 """Share of the nodes whose counts must follow: with fewer, all leaves' shares tell more than the counts of some."""
 
+_MOST_ROWS = 2.0**53
+"""Up to so many rows, a number in double precision tells each from the next."""
+
 _TOLERANCE = 1e-6
 """How far sums and counts may be off, relative to a node's weight."""
 
@@ -73,6 +76,8 @@ def by_class_totals(forest: Sequence[Nodes], size: Size) -> Told | None:
         return None
     trees = (replace(nodes.tree, value=total) for nodes, total in zip(forest, totals, strict=True))
     weights = [total.sum(axis=1) for total in totals]
+    if not size.weighted and max(weight[0] for weight in weights) > _MOST_ROWS:
+        return None
     return Told(_with_weights(forest, tuple(trees), weights, size), "totals", restored="class totals")
 
 
@@ -122,7 +127,9 @@ def left_over(forest: Sequence[Nodes]) -> str | None:
 def _are_weights(forest: Sequence[Nodes], weights: Sequence[AnyArray], outputs: Outputs, size: Size) -> bool:
     """Return whether numbers at all nodes are their weights: they add up, and agree with what the nodes answer."""
     at_leaves = np.concatenate([weight[nodes.tree.leaves] for nodes, weight in zip(forest, weights, strict=True)])
-    if (at_leaves <= 0).any() or (len(at_leaves) > 2 and len(np.unique(at_leaves)) == 1) or (at_leaves == 1).all():
+    if (at_leaves <= 0).any() or (not size.weighted and at_leaves.sum() > _MOST_ROWS):
+        return False
+    if (len(at_leaves) > 2 and len(np.unique(at_leaves)) == 1) or (at_leaves == 1).all():
         return False
     if not all(_adds_up(nodes.tree, weight[:, None]) for nodes, weight in zip(forest, weights, strict=True)):
         return False

@@ -49,7 +49,7 @@ def class_indices(
     if isinstance(labels, np.ndarray):
         labels = as_text(labels.ravel())
     codes, distinct = parsed(
-        lambda: pd.factorize(pd.Series(labels)),
+        lambda: _factorized(labels),
         where,
         lambda _: "the labels are neither numbers nor text",
     )
@@ -72,3 +72,9 @@ def class_indices(
             f"classes as it was trained with them ({kind})"
         )
     return indices
+
+
+def _factorized(labels: pd.Series[Any] | AnyArray) -> tuple[IntArray, list[Any]]:
+    """Return the code of each label, and what each code stands for: texts are only decoded as they are taken out."""
+    codes, distinct = pd.factorize(pd.Series(labels))
+    return codes, list(distinct)

@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import re
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -183,6 +184,7 @@ def _read_npz(content: bytes, where: str) -> tuple[pd.DataFrame, dict[str, AnyAr
                     arrays[name] = None
                 else:
                     if isinstance(array, np.ndarray):
+                        _require_text(array)
                         arrays[name] = array
         return arrays
 
@@ -198,6 +200,14 @@ def _read_npz(content: bytes, where: str) -> tuple[pd.DataFrame, dict[str, AnyAr
     index = _npz_names(arrays, features.shape[1], where)
     frame = parsed(lambda: pd.DataFrame(features, columns=index), where, lambda _: "array 'X' does not hold numbers")
     return frame, arrays
+
+
+def _require_text(array: AnyArray) -> None:
+    """Refuse texts with numbers that stand for no character, which NumPy takes over as they are."""
+    if array.dtype.kind == "U" and array.size:
+        points = np.ascontiguousarray(array).view(f"{array.dtype.byteorder}u4")
+        if int(points.max()) > sys.maxunicode:
+            raise UnicodeError
 
 
 def _npz_names(arrays: dict[str, AnyArray | None], n_columns: int, where: str) -> pd.Index[Any] | None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import json
 import zipfile
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
@@ -27,13 +24,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from mutated_files import MUTATIONS, assert_read_or_refused, mutated
-from profiles import examples
+from attack_corpus.skops_files import planted, rewritten
 from pytest_draft.artifact import Limits, read
 from pytest_draft.errors import (
-    ArtifactNotAllowedError,
     ArtifactTooBigError,
-    CorruptArtifactError,
     SeveralModelsError,
     UnsupportedArtifactError,
 )
@@ -178,167 +172,11 @@ def test_another_model_is_named(columns, classes, dump):
 # Hostile files
 
 
-def rewritten(honest: bytes, change=lambda schema: None, members=lambda held: held) -> bytes:
-    """Return a file whose schema and members were changed."""
-    with zipfile.ZipFile(io.BytesIO(honest)) as archive:
-        held = {name: archive.read(name) for name in archive.namelist()}
-    schema = json.loads(held["schema.json"])
-    schema = change(schema) or schema
-    held["schema.json"] = schema if isinstance(schema, bytes) else json.dumps(schema).encode()
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in members(held).items():
-            archive.writestr(name, content)
-    return file.getvalue()
-
-
-def planted(node):
-    """Return a change that adds an attribute to the forest."""
-
-    def change(schema):
-        content = schema["content"]
-        content["content"]["extra"] = node
-        content["key_types"]["content"].append({**content["key_types"]["content"][0], "__id__": None})
-
-    return change
-
-
-def node_of(loader: str, module: str, name: str, content=None) -> dict:
-    empty = {"__class__": "tuple", "__module__": "builtins", "__loader__": "TupleNode", "content": []}
-    return {"__class__": name, "__module__": module, "__loader__": loader, "content": content or empty, "attrs": empty}
-
-
-def first_array(schema):
-    nodes = [schema]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, dict):
-            if node.get("type") == "numpy":
-                return node
-            nodes.extend(node.values())
-        elif isinstance(node, list):
-            nodes.extend(node)
-    raise AssertionError
-
-
-def npy(descr: str, shape: str = "(1,)", content: bytes = b"\0" * 8) -> bytes:
-    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n".encode()
-    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + content
-
-
-def with_array(honest: bytes, content: bytes) -> bytes:
-    """Return a file with such content in place of an array's."""
-    name = []
-    return rewritten(
-        honest, lambda schema: name.append(first_array(schema)["file"]), lambda held: {**held, name[0]: content}
-    )
-
-
-@pytest.mark.parametrize(
-    ("node", "kind", "words"),
-    [
-        (node_of("OperatorFuncNode", "operator", "methodcaller"), ArtifactNotAllowedError, "operator.methodcaller"),
-        (node_of("MethodNode", "builtins", "object"), ArtifactNotAllowedError, "a call of builtins.object"),
-        (node_of("PartialNode", "functools", "partial"), ArtifactNotAllowedError, "functools.partial"),
-        (node_of("ConstructorFromReduceNode", "os", "system"), ArtifactNotAllowedError, "a call of os.system"),
-        (node_of("ImaginaryNode", "os", "system"), UnsupportedArtifactError, "ImaginaryNode"),
-        (node_of("ConstructorFromReduceNode", "os", "::error::\n\x1b[31m"), ArtifactNotAllowedError, "os."),
-        (node_of("CachedNode", "os", "system"), CorruptArtifactError, "schema.json"),
-        (node_of("ListNode", "builtins", "list"), CorruptArtifactError, "schema.json"),
-        ({"__loader__": "JsonNode", "content": "[1, 2]"}, CorruptArtifactError, "schema.json"),
-        ({"__loader__": "JsonNode", "content": "1" * 400}, ArtifactTooBigError, "bits"),
-        ({**node_of("NdArrayNode", "numpy", "ndarray"), "type": "numpy", "file": "../x"}, CorruptArtifactError, "../x"),
-        ([], CorruptArtifactError, "schema.json"),
-    ],
-    ids=lambda value: value.get("__loader__", "") if isinstance(value, dict) else "",
-)
-def test_a_node_that_forests_do_not_need_is_refused(node, kind, words, honest, dump):
-    with pytest.raises(kind) as caught:
-        read(dump(rewritten(honest, planted(node)), "model.skops"))
-    assert words in str(caught.value)
-    assert str(caught.value).isprintable()
-    assert "::" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("array", "kind", "words"),
-    [
-        (npy("'|O'"), ArtifactNotAllowedError, "pickle"),
-        (npy("[('a', '|O')]"), ArtifactNotAllowedError, "objects"),
-        (npy("'<i8'", "(549755813888,)"), CorruptArtifactError, "bytes"),
-        (npy("'<i8'", "(1,)", b""), CorruptArtifactError, "bytes"),
-        (npy("'<i8'", "(-1,)"), CorruptArtifactError, "header"),
-        (npy("__import__('os')"), CorruptArtifactError, "header"),
-        (npy("(" * 500), CorruptArtifactError, "header"),
-        (npy("[('a', '<i8', (2,))]"), UnsupportedArtifactError, "items are arrays"),
-        (npy("'<q9'"), UnsupportedArtifactError, "data type"),
-        (b"\x93NUMPY\x01\x00\xff\xff", CorruptArtifactError, "NumPy"),
-        (b"", CorruptArtifactError, "NumPy"),
-    ],
-    ids=range(11),
-)
-def test_an_array_that_is_not_one_is_refused(array, kind, words, honest, dump):
-    with pytest.raises(kind, match=words):
-        read(dump(with_array(honest, array), "model.skops"))
-
-
-@pytest.mark.parametrize(
-    ("schema", "kind", "words"),
-    [
-        (b"{", CorruptArtifactError, "not JSON"),
-        (b"[]", CorruptArtifactError, "not an object"),
-        (b'{"a": 1, "a": 2}', CorruptArtifactError, "twice"),
-        (b'{"protocol": 99}', UnsupportedArtifactError, "protocol 99"),
-        (b'{"protocol": true}', UnsupportedArtifactError, "not known"),
-        (b'{"protocol": 2}', CorruptArtifactError, "schema.json"),
-        (b"[" * 100_000, ArtifactTooBigError, "memory"),
-    ],
-    ids=range(7),
-)
-def test_a_schema_that_is_not_one_is_refused(schema, kind, words, honest, dump):
-    with pytest.raises(kind, match=words):
-        read(dump(rewritten(honest, lambda _: schema), "model.skops"))
-
-
 def test_more_values_than_the_limit_are_refused(honest, dump):
     with pytest.raises(ArtifactTooBigError, match="values"):
         read(dump(honest), limits=Limits(opcodes=100))
     with pytest.raises(ArtifactTooBigError, match="members"):
         read(dump(honest), limits=Limits(members=3))
-
-
-def test_what_an_archive_holds_besides_its_schema_is_refused(honest, columns, dump):
-    with pytest.raises(CorruptArtifactError, match="1 members that its schema"):
-        read(dump(rewritten(honest, members=lambda held: {**held, "rows.npy": b"rows"})))
-    file = io.BytesIO(honest)
-    with zipfile.ZipFile(file, "a") as archive:
-        archive.comment = columns.tobytes()
-    with pytest.raises(CorruptArtifactError, match="comment"):
-        read(dump(file.getvalue()))
-    with pytest.raises(CorruptArtifactError, match="other bytes"):
-        read(dump(b"PK\x03\x04" + b"rows" * 50 + honest))
-    with pytest.raises(UnsupportedArtifactError, match=r"without schema\.json"):
-        read(dump(rewritten(honest, members=lambda held: {"a": b"b"})))
-
-
-def test_two_members_of_one_name_are_refused(honest, dump):
-    file = io.BytesIO(honest)
-    with zipfile.ZipFile(file, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
-        archive.writestr("schema.json", b"{}")
-    with pytest.raises(CorruptArtifactError, match="one name"):
-        read(dump(file.getvalue()))
-
-
-def test_a_bomb_is_refused_before_it_is_unpacked(dump):
-    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2):
-        file = io.BytesIO()
-        with zipfile.ZipFile(file, "w", method) as archive:
-            archive.writestr("schema.json", b" " * 2**24)
-        with pytest.raises(ArtifactTooBigError, match="unpack"):
-            read(dump(file.getvalue()), limits=Limits(unpacked_floor=2**20))
-        lying = file.getvalue().replace((2**24).to_bytes(4, "little"), (2**10).to_bytes(4, "little"))
-        with pytest.raises((ArtifactTooBigError, CorruptArtifactError)):
-            read(dump(lying), limits=Limits(unpacked_floor=2**20))
 
 
 def test_another_object_under_an_id_that_was_used_is_not_hidden_by_the_first(honest, dump):
@@ -348,42 +186,6 @@ def test_another_object_under_an_id_that_was_used_is_not_hidden_by_the_first(hon
 
     assert read(dump(honest)).unjudged.why is None
     assert "extra" in read(dump(rewritten(honest, change))).not_read
-
-
-@pytest.mark.parametrize("cut", [5, 100, 1000])
-def test_a_cut_file_is_corrupt(cut, honest, dump):
-    with pytest.raises(CorruptArtifactError, match="zip"):
-        read(dump(honest[:-cut]))
-
-
-@given(mutations=MUTATIONS)
-@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck), database=None)
-def test_a_mutated_file_is_read_as_a_valid_forest_or_refused(mutations, honest, tmp_path):
-    path = tmp_path / "mutant"
-    path.write_bytes(mutated(honest, mutations))
-    assert_read_or_refused(path)
-
-
-@given(mutations=MUTATIONS)
-@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck), database=None)
-def test_a_mutated_member_is_read_as_part_of_a_valid_forest_or_refused(mutations, honest, tmp_path):
-    name = []
-    path = tmp_path / "mutant"
-    path.write_bytes(
-        rewritten(
-            honest,
-            lambda schema: mutated(json.dumps(schema).encode(), mutations),
-        )
-    )
-    assert_read_or_refused(path)
-    path.write_bytes(
-        rewritten(
-            honest,
-            lambda schema: name.append(first_array(schema)["file"]),
-            lambda held: {**held, name[0]: mutated(held[name[0]], mutations)},
-        )
-    )
-    assert_read_or_refused(path)
 
 
 def test_a_skops_file_gets_the_answer_of_the_joblib_file(tmp_path):

@@ -18,6 +18,7 @@ STUDIES = (
     "agreement",
     "numeric-agreement",
     "claims",
+    "fuzz",
     "side-by-side",
     "grid",
     "informed",
