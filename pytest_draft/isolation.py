@@ -7,6 +7,7 @@ until there is a case: a child that was started early imports its own meanwhile.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import queue
@@ -422,10 +423,13 @@ def serve() -> NoReturn:
     messenger = _Messenger(pipe)
     inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(requests, inbox), daemon=True).start()
+    gc.disable()  # what is imported stays: looking through it for garbage took a fifth of the start
     from pytest_draft.examine.flow import examine
     from pytest_draft.examine.preflight import unusable_labels
     from pytest_draft.facts.examination import unexamined
 
+    gc.freeze()
+    gc.enable()
     while True:
         sys.path[:], folder, packed, given = inbox.get()
         os.chdir(folder)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import sys
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
 from pytest_draft.artifact import Forest, Tree
+
+gc.disable()  # until all is collected, and then what was imported is no garbage in any test
+sys.dont_write_bytecode = False  # else each of some 100 processes would compile (and rewrite the asserts of) all anew
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 pytest_plugins = ["pytester", "one_child"]
 
@@ -17,6 +24,12 @@ if find_spec("hypothesis"):  # whoever has cloned the project and runs the demo 
     import profiles  # noqa: F401 - registers those of hypothesis
 
     settings.load_profile("quick")  # --hypothesis-profile=nightly comes later, and wins
+
+
+def pytest_collection_finish():
+    """Look for garbage again, in what tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

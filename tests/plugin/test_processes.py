@@ -7,11 +7,19 @@ import pytest
 BOTH = ("--draft-forest=leaking.joblib", "--draft-forest=shallow.joblib", "--draft-data=train.csv")
 
 
+@pytest.fixture(scope="module")
+def once() -> dict[str, object]:
+    """Return what is found out once for all tests here, by a name."""
+    return {}
+
+
 @pytest.fixture
-def plain(project, without_times):
+def plain(project, without_times, once):
     """Return the report of a run with nothing special."""
-    project.run(*BOTH, "--draft-report=json:plain.json").assert_outcomes(failed=3, passed=9)
-    return without_times(project.report("plain.json"))
+    if "plain" not in once:
+        project.run(*BOTH, "--draft-report=json:plain.json").assert_outcomes(failed=3, passed=9)
+        once["plain"] = without_times(project.report("plain.json"))
+    return once["plain"]
 
 
 @pytest.mark.parametrize(

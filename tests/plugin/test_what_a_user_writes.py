@@ -13,25 +13,41 @@ def one_rule(project, policy) -> str:
     return f"--draft-policy={project.path / project.write('one.toml', policy(0.0))}"
 
 
-@pytest.mark.parametrize("processes", ["-n0", "-n2"])
 @pytest.mark.parametrize("forest", ["../shallow.joblib", "../*allow.joblib", "../inner/../shallow.joblib"])
-def test_a_forest_is_found_from_a_sub_directory(project, one_rule, monkeypatch, forest, processes):
+def test_a_forest_is_found_from_a_sub_directory(project, one_rule, monkeypatch, forest):
     (project.path / "inner").mkdir()
     project.write("pytest.ini", "[pytest]\n")
     monkeypatch.chdir(project.path / "inner")
-    run = project.judge(forest, one_rule, processes, data="../train.csv")
+    run = project.judge(forest, one_rule, data="../train.csv")
     assert run.ret == pytest.ExitCode.OK
     assert run.parseoutcomes() == {"passed": 1}
 
 
-@pytest.mark.parametrize("processes", ["-n0", "-n2"])
-def test_a_forest_outside_the_root_is_found_by_its_whole_path(project, one_rule, tmp_path_factory, processes):
+def test_a_forest_outside_the_root_is_found_by_its_whole_path(project, one_rule, tmp_path_factory):
     apart = tmp_path_factory.mktemp("apart") / "shallow.joblib"
     shutil.copy(project.path / "shallow.joblib", apart)
     project.write("pytest.ini", "[pytest]\n")
-    run = project.judge(str(apart), one_rule, processes)
+    run = project.judge(str(apart), one_rule)
     assert run.parseoutcomes() == {"passed": 1}
     assert project.result()["artifact"]["path"] == str(apart)
+
+
+def test_two_processes_find_forests_by_each_of_these_paths(project, one_rule, tmp_path_factory, monkeypatch):
+    apart = tmp_path_factory.mktemp("apart") / "shallow.joblib"
+    shutil.copy(project.path / "shallow.joblib", apart)
+    shutil.copy(project.path / "shallow.joblib", project.path / "globbed.joblib")
+    (project.path / "inner").mkdir()
+    shutil.copy(project.path / "shallow.joblib", project.path / "around.joblib")
+    project.write("pytest.ini", "[pytest]\n")
+    monkeypatch.chdir(project.path / "inner")
+    given = ("../globb*.joblib", "../inner/../around.joblib", str(apart))
+    run = project.judge(
+        "../shallow.joblib", *(f"--draft-forest={path}" for path in given), one_rule, "-n2", data="../train.csv"
+    )
+    assert run.ret == pytest.ExitCode.OK
+    assert run.parseoutcomes() == {"passed": 4}
+    found = {result["artifact"]["path"] for result in project.report("inner/report.json")["results"]}
+    assert found == {"shallow.joblib", "globbed.joblib", "around.joblib", str(apart)}
 
 
 def test_a_single_check_is_asked_for_by_a_relative_address(project, one_rule, monkeypatch):
