@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_draft.arrays import IntArray
-from pytest_draft.artifact import occurrences
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.data import TrainingData
