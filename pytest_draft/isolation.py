@@ -57,6 +57,7 @@ _MEGABYTE = 1_000_000
 _MARK = b"\0pytest-draft\0"  # what comes before it on standard output is not ours
 _BOOT = "import sys; sys.path[:] = sys.argv[1:]; from pytest_draft.isolation import serve; serve()"
 _PROCESS = "the process that examined it"
+_NO_ROOM = f"there is too little memory to hand the data to {_PROCESS}: free some, or give the data as a file"
 _NOTHING = object()
 
 
@@ -179,7 +180,8 @@ class Children:
             if child.is_as_new(answer):
                 self._idle = child
             return answer.examination, answer.reconstruction
-        except _EndedError as end:
+        except (_EndedError, MemoryError) as error:
+            end = error if isinstance(error, _EndedError) else _EndedError("out of memory", _NO_ROOM)
             known = (child.known if child else None) or unexamined(case)
             seconds = time.monotonic() - since
             reasons = (*known.reasons, end.reason)
@@ -389,14 +391,11 @@ def _request(case: Case, data: object) -> bytes:
     """
     try:
         given = pickle.dumps(data, 5)
-        return _Request(pickle.dumps((list(sys.path), str(Path.cwd()), pickle.dumps(case, 5), given), 5))
     except MemoryError:
-        raise _EndedError("out of memory", f"there is not enough memory to hand the data to {_PROCESS}") from None
-    except OSError as error:  # of this folder
-        reason = f"the folder that pytest is in cannot be named ({type(error).__name__}): start it in one that exists"
-        raise _EndedError("no answer", reason) from None
+        raise
     except Exception as error:  # whatever it says could quote rows
         raise _unreadable(error) from None
+    return _Request(pickle.dumps((list(sys.path), str(Path.cwd()), pickle.dumps(case, 5), given), 5))
 
 
 def _unreadable(error: Exception) -> _EndedError:

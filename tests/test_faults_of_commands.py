@@ -17,7 +17,9 @@ import pytest_draft
 from pytest_draft.__main__ import main
 from pytest_draft.data.domain_file import read_domain
 from pytest_draft.errors import DataError
+from pytest_draft.facts.case import Case
 from pytest_draft.hardening import command as harden
+from pytest_draft.isolation import Children
 from pytest_draft.report import annotations
 
 TERMINATED = """
@@ -84,3 +86,17 @@ def test_a_domain_file_of_long_quoted_names_is_read(tmp_path):
     name = "a." * 500
     path.write_text(f'[attributes."{name}"]\nkind = "binary"\n', encoding="utf-8")
     assert read_domain(path, [name]).attributes[0].name == name
+
+
+class TooLarge:
+    """Data for which there is no room."""
+
+    def __reduce__(self):
+        raise MemoryError
+
+
+def test_data_for_which_there_is_no_room_are_inconclusive(tmp_path):
+    examination, rebuilt = Children().run(Case(str(tmp_path / "m.joblib")), TooLarge())
+    assert rebuilt is None
+    assert examination.solver_status == "out of memory"
+    assert "too little memory to hand the data" in examination.reasons[0]

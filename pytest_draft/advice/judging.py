@@ -95,7 +95,8 @@ class Gate:
         remove_abandoned()
         self._folder = tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True)
         self._lock = FileLock(Path(self._folder.name) / _LOCK)
-        self._lock.acquire()
+        with suppress(OSError, NotImplementedError):  # a file system without locks
+            self._lock.acquire()
         return self
 
     def __exit__(self, *_: object) -> None:
