@@ -15,7 +15,6 @@ from pytest_draft.artifact import Forest, Tree
 # While tests are collected nothing is garbage, and what is compiled is kept, as numba keeps it: else each of some 200
 # processes would compile all modules anew, and pytest's rewrite their asserts. After that it is not kept any more: a
 # test may write a module of the same length twice within a second, and the second time the first would be run.
-gc.disable()
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -29,11 +28,16 @@ if find_spec("hypothesis"):  # whoever has cloned the project and runs the demo 
     settings.load_profile("quick")  # --hypothesis-profile=nightly comes later, and wins
 
 
-def pytest_collection_finish():
-    """Look for garbage again, in what tests make, and keep nothing that they compile."""
-    gc.freeze()
-    gc.enable()
-    sys.dont_write_bytecode = True
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection():
+    """Look for no garbage while tests are collected, later in what they make only, and then keep nothing compiled."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        sys.dont_write_bytecode = True
 
 
 @pytest.fixture(scope="session")
