@@ -12,8 +12,10 @@ import pytest
 
 from pytest_draft.artifact import Forest, Tree
 
-gc.disable()  # until all is collected, and then what was imported is no garbage in any test
-sys.dont_write_bytecode = False  # else each of some 100 processes would compile (and rewrite the asserts of) all anew
+# While tests are collected nothing is garbage, and what is compiled is kept, as numba keeps it: else each of some 200
+# processes would compile all modules anew, and pytest's rewrite their asserts. After that it is not kept any more: a
+# test may write a module of the same length twice within a second, and the second time the first would be run.
+sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 pytest_plugins = ["pytester", "one_child"]
@@ -26,10 +28,16 @@ if find_spec("hypothesis"):  # whoever has cloned the project and runs the demo 
     settings.load_profile("quick")  # --hypothesis-profile=nightly comes later, and wins
 
 
-def pytest_collection_finish():
-    """Look for garbage again, in what tests make."""
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection():
+    """Look for no garbage while tests are collected, later in what they make only, and then keep nothing compiled."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        sys.dont_write_bytecode = True
 
 
 @pytest.fixture(scope="session")

@@ -102,6 +102,10 @@ class Groups:
     known: KnownRows | None = None
     noise: Noise = "exact"
 
+    def __post_init__(self) -> None:
+        # one order in memory: numba compiles each function once more for any other
+        object.__setattr__(self, "weight", np.ascontiguousarray(self.weight))
+
     def __repr__(self) -> str:
         return f"Groups({self.n_rows} rows, {self.n_groups} groups, {self.values}, {self.known})"
 

@@ -215,7 +215,7 @@ class Choices:
         timebox.spend(units)
         everyone = rows if known is None else np.concatenate([rows, known.rows])
         all_labels = labels if known is None else np.concatenate([labels, known.labels])
-        value = problem.domain.indices(everyone)
+        value = np.ascontiguousarray(problem.domain.indices(everyone))  # in one order, for which numba compiles
         chain = OpenValues(nodes, self._coded, self._rules, value, all_labels)
         urns = np.zeros((len(n_values), n_values.max()))
         for a, urn in enumerate(belief):

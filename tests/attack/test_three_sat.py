@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from ortools.sat.python import cp_model
 
+from profiles import examples
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.papers import cp_without_bagging, milp
@@ -124,7 +125,7 @@ def solutions(rows, n_variables):
     ("n_variables", "n_clauses"), [(4, 12), (3, 13), (3, 14)], ids=["below 4.26", "at 4.26", "above 4.26"]
 )
 def test_a_dataset_is_found_exactly_when_the_formula_is_satisfiable(reduced, attack, wanted, n_variables, n_clauses):
-    for formula in formulas(n_variables, n_clauses, wanted, 2):
+    for formula in formulas(n_variables, n_clauses, wanted, examples(3)):
         rows = ATTACKS[attack](*reduced(formula, n_variables))
         assert (rows is not None) == wanted
         if wanted:

@@ -73,7 +73,7 @@ def without(examination, part):
     return replace(examination, findings=replace(examination.findings, **{part: None}))
 
 
-@pytest.mark.parametrize("constants", [1, 2, 3])
+@pytest.mark.parametrize("constants", [1, 3])
 def test_columns_that_are_always_one_never_hide_that_all_else_is_rebuilt(examined, constants):
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
     rows = np.hstack([rows, np.ones((60, constants), int)])

@@ -71,7 +71,8 @@ class Reach:
         least = weight if groups.noise == "exact" else np.zeros_like(weight)
         enough = regions.counts[regions.leaf_node].T[None] >= least[:, None]
         box = np.repeat(regions.with_values(groups.values, n_groups)[:, None], n_classes, axis=1)
-        return cls(regions, groups, enough & (weight > 0)[:, None], box, np.ones((n_groups, n_classes), dtype=bool))
+        possible = np.ascontiguousarray(enough & (weight > 0)[:, None])  # in one order, for which numba compiles
+        return cls(regions, groups, possible, box, np.ones((n_groups, n_classes), dtype=bool))
 
     @property
     def allowed(self) -> BoolArray:

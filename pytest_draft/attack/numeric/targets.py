@@ -99,6 +99,7 @@ def identify_rows(
     n_targets = int(leaves.target.max(initial=-1)) + 1
     if occurrences is None:
         return _without_occurrences(leaves, n_rows, n_targets)
+    occurrences = np.ascontiguousarray(occurrences)  # in one order, for which numba compiles
     unknown = np.where(occurrences > 0, UNKNOWN, ABSENT)
     nothing = RowLeaves(unknown, np.full(n_rows, np.nan), np.ones(n_rows, np.bool_))
     if not 0 < n_rows * n_targets <= _MOST_PAIRS:
