@@ -291,7 +291,7 @@ def test_an_array_that_is_not_one_is_refused(array, kind, words, honest, dump):
         (b'{"protocol": 99}', UnsupportedArtifactError, "protocol 99"),
         (b'{"protocol": true}', UnsupportedArtifactError, "not known"),
         (b'{"protocol": 2}', CorruptArtifactError, "schema.json"),
-        (b"[" * 100_000, ArtifactTooBigError, "memory"),
+        (b"[" * 100_000, ArtifactTooBigError, "too deep"),
     ],
     ids=range(7),
 )
