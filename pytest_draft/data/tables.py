@@ -194,7 +194,7 @@ def _read_npz(content: bytes, where: str) -> tuple[pd.DataFrame, dict[str, AnyAr
         raise DataError(f"{where}: array 'X' holds Python objects, which are not read; save it as numbers")
     if features.ndim != 2:
         raise DataError(f"{where}: array 'X' has {features.ndim} dimensions; it must have 2, rows by columns")
-    require_shape(*features.shape, where)
+    require_shape(len(features), features.shape[1], where)
     index = _npz_names(arrays, features.shape[1], where)
     frame = parsed(lambda: pd.DataFrame(features, columns=index), where, lambda _: "array 'X' does not hold numbers")
     return frame, arrays
