@@ -25,6 +25,7 @@ from studies import (
     numeric,
     numeric_agreement,
     private,
+    reading,
     same_reports,
     side_by_side,
     startup,
@@ -119,6 +120,15 @@ def _add_gate(studies: _Subparsers) -> None:
     )
     command.add_argument("--pairs", type=int, default=20, help="runs of the unused plugin; 0 for none")
     command.add_argument("--runs", type=int, default=5, help="runs that judge a forest; 0 for none")
+    command = _study(
+        studies,
+        "reading",
+        "what reading a model file costs beside joblib.load",
+        lambda a: reading.run(a.trees, a.rows, a.runs),
+    )
+    command.add_argument("--trees", type=int, default=75, help="75 on 50,000 rows make a file of about 70 MB")
+    command.add_argument("--rows", type=int, default=50_000)
+    command.add_argument("--runs", type=int, default=5, help="the least of so many counts")
     command = _study(
         studies,
         "same-reports",

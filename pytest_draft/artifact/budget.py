@@ -115,7 +115,7 @@ class Budget:
         self._clock = clock
         self._seconds = limits.seconds + limits.seconds_by_byte * size
         self._ends = clock() + self._seconds
-        self._next_look = self._opcodes - _BETWEEN_LOOKS
+        self._next_look = max(0, self._opcodes - _BETWEEN_LOOKS)
         self._visits = 0
 
     def spend_opcode(self, count: int = 1) -> None:

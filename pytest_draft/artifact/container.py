@@ -18,6 +18,9 @@ from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, Unsup
 _CHUNK = 4 * 2**20
 """Bytes that are read or unpacked between two looks at the limits."""
 
+_MOST_AT_ONCE = 2**30
+"""Bytes that one call reads: systems allow about 2 GiB."""
+
 
 class Stream(io.BytesIO):
     """The unpacked bytes, read once from front to back.
@@ -88,7 +91,7 @@ def load(path: str | bytes | os.PathLike[str], limits: Limits) -> bytes:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise UnsupportedArtifactError(f"it is {_file_kind(status.st_mode)}: give the path of a model file")
-        return _read_all(descriptor, limits.file_bytes)
+        return _read_all(descriptor, status.st_size, limits.file_bytes)
     finally:
         os.close(descriptor)
 
@@ -111,20 +114,27 @@ def _open(path: str | bytes | os.PathLike[str]) -> int:
         raise UnsupportedArtifactError(f"it cannot be opened ({_errno(error)})") from None
 
 
-def _read_all(descriptor: int, limit: int) -> bytes:
+def _read_all(descriptor: int, expected: int, limit: int) -> bytes:
+    """Return all bytes; at once where the file is as long as it says, so that none is copied."""
+    if expected > limit:
+        raise _too_long(limit)
     chunks: list[bytes] = []
     size = 0
     while True:
         try:
-            chunk = os.read(descriptor, _CHUNK)
+            chunk = os.read(descriptor, max(_CHUNK, min(expected - size, _MOST_AT_ONCE)))
         except OSError as error:
             raise CorruptArtifactError(f"reading it failed at byte {size} ({_errno(error)})") from None
         if not chunk:
-            return b"".join(chunks)
+            return chunks[0] if len(chunks) == 1 else b"".join(chunks)
         size += len(chunk)
         if size > limit:
-            raise ArtifactTooBigError(f"the file has more than {limit} bytes: raise the limit if you trust it")
+            raise _too_long(limit)
         chunks.append(chunk)
+
+
+def _too_long(limit: int) -> ArtifactTooBigError:
+    return ArtifactTooBigError(f"the file has more than {limit} bytes: raise the limit if you trust it")
 
 
 def _errno(error: OSError) -> str:

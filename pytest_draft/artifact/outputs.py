@@ -105,7 +105,8 @@ def _agrees(nodes: Nodes, values: Values, size: Size) -> bool:
     if not size.averages:  # medians, of which no more can be said
         return bool(tree.value[inner].any() or nodes.impurity[inner].any())
     totals = tree.value if values == "totals" else tree.value * tree.weight[:, None]
-    off = np.abs(totals[inner] - totals[tree.left[inner]] - totals[tree.right[inner]])
+    below = (totals.take(child.take(inner), axis=0) for child in (tree.left, tree.right))
+    off = np.abs(totals.take(inner, axis=0) - next(below) - next(below))
     scale = 1.0 if values != "means" else float(np.abs(tree.value).max())
     return bool((off <= _TOLERANCE * scale * np.maximum(1.0, tree.weight[inner])[:, None]).all())
 

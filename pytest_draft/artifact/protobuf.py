@@ -19,6 +19,12 @@ _LONGEST = 10
 _OF_MESSAGE = 16
 """As how many fields a message counts by itself, and a look for a run."""
 
+_OF_SHORT = 8
+"""As how many fields a part counts that is so short that a small file can have very many."""
+
+_SHORTEST = 4
+"""Bytes of a part that counts as one field, such as the kind of a leaf."""
+
 _FIRST = 256
 """Bytes of the first look for a run; each further look is at twice as many."""
 
@@ -131,6 +137,8 @@ class Message:
             length, start = self._varint(start)
             if length > len(self._content) - start:
                 raise _damaged()
+            if length < _SHORTEST:
+                self._budget.spend_opcode(_OF_SHORT)
             self._parts.setdefault(number, []).append(self._content[start : start + length])
             return start + length
         if wire == _VARINT:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,9 @@ from pytest_draft.artifact.onnx_model import read_onnx
 from pytest_draft.artifact.rule_list_texts import rule_list_in, text_of
 from pytest_draft.artifact.skops import is_archive, read_skops
 from pytest_draft.errors import ArtifactError, ArtifactTooBigError, CorruptArtifactError, one_line
+
+_LONG = 2**22
+"""Bytes from which on a file is hashed beside its reading."""
 
 
 def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Artifact:
@@ -62,7 +65,7 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
         # pytest may turn warnings into errors; a file must not be able to use that.
         warnings.simplefilter("ignore")
         packed = load(given, limits)
-        source.sha256 = hashlib.sha256(packed).hexdigest()
+        source.begin(packed)
         size = len(packed)
         if is_archive(packed):
             found = view(*read_skops(packed, limits), place)
@@ -75,10 +78,12 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
             del packed
             budget = Budget(limits, stream.size, size)
             found = view(interpret(stream, budget), budget, place)
+        sha256 = source.sha256
+        assert sha256 is not None
         not_covered = None if found.not_covered is None else f"{_shown(given)}: {found.not_covered}"
         return Artifact(
             given,
-            source.sha256,
+            sha256,
             size,
             found.holds,
             found.model,
@@ -92,11 +97,34 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
         )
 
 
-@dataclass
 class _Source:
-    """What is known of the file while it is read."""
+    """What is known of the file while it is read: its hash, which a thread of its own computes meanwhile."""
 
-    sha256: str | None = None
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+        self._sha256: str | None = None
+
+    def begin(self, content: bytes) -> None:
+        """Begin to hash what was read; a short file at once."""
+
+        def run() -> None:
+            self._sha256 = hashlib.sha256(content).hexdigest()
+
+        if len(content) >= _LONG:
+            self._thread = threading.Thread(target=run, daemon=True)
+            try:
+                self._thread.start()
+            except RuntimeError:  # there are no threads left
+                self._thread = None
+        if self._thread is None:
+            run()
+
+    @property
+    def sha256(self) -> str | None:
+        """The hash; None where nothing was read."""
+        if self._thread is not None:
+            self._thread.join()
+        return self._sha256
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def read_skops(packed: bytes, limits: Limits) -> tuple[object, Budget]:
     if _SCHEMA not in archive:
         raise UnsupportedArtifactError("it is a zip archive without schema.json, and so no file of skops.io")
     budget = Budget(limits, archive.size, len(packed))
-    schema = _parsed(archive.read(_SCHEMA), limits)
+    schema = _parsed(archive.read(_SCHEMA), budget, limits.steps(archive.size, len(packed)))
     protocol = schema.get("protocol")
     if type(protocol) is not int or protocol not in _PROTOCOLS:
         shown = protocol if type(protocol) is int and abs(protocol) < 10**6 else "that is not known"
@@ -77,11 +77,12 @@ def read_skops(packed: bytes, limits: Limits) -> tuple[object, Budget]:
     return root, budget
 
 
-def _parsed(text: memoryview, limits: Limits) -> Node:
+def _parsed(text: memoryview, budget: Budget, most: int) -> Node:
     """Return the JSON text of a schema, once it is known that it has not too many values to be held."""
     content = bytes(text)
-    if sum(map(content.count, (b",", b"[", b"{"))) > limits.opcodes:
-        raise ArtifactTooBigError(f"its schema.json has more than {limits.opcodes} values")
+    if sum(map(content.count, (b",", b"[", b"{"))) > most:
+        raise ArtifactTooBigError(f"its schema.json has more than {most} values, which is too many for its size")
+    budget.spend_copy(len(content) * (1 if content.isascii() else 4))
     try:
         found = json.loads(content.decode("utf-8"), object_pairs_hook=_unique)
     except ValueError:
@@ -187,8 +188,9 @@ class _Reader:
     def _atom(self, found: Node) -> object:
         """Return a number, a text, a boolean or None, which are written as JSON inside JSON."""
         content = found.get("content")
-        if type(content) is not str:
+        if type(content) is not str or content.lstrip()[:1] in ("[", "{"):
             raise _malformed()
+        self._budget.spend_text(content)
         try:
             value = json.loads(content)
         except ValueError:
