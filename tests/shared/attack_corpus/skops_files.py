@@ -62,6 +62,18 @@ def node_of(loader: str, module: str, name: str, content: object = None) -> dict
     return {"__class__": name, "__module__": module, "__loader__": loader, "content": content or EMPTY, "attrs": EMPTY}
 
 
+def keyed(kind: str, key: str) -> dict[str, Any]:
+    """Return a dict with a key of a type."""
+    types = node_of("ListNode", "builtins", "list", [node_of("TypeNode", "numpy", kind, "x") | {"content": None}])
+    return {**node_of("DictNode", "builtins", "dict", {key: EMPTY}), "key_types": types}
+
+
+def objects(length: int, items: list[Any]) -> dict[str, Any]:
+    """Return an array of objects."""
+    shape = node_of("TupleNode", "builtins", "tuple", [{"__loader__": "JsonNode", "content": str(length)}])
+    return {**node_of("NdArrayNode", "numpy", "ndarray", items), "type": "json", "shape": shape}
+
+
 def first_array(schema: dict) -> dict:
     nodes: list[Any] = [schema]
     while nodes:
@@ -120,6 +132,40 @@ def _nodes() -> Iterator[Hostile]:
         ("an absolute member", {**outside, "file": "/etc/passwd"}, "corrupt", "does not have (/etc/passwd)"),
         ("a member of no name", {**outside, "file": 1}, "corrupt", written),
         ("a list", [], "corrupt", written),
+        ("a loader that is a number", {"__loader__": 1}, "corrupt", written),
+        ("an id that is a text", {"__loader__": "TypeNode", "__id__": "1"}, "corrupt", written),
+        ("a class that is a number", {"__loader__": "TypeNode", "__class__": 1}, "corrupt", written),
+        ("a list of a number", {**node_of("ListNode", "builtins", "list"), "content": 1}, "corrupt", written),
+        ("a number in JSON that is none", {"__loader__": "JsonNode", "content": 1}, "corrupt", written),
+        ("a dict without types", {**node_of("DictNode", "builtins", "dict"), "key_types": EMPTY}, "corrupt", written),
+        ("a dict's true that is none", keyed("bool", "perhaps"), "corrupt", written),
+        ("a dict's number that is none", keyed("int64", "x"), "corrupt", written),
+        ("a dict's huge number", keyed("int", "9" * 400), "too big", "bits"),
+        ("a dict's share that is none", keyed("float64", "x"), "corrupt", written),
+        ("a default dict of nothing", {**node_of("DefaultDictNode", "a", "b"), "content": []}, "corrupt", written),
+        (
+            "a slice of texts",
+            {**node_of("SliceNode", "builtins", "slice"), "content": {"start": "a"}},
+            "corrupt",
+            written,
+        ),
+        (
+            "a slice of huge numbers",
+            {**node_of("SliceNode", "a", "b"), "content": {"start": 2**1100}},
+            "too big",
+            "bits",
+        ),
+        ("an object of a call of nothing", {**node_of("MyNode", "a", "b"), "__reduce__": 1}, "corrupt", written),
+        ("an array by pickle", {**outside, "type": "pickle"}, "corrupt", written),
+        ("an array of objects of no shape", {**outside, "type": "json", "shape": EMPTY}, "corrupt", written),
+        ("an array of objects of another shape", objects(2, [EMPTY]), "corrupt", written),
+        ("bytes of no member", {**node_of("BytesNode", "builtins", "bytes"), "file": "no"}, "corrupt", "does not have"),
+        (
+            "a sparse matrix of no archive",
+            {**node_of("SparseMatrixNode", "a", "b"), "file": "schema.json"},
+            "corrupt",
+            "zip",
+        ),
         ("a long name", {**node_of("TypeNode", "x" * 10_000, "y"), "content": None}, "too big", "too many characters"),
     ):
         yield Hostile(f"skops: {name}", rewritten(honest(), planted(node)), kind, (words,))
