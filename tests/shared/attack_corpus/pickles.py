@@ -230,6 +230,14 @@ def _malformed() -> Iterator[Hostile]:
         "items without bytes": empty + b"(K\x01K\x01\x85" + named("numpy", "dtype") + text("S0") + b"\x85R\x89C\x00tb.",
     }.items():
         yield unsupported(name, start(instructions))
+    buffer = named("numpy._core.numeric", "_frombuffer") + b"(C\x00" + objects + b"K\x00\x85" + text("C") + b"tR."
+    yield not_allowed("no items of raw pointers", start(buffer), "objects from raw bytes")
+    huge = b"\x8a\x08" + (2**61).to_bytes(8, "little")
+    shape = b"(K\x01K\x00" + huge + huge + b"\x87" + number + b"\x89C\x00tb."
+    yield corrupt("no items in 2^61 columns of 2^61", start(empty + shape), "an array's shape")
+    pair = dumped(np.array([None, None], object))
+    at = pair.index(b"\x8c\x05shape\x94K") + 9
+    yield corrupt("an array of objects of another shape", pair[:at] + b"\x03" + pair[at + 1 :], "damaged")
     long = b"X" + struct.pack("<I", 5000) + b"x" * 5000
     yield too_big("a long name", start(long + long + b"\x93)\x81."), "too many characters")
     for name, instructions in {

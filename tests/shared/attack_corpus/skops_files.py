@@ -187,6 +187,8 @@ def _arrays() -> Iterator[Hostile]:
             (npy("(" * 500), "corrupt", "header"),
             (npy("[('a', '<i8', (2,))]"), "unsupported", "items are arrays"),
             (npy("'<q9'"), "unsupported", "data type"),
+            (npy("[]"), "corrupt", "header"),
+            (npy("[('a', '<i4'), ('a', '<i4')]"), "corrupt", "malformed"),
             (b"\x93NUMPY\x01\x00\xff\xff", "corrupt", "NumPy"),
             (b"\x93NUMPY\x09\x00\xff\xff" + bytes(20), "corrupt", "NumPy"),
             (b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + bytes(20), "corrupt", "header"),
@@ -237,6 +239,13 @@ def _archives() -> Iterator[Hostile]:
     flipped = bytearray(whole)
     flipped[start.header_offset + 30 + len(start.filename) + 130] ^= 1
     yield corrupt("skops: a flipped bit", bytes(flipped), f"member {start.filename} is damaged")
+    broken = bytearray(whole)
+    broken[zipfile.ZipFile(io.BytesIO(whole)).infolist()[1].header_offset + 2] ^= 1
+    yield corrupt("skops: a member's header that is none", bytes(broken), "zip directory")
+    at = whole.index(b"PK\x01\x02")
+    moved = whole[:at] + b"x" * 100 + whole[at:-6] + struct.pack("<IH", at + 100, 0)
+    yield corrupt("skops: bytes behind the members", moved, "other bytes stand behind")
+    yield too_big("skops: 100,001 members", b"PK\x03\x04" + b"PK\x01\x02" * 100_001, "more than 100000 members")
     encrypted = bytearray(whole)
     encrypted[whole.index(b"PK\x01\x02") + 8] |= 1
     yield unsupported("skops: encrypted", bytes(encrypted), "without a password")
