@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+import psutil
 
 from studies.fuzz.plan import SECONDS, SHARES, drawn
 from studies.fuzz.targets import SEEDS, mutant
@@ -25,8 +26,11 @@ from studies.fuzz.worker import said
 REGRESSIONS = Path(__file__).parent / "regressions.jsonl"
 """Recipes of the mutants that once failed. Every test run reads them again."""
 
-_SILENCE = 60.0
-"""Seconds without a word after which a process hangs."""
+_BUSY = 30.0
+"""Seconds of processor time without a word after which a process hangs, however busy the machine is."""
+
+_SILENCE = 600.0
+"""Seconds without a word after which it hangs in any case."""
 
 _BATCH = 20_000
 """Mutants of one process."""
@@ -171,22 +175,35 @@ def _ended(mutants: int, seed: int, first: int, names: Sequence[str]) -> Iterato
             why = errors.read().decode("utf-8", "replace").strip().splitlines() or ["without a word"]
         if not silent and code > 0:  # it does not begin at all, or a mutant cannot be made
             raise RuntimeError(f"mutant {number}: the process that reads ended with {code}: {why[-1]}")
-        yield number, 0.0, 0, f"! it hung for {_SILENCE:g} s" if silent else f"! the process died of signal {-code}"
+        yield number, 0.0, 0, "! it hung" if silent else f"! the process died of signal {-code}"
         number += 1
 
 
 def _lines(child: subprocess.Popen[bytes]) -> Iterator[str | None]:
     """Yield the lines of a process until it ends; None once it has been silent for too long."""
     assert child.stdout is not None
-    rest = b""
-    while select.select([child.stdout], [], [], _SILENCE)[0]:
+    rest, since, spent = b"", time.monotonic(), 0.0
+    while True:
+        if not select.select([child.stdout], [], [], min(_SILENCE, 1.0))[0]:
+            if time.monotonic() - since >= _SILENCE or _processor_time(child) - spent >= _BUSY:
+                break
+            continue
         chunk = os.read(child.stdout.fileno(), 2**16)
         if not chunk:
             return
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             yield line.decode("ascii")
+        since, spent = time.monotonic(), _processor_time(child)
     yield None
+
+
+def _processor_time(child: subprocess.Popen[bytes]) -> float:
+    try:
+        times = psutil.Process(child.pid).cpu_times()
+    except psutil.Error:  # it has just ended
+        return 0.0
+    return float(times.user + times.system)
 
 
 def replay(target: str, seed: int, number: int, write: Path | None = None) -> int:

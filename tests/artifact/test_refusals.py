@@ -5,6 +5,7 @@ Files that attack, that are damaged or that hold something else are in `attack_c
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -18,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 
 from attack_corpus.forests import with_node, with_tree
 from attack_corpus.pickles import NAMES
-from pytest_draft.artifact import Limits, read
+from pytest_draft.artifact import Limits, container, read
 from pytest_draft.errors import (
     ArtifactError,
     ArtifactTooBigError,
@@ -27,7 +28,7 @@ from pytest_draft.errors import (
 )
 
 
-def refused(path, kind, *words, **options):
+def refused(path, kind, *words, hashed=True, **options):
     """Assert that a file is refused with one kind, in one printable line that has the words."""
     start = time.perf_counter()
     with pytest.raises(ArtifactError) as caught:
@@ -41,7 +42,7 @@ def refused(path, kind, *words, **options):
     assert f": {kind.kind}: " in message
     for word in words:
         assert word in message
-    if os.path.isfile(path) and kind is not ArtifactTooBigError:
+    if hashed and os.path.isfile(path) and kind is not ArtifactTooBigError:
         with open(path, "rb") as file:
             assert caught.value.sha256 == hashlib.sha256(file.read()).hexdigest()
     return message
@@ -76,6 +77,29 @@ def test_what_is_not_a_regular_file_is_refused_without_waiting(tmp_path):
     refused(tmp_path, UnsupportedArtifactError, "a directory")
     refused(tmp_path / "missing.joblib", UnsupportedArtifactError, "no such file")
     refused(str(tmp_path / "a\0b"), UnsupportedArtifactError, "not a path")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(errno.EACCES, "no permission"), (errno.ELOOP, "ELOOP"), (errno.EISDIR, "a directory")]
+)
+def test_what_cannot_be_opened_is_refused(number, words, fitted, dump, monkeypatch):
+    path = dump(fitted)
+
+    def fail(*_):
+        raise OSError(number, "secret")
+
+    monkeypatch.setattr(container.os, "open", fail)
+    assert "secret" not in refused(os.fspath(path), UnsupportedArtifactError, words, hashed=False)
+
+
+def test_a_file_that_cannot_be_read_to_its_end_is_refused(fitted, dump, monkeypatch):
+    path = dump(fitted)
+
+    def fail(*_):
+        raise OSError(errno.EIO, "secret")
+
+    monkeypatch.setattr(container.os, "read", fail)
+    refused(path, CorruptArtifactError, "reading it failed at byte 0 (EIO)", hashed=False)
 
 
 @pytest.mark.parametrize("name", ["a\nb.joblib", "\x1b[31mred.joblib", "::error::x.joblib", "n\u00e4me\udc80.joblib"])

@@ -116,6 +116,19 @@ def _wire() -> Iterator[Hostile]:
     }.items():
         kind = corrupt if "UTF" in name else unsupported
         yield kind(f"onnx: {name}", START + graph, "UTF-8" if "UTF" in name else "")
+    yield unsupported("onnx: no graph", START + b"\x12\x00", "holds no graph")
+    twice = field(5, field(8, b"a")) * 2
+    yield corrupt("onnx: two constants of one name", START + field(7, twice), "two constants of one name")
+    for name, tensor, words in (
+        ("raw bytes", b"\x08\x03\x10\x01" + field(9, b"abc"), "the bytes of its shape"),
+        ("numbers", b"\x08\x03\x10\x01" + field(4, b"abcd"), "the numbers of its shape"),
+        ("floats", b"\x08\x03\x10\x01" + field(4, b"abcde"), damaged),
+        ("packed numbers", b"\x08\x03\x10\x06" + field(5, b"\xff"), damaged),
+        ("a long varint", b"\x08\x03\x10\x06" + field(5, b"\xff" * 11 + b"\x01"), damaged),
+        ("a negative shape", b"\x08" + b"\xff" * 9 + b"\x01\x10\x01", ""),
+        ("33 dimensions", b"\x08\x01" * 33 + b"\x10\x01", ""),
+    ):
+        yield corrupt(f"onnx: a constant of {name}", START + field(7, field(5, tensor)), words)
     nested = b""
     for _ in range(2_000):
         nested = field(7, nested)
@@ -123,8 +136,7 @@ def _wire() -> Iterator[Hostile]:
 
 
 def _amounts() -> Iterator[Hostile]:
-    limit = "more than 4000000 instructions"
-    yield too_big("onnx: 260,000 empty nodes", START + field(7, field(1, b"") * 260_000), limit)
+    yield too_big("onnx: 260,000 empty nodes", START + field(7, field(1, b"") * 260_000), "instructions")
     many = START + b"\x22\x00" + field(7, field(1, field(3, b"")))
     for name, content in {
         "numbers one by one": many + b"\x28\x01" * 2_000_000,

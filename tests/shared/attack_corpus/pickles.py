@@ -180,9 +180,81 @@ def _types() -> Iterator[Hostile]:
         "fields without names": b"(K\x03" + text("<") + b"NN}K\x08K\x01K\x10tb.",
     }.items():
         yield corrupt(f"a data type with {name}", start(number + state), "data type")
+    yield from _malformed()
     yield corrupt("a codec's bytes above latin1", _encoded("\u20ac", "latin1"), "not latin1")
     yield not_allowed("another codec", _encoded("a", "rot13"), "a codec other than latin1")
     yield corrupt("_reconstructor of no class", start(named("copyreg", "_reconstructor") + b"NNN\x87R."), "class")
+
+
+def _malformed() -> Iterator[Hostile]:
+    """Yield what NumPy's own functions are given that they cannot be given."""
+    number = named("numpy", "dtype") + text("f8") + b"\x89\x88\x87R"
+    objects = named("numpy", "dtype") + text("O8") + b"\x89\x88\x87R"
+    record = named("numpy", "dtype") + text("V8") + b"\x89\x88\x87R"
+    scalar = named("numpy._core.multiarray", "scalar")
+    empty = named("numpy._core.multiarray", "_reconstruct") + named("numpy", "ndarray") + b"K\x00\x85C\x01b\x87R"
+    state = b"(K\x01K\x01\x85" + number + b"\x89C\x08AAAAAAAAtb"
+    for name, instructions in {
+        "a type by a number": named("numpy", "dtype") + b"K\x01\x85R.",
+        "a type by nothing": named("numpy", "dtype") + b")R.",
+        "a scalar of no type": scalar + b"NN\x86R.",
+        "a scalar of one argument": scalar + b"N\x85R.",
+        "an array's state that is a number": empty + b"K\x01b.",
+        "an array filled twice": empty + state + state[:-1] + b"b.",
+        "an array of no type": empty + b"(K\x01K\x01\x85N\x89C\x01AtbN.",
+        "an array of fewer objects": empty + b"(K\x01K\x02\x85" + objects + b"\x89]tb.",
+        "an array of too many dimensions without items": empty
+        + b"(K\x01("
+        + b"K\x00" * 40
+        + b"t"
+        + number
+        + b"\x89C\x00tb.",
+        "a buffer of no type": named("numpy._core.numeric", "_frombuffer") + b"(C\x00NK\x00\x85" + text("C") + b"tR.",
+        "65 fields": record + _fields([f"f{i}" for i in range(65)], number),
+        "a field twice": record + _fields(["a", "a"], number),
+        "a field of nothing": record
+        + b"(K\x03"
+        + text("|")
+        + b"N"
+        + text("a")
+        + b"\x85}"
+        + text("a")
+        + b"NsK\x08K\x01K\x10tb.",
+        "a field of no type": record + _fields(["a"], b"N"),
+        "fields that are a list": record + b"(K\x03" + text("|") + b"N" + text("a") + b"\x85]K\x08K\x01K\x10tb.",
+    }.items():
+        yield corrupt(name, start(instructions))
+    for name, instructions in {
+        "a scalar that is a record": scalar + record + b"C\x08AAAAAAAA\x86R.",
+        "a field of objects": record + _fields(["a"], objects),
+        "items without bytes": empty + b"(K\x01K\x01\x85" + named("numpy", "dtype") + text("S0") + b"\x85R\x89C\x00tb.",
+    }.items():
+        yield unsupported(name, start(instructions))
+    buffer = named("numpy._core.numeric", "_frombuffer") + b"(C\x00" + objects + b"K\x00\x85" + text("C") + b"tR."
+    yield not_allowed("no items of raw pointers", start(buffer), "objects from raw bytes")
+    huge = b"\x8a\x08" + (2**61).to_bytes(8, "little")
+    shape = b"(K\x01K\x00" + huge + huge + b"\x87" + number + b"\x89C\x00tb."
+    yield corrupt("no items in 2^61 columns of 2^61", start(empty + shape), "an array's shape")
+    pair = dumped(np.array([None, None], object))
+    at = pair.index(b"\x8c\x05shape\x94K") + 9
+    yield corrupt("an array of objects of another shape", pair[:at] + b"\x03" + pair[at + 1 :], "damaged")
+    long = b"X" + struct.pack("<I", 5000) + b"x" * 5000
+    yield too_big("a long name", start(long + long + b"\x93)\x81."), "too many characters")
+    for name, instructions in {
+        "a date": scalar + named("numpy", "dtype") + text("M8") + b"\x85RC\x08AAAAAAAA\x86R.",
+        "DUP, DICT, ADDITEMS": b"(K\x01K\x02d2\x8f(K\x01\x90\x87.",
+        "NEWOBJ_EX": named("a", "b") + b")}\x92.",
+        "_reconstructor": named("copyreg", "_reconstructor") + named("a", "b") + named("a", "b") + b"N\x87R.",
+        "APPENDS to an object": named("a", "b") + b")\x81(K\x01e.",
+    }.items():
+        yield unsupported(f"{name}, which are read", start(instructions), "it holds")
+
+
+def _fields(names: list[str], kind: bytes) -> bytes:
+    """Return the state of a record's data type, and the end of the pickle."""
+    described = b"".join(text(name) + kind + b"K\x00\x86s" for name in names)
+    listed = b"(" + b"".join(map(text, names)) + b"t"
+    return b"(K\x03" + text("|") + b"N" + listed + b"}" + described + b"K\x08K\x01K\x10tb."
 
 
 def _encoded(value: str, codec: str) -> bytes:
@@ -235,12 +307,12 @@ def _sizes() -> Iterator[Hostile]:
     encode = start(b"X" + struct.pack("<I", 2**16) + b"a" * 2**16 + b"q\x010", 2)
     again = b"c_codecs\nencode\nh\x01X\x06\x00\x00\x00latin1\x86R0"
     yield too_big("one text encoded again and again", encode + again * 100 + b"N.", "again and again")
-    yield unsupported("a deep key", start(b"})" + b"\x85" * 200_000 + b"Ns.", 2), "a dict")
+    yield unsupported("a deep key", start(b"})" + b"\x85" * 1_500 + b"Ns.", 2), "a dict")
     doubled = b")q\x000" + b"".join(b"h%ch%c\x86q%c0" % (i, i, i + 1) for i in range(100))
     yield unsupported("a key of 2^100 parts", start(doubled + b"}h\x64Ns.", 2), "a dict")
     colliding = b"".join(b"\x8a\x14" + (i * (2**61 - 1)).to_bytes(20, "little") + b"N" for i in range(50_000))
     yield unsupported("keys of one hash", start(b"}(" + colliding + b"u.", 2), "a dict")
-    yield unsupported("a very deep list", start(b"]" * 500_000 + b"a" * 499_999 + b"."), "a list")
+    yield unsupported("a deep list", start(b"]" * 1_500 + b"a" * 1_499 + b"."), "a list")
     yield unsupported("a list in itself", start(b"]q\x00h\x00a.", 2), "a list")
 
 

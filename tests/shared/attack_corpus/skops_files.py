@@ -62,6 +62,18 @@ def node_of(loader: str, module: str, name: str, content: object = None) -> dict
     return {"__class__": name, "__module__": module, "__loader__": loader, "content": content or EMPTY, "attrs": EMPTY}
 
 
+def keyed(kind: str, key: str) -> dict[str, Any]:
+    """Return a dict with a key of a type."""
+    types = node_of("ListNode", "builtins", "list", [node_of("TypeNode", "numpy", kind, "x") | {"content": None}])
+    return {**node_of("DictNode", "builtins", "dict", {key: EMPTY}), "key_types": types}
+
+
+def objects(length: int, items: list[Any]) -> dict[str, Any]:
+    """Return an array of objects."""
+    shape = node_of("TupleNode", "builtins", "tuple", [{"__loader__": "JsonNode", "content": str(length)}])
+    return {**node_of("NdArrayNode", "numpy", "ndarray", items), "type": "json", "shape": shape}
+
+
 def first_array(schema: dict) -> dict:
     nodes: list[Any] = [schema]
     while nodes:
@@ -120,6 +132,40 @@ def _nodes() -> Iterator[Hostile]:
         ("an absolute member", {**outside, "file": "/etc/passwd"}, "corrupt", "does not have (/etc/passwd)"),
         ("a member of no name", {**outside, "file": 1}, "corrupt", written),
         ("a list", [], "corrupt", written),
+        ("a loader that is a number", {"__loader__": 1}, "corrupt", written),
+        ("an id that is a text", {"__loader__": "TypeNode", "__id__": "1"}, "corrupt", written),
+        ("a class that is a number", {"__loader__": "TypeNode", "__class__": 1}, "corrupt", written),
+        ("a list of a number", {**node_of("ListNode", "builtins", "list"), "content": 1}, "corrupt", written),
+        ("a number in JSON that is none", {"__loader__": "JsonNode", "content": 1}, "corrupt", written),
+        ("a dict without types", {**node_of("DictNode", "builtins", "dict"), "key_types": EMPTY}, "corrupt", written),
+        ("a dict's true that is none", keyed("bool", "perhaps"), "corrupt", written),
+        ("a dict's number that is none", keyed("int64", "x"), "corrupt", written),
+        ("a dict's huge number", keyed("int", "9" * 400), "too big", "bits"),
+        ("a dict's share that is none", keyed("float64", "x"), "corrupt", written),
+        ("a default dict of nothing", {**node_of("DefaultDictNode", "a", "b"), "content": []}, "corrupt", written),
+        (
+            "a slice of texts",
+            {**node_of("SliceNode", "builtins", "slice"), "content": {"start": "a"}},
+            "corrupt",
+            written,
+        ),
+        (
+            "a slice of huge numbers",
+            {**node_of("SliceNode", "a", "b"), "content": {"start": 2**1100}},
+            "too big",
+            "bits",
+        ),
+        ("an object of a call of nothing", {**node_of("MyNode", "a", "b"), "__reduce__": 1}, "corrupt", written),
+        ("an array by pickle", {**outside, "type": "pickle"}, "corrupt", written),
+        ("an array of objects of no shape", {**outside, "type": "json", "shape": EMPTY}, "corrupt", written),
+        ("an array of objects of another shape", objects(2, [EMPTY]), "corrupt", written),
+        ("bytes of no member", {**node_of("BytesNode", "builtins", "bytes"), "file": "no"}, "corrupt", "does not have"),
+        (
+            "a sparse matrix of no archive",
+            {**node_of("SparseMatrixNode", "a", "b"), "file": "schema.json"},
+            "corrupt",
+            "zip",
+        ),
         ("a long name", {**node_of("TypeNode", "x" * 10_000, "y"), "content": None}, "too big", "too many characters"),
     ):
         yield Hostile(f"skops: {name}", rewritten(honest(), planted(node)), kind, (words,))
@@ -141,6 +187,8 @@ def _arrays() -> Iterator[Hostile]:
             (npy("(" * 500), "corrupt", "header"),
             (npy("[('a', '<i8', (2,))]"), "unsupported", "items are arrays"),
             (npy("'<q9'"), "unsupported", "data type"),
+            (npy("[]"), "corrupt", "header"),
+            (npy("[('a', '<i4'), ('a', '<i4')]"), "corrupt", "malformed"),
             (b"\x93NUMPY\x01\x00\xff\xff", "corrupt", "NumPy"),
             (b"\x93NUMPY\x09\x00\xff\xff" + bytes(20), "corrupt", "NumPy"),
             (b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + bytes(20), "corrupt", "header"),
@@ -191,6 +239,13 @@ def _archives() -> Iterator[Hostile]:
     flipped = bytearray(whole)
     flipped[start.header_offset + 30 + len(start.filename) + 130] ^= 1
     yield corrupt("skops: a flipped bit", bytes(flipped), f"member {start.filename} is damaged")
+    broken = bytearray(whole)
+    broken[zipfile.ZipFile(io.BytesIO(whole)).infolist()[1].header_offset + 2] ^= 1
+    yield corrupt("skops: a member's header that is none", bytes(broken), "zip directory")
+    at = whole.index(b"PK\x01\x02")
+    moved = whole[:at] + b"x" * 100 + whole[at:-6] + struct.pack("<IH", at + 100, 0)
+    yield corrupt("skops: bytes behind the members", moved, "other bytes stand behind")
+    yield too_big("skops: 100,001 members", b"PK\x03\x04" + b"PK\x01\x02" * 100_001, "more than 100000 members")
     encrypted = bytearray(whole)
     encrypted[whole.index(b"PK\x01\x02") + 8] |= 1
     yield unsupported("skops: encrypted", bytes(encrypted), "without a password")
