@@ -8,12 +8,12 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import BaggingClassifier, ExtraTreesRegressor, IsolationForest, RandomForestClassifier
 from sklearn.feature_selection import SelectFromModel, SelectKBest, SelectPercentile, VarianceThreshold, f_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, RobustScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, PolynomialFeatures, RobustScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from profiles import examples
@@ -45,7 +45,9 @@ def fitted_models():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         models = {
-            name: model.fit(frame[["a", "b", "c"]].to_numpy(), labels if name != "regressor" else np.arange(24.0))
+            name: clone(model).fit(
+                frame[["a", "b", "c"]].to_numpy(), labels if name != "regressor" else np.arange(24.0)
+            )
             for name, model in NUMERIC.items()
         }
         models["pipeline"] = pipeline().fit(frame.drop(columns="label"), labels)
@@ -138,3 +140,11 @@ def test_a_selection_by_what_is_out_of_range_is_corrupt(selection, attribute, va
     setattr(model[0], attribute, value)
     with pytest.raises(CorruptArtifactError, match=words):
         read(dump(model))
+
+
+@pytest.mark.parametrize("degree", [65, 2**31, 2**40])
+def test_products_of_a_degree_without_an_end_are_not_counted(degree, dump):
+    frame = table()
+    model = make_pipeline(PolynomialFeatures(), TREE).fit(frame[["a", "b"]].to_numpy(), frame["c"])
+    model[0]._max_degree = degree
+    assert "very many columns" in read(dump(model)).not_covered
