@@ -44,6 +44,8 @@ _NUMPY = ("numpy", "numpy.core._multiarray_umath", "numpy._core._multiarray_umat
 _MOST_PRODUCTS = 100_000
 """Most columns that a PolynomialFeatures may make."""
 
+_HIGHEST_DEGREE = 64
+
 
 def _function(found: Object, block: Block) -> Block:
     name = found.get("func")
@@ -138,9 +140,9 @@ def _products(found: Object, block: Block) -> Block:
     only = found.boolean("interaction_only")
     ways = itertools.combinations if only else itertools.combinations_with_replacement
     count = len(block.columns)
-    degrees = range(max(1, lowest), highest + 1)
-    number = sum(math.comb(count if only else count + degree - 1, degree) for degree in degrees if degree <= 64)
-    if number > _MOST_PRODUCTS or highest > 64:
+    degrees = range(max(1, lowest), min(highest, _HIGHEST_DEGREE) + 1)  # counting to what a file says may take for ever
+    number = sum(math.comb(count if only else count + degree - 1, degree) for degree in degrees)
+    if number > _MOST_PRODUCTS or highest > _HIGHEST_DEGREE:
         raise UnsupportedArtifactError("it holds a PolynomialFeatures of very many columns, which is not covered")
     if block.sparse:
         raise UnsupportedArtifactError("it holds a PolynomialFeatures of a sparse matrix, which is not covered")

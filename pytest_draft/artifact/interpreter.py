@@ -185,7 +185,7 @@ class _Interpreter:
         self._stack.append(value)
 
     def _integer(self, value: int) -> None:
-        if value.bit_length() > self._budget.limits.integer_bits:
+        if value.bit_length() >= self._budget.limits.integer_bits:
             raise ArtifactTooBigError(f"an integer of {value.bit_length()} bits ({self._stream.where()})")
         self._stack.append(value)
 

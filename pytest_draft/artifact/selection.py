@@ -26,6 +26,9 @@ FITTED_ON_SELECTED: dict[tuple[str, str], bool] = {
 _MAX_DEPTH = 4
 """Most forests inside each other of whose columns' importances a selection is made."""
 
+_LARGEST = 2**53
+"""Up to so large a whole number, NumPy counts in double precision."""
+
 _L1_RATIO_SINCE = (1, 8)
 """From this version on a LogisticRegression's penalty is told by its ``l1_ratio``."""
 
@@ -76,6 +79,8 @@ def _by_mode(mode: str, found: Object, count: int, parameter: object) -> BoolArr
     if type(parameter) not in (int, float) or not math.isfinite(parameter):  # type: ignore[arg-type]
         raise CorruptArtifactError(f"{found.path}: what it selects by is not a number")
     level = float(parameter)  # type: ignore[arg-type]
+    if not 0 <= level <= (100 if mode == "percentile" else math.inf):
+        raise CorruptArtifactError(f"{found.path}: what it selects by is out of range")
     if mode in ("k_best", "percentile"):
         scores = _scores(found, "scores_", count)
         scores = np.where(np.isnan(scores), np.finfo(scores.dtype).min, scores)
@@ -137,7 +142,7 @@ def _importances(found: Object, model: Object, count: int) -> FloatArray:
         if weights.dtype.kind not in "fiu" or weights.ndim > 2 or weights.shape[-1:] != (count,):
             raise CorruptArtifactError(f"{model.path}coef_ does not have a number for each column")
         order = 1 if order is None else order
-        if type(order) not in (int, float):
+        if type(order) not in (int, float) or (type(order) is int and abs(order) > _LARGEST):
             raise CorruptArtifactError(f"{found.path}norm_order is not a number")
         scores = np.abs(weights) if weights.ndim == 1 else np.asarray(np.linalg.norm(weights, axis=0, ord=order))
     if not np.isfinite(scores).all():

@@ -200,7 +200,7 @@ class _Reader:
         return self._checked_integer(value)
 
     def _checked_integer(self, value: object) -> object:
-        if type(value) is int and value.bit_length() > self._budget.limits.integer_bits:
+        if type(value) is int and value.bit_length() >= self._budget.limits.integer_bits:
             raise ArtifactTooBigError(f"an integer of {value.bit_length()} bits in its schema.json")
         return value
 

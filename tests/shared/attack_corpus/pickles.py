@@ -304,6 +304,11 @@ def _sizes() -> Iterator[Hostile]:
         (b"L" + b"9" * 10**6 + b"L\n", "LONG"),
     ):
         yield too_big(f"a huge integer by {name}", start(code + b".", 2))
+    widest = (2**1024 - 1).to_bytes(129, "little")  # the first that is no number in double precision
+    yield too_big("an integer of 1024 bits", start(b"\x8a\x81" + widest + b"."), "an integer of 1024 bits")
+    yield unsupported(
+        "an integer of 1023 bits", start(b"\x8a\x80" + (2**1023 - 1).to_bytes(128, "little") + b"."), "it holds"
+    )
     encode = start(b"X" + struct.pack("<I", 2**16) + b"a" * 2**16 + b"q\x010", 2)
     again = b"c_codecs\nencode\nh\x01X\x06\x00\x00\x00latin1\x86R0"
     yield too_big("one text encoded again and again", encode + again * 100 + b"N.", "again and again")
