@@ -19,6 +19,7 @@ STUDIES = (
     "numeric-agreement",
     "claims",
     "fuzz",
+    "reading",
     "side-by-side",
     "grid",
     "informed",
