@@ -6,8 +6,10 @@ import json
 import math
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from importlib import resources
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ _MOST_DEEP = 32  # tables and lists inside one another; a policy has four
 _MOST_PARTS = 32  # of a key with dots; the parser's time grows with the square of them
 _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*+"|' r"'[^'\n]*+'")
 _MANY_PARTS = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}", re.ASCII)
+_MOST_ERRORS = 1_000  # of a schema that are looked for: each takes a while
 _MOST_SHOWN = 20
 _MOST_CHARACTERS = 1_000  # of one problem, which can list all rules that there are
 
@@ -41,8 +44,18 @@ def _is_finite_number(checker: TypeChecker, value: object) -> bool:
         return False
 
 
+def _unique_items(_: object, wanted: bool, value: Any, __: object) -> Iterator[ValidationError]:
+    """Yield what is there twice; the library's own check takes the square of their number where types are mixed."""
+    if not wanted or not isinstance(value, list):
+        return
+    count = Counter(json.dumps(item, sort_keys=True, default=str) for item in value)
+    if twice := [item for item, number in count.items() if number > 1]:
+        yield ValidationError(f"there is more than one {twice[0]}")
+
+
 _Validator = extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
+    {"uniqueItems": _unique_items},
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("number", _is_finite_number),
 )
 
@@ -120,7 +133,8 @@ def violations(content: object, schema: str, text: str, apart: Collection[str] =
     registry: Registry[Any] = Registry()
     registry = registry.with_resources((name, DRAFT202012.create_resource(rules)) for name, rules in shipped.items())
     validator = _Validator(shipped[schema], registry=registry, format_checker=FormatChecker(["date"]))
-    errors = sorted(validator.iter_errors(content), key=lambda error: list(map(str, error.path)))
+    first = islice(validator.iter_errors(content), _MOST_ERRORS)
+    errors = sorted(first, key=lambda error: list(map(str, error.path)))
     errors = [one for one in errors if one.validator != "pattern" or one.absolute_path[0] not in apart]
     return all_located([problem for error in errors for problem in _problems(error)], text)
 
@@ -147,7 +161,8 @@ def all_located(problems: Sequence[Problem], text: str) -> list[str]:
     text : str
     """
     shown = [located(message, keys, text) for message, keys in problems[:_MOST_SHOWN]]
-    return shown + ([f"and {len(problems) - _MOST_SHOWN} more"] if len(problems) > _MOST_SHOWN else [])
+    at_least = "at least " if len(problems) >= _MOST_ERRORS else ""
+    return shown + ([f"and {at_least}{len(problems) - _MOST_SHOWN} more"] if len(problems) > _MOST_SHOWN else [])
 
 
 def located(message: str, keys: Sequence[str | int], text: str) -> str:

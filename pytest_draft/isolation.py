@@ -247,9 +247,9 @@ class _Child:
         """
         _started(self._send, request)
         self.known = None
-        cap, deadline, overdue = _cap(case.memory), time.monotonic() + START_SECONDS, _late_start()
+        cap, grace, deadline = _cap(case.memory), grace_of(case.seconds), time.monotonic() + START_SECONDS
+        overdue = _EndedError("no answer", f"{_PROCESS} had not begun after {START_SECONDS:g} s")
         latest, received, shown = None, 0.0, 0.0
-        grace = grace_of(case.seconds)
         while True:
             try:
                 message = self._messages.get(timeout=_LOOK_SECONDS)
@@ -263,7 +263,8 @@ class _Child:
             elif isinstance(message, Progress):
                 if latest is None:  # it has begun
                     self._resting = self._resting or held
-                    overdue = _overrun(case.seconds, grace)
+                    why = f"{_PROCESS} was killed {grace:g} s after its time box of {case.seconds:g} s had ended"
+                    overdue = _EndedError("overran", why)
                 latest, received = message, now
                 left = COMPILE_SECONDS if message.stands else case.seconds - message.elapsed + grace
                 deadline = now + left
@@ -354,14 +355,6 @@ def _started(work: Callable[..., object], *arguments: object) -> threading.Threa
         reason = "no thread could be started to examine it: raise the limit of processes and threads (ulimit -u)"
         raise _EndedError("no answer", reason) from None
     return thread
-
-
-def _late_start() -> _EndedError:
-    return _EndedError("no answer", f"{_PROCESS} had not begun after {START_SECONDS:g} s")
-
-
-def _overrun(seconds: float, grace: float) -> _EndedError:
-    return _EndedError("overran", f"{_PROCESS} was killed {grace:g} s after its time box of {seconds:g} s had ended")
 
 
 def _cap(memory: int | None) -> int:

@@ -72,8 +72,9 @@ def fill_dtype(dtype: Dtype, state: object) -> None:
     state : object
         ``(version, byte order, subarray, names, fields, item size, alignment, flags, ...)``.
     """
-    if not isinstance(state, tuple) or not 8 <= len(state) <= 9:
+    if not isinstance(state, tuple) or not 8 <= len(state) <= 9 or dtype.is_filled:
         raise CorruptArtifactError("a data type's state is malformed")
+    dtype.is_filled = True
     _, order, subarray, names, fields, size, _, _ = state[:8]
     if order not in ("<", ">", "|", "="):
         raise CorruptArtifactError("a data type's byte order is malformed")

@@ -53,7 +53,7 @@ class Limits:
     line_bytes : int
         Length of one text argument (a module's or a class's name).
     text_bytes : int
-        Size of a rule list that is a text.
+        Size of a rule list that is a text: some 4,000 rules, which are checked in about a second.
     members : int
         Files in a zip archive; a tree takes about 4.
     """
@@ -74,7 +74,7 @@ class Limits:
     seconds_by_byte: float = 0.2 / _MiB
     integer_bits: int = 1024
     line_bytes: int = 4096
-    text_bytes: int = _MiB
+    text_bytes: int = _MiB // 4
     members: int = 100_000
 
     def steps(self, size: int, packed: int) -> int:

@@ -283,7 +283,7 @@ class _Interpreter:
         target = self._stack[-1]
         if isinstance(target, Record):
             target = target.set_items
-        if not isinstance(target, Mapping) or len(items) % 2:
+        if not isinstance(target, Mapping) or len(items) % 2 or target.is_state:
             raise self._malformed()
         target.pairs.extend(zip(items[::2], items[1::2], strict=True))
 
@@ -346,6 +346,8 @@ class _Interpreter:
             arrays.fill_dtype(target, state)
         elif isinstance(target, Record) and target.state is None:
             target.state = state
+            if isinstance(state, Mapping):
+                state.is_state = True
             if target.cls.key in arrays.WRAPPERS and not self._nested:
                 self._stack[-1] = self._wrapped_array(target)
         else:

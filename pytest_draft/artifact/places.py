@@ -132,10 +132,12 @@ def models_in(root: object, budget: Budget) -> list[Found]:
     UnsupportedArtifactError
         If there is none, or there are too many.
     CorruptArtifactError
-        If what is around them is malformed.
+        If what is around them is malformed, or two have one place: only one of them would be judged.
     """
     walk = _Walk()
     walk.visit(root, _Way("", (), EncoderReader(budget), Origin()))
+    if len({found.place for found in walk.found}) < len(walk.found):
+        raise CorruptArtifactError("it has two models under one name (a dict with a key twice): save it again")
     if walk.found:
         return walk.found
     if walk.refusals:

@@ -36,12 +36,16 @@ class Global:
 
 
 class Mapping:
-    """A dictionary, as the pairs in the order in which they were set."""
+    """A dictionary, as the pairs in the order in which they were set.
 
-    __slots__ = ("pairs",)
+    One that an object has taken as its state `is_state`: the object that is loaded has what was in there then.
+    """
+
+    __slots__ = ("is_state", "pairs")
 
     def __init__(self) -> None:
         self.pairs: list[tuple[object, object]] = []
+        self.is_state = False
 
     def texts(self) -> dict[str, object]:
         """Return it as a dictionary whose keys are all texts; a later pair replaces an earlier one."""
@@ -82,12 +86,13 @@ class Record:
 class Dtype:
     """A NumPy data type: `code` as it was called, `layout` once it is known, None for objects."""
 
-    __slots__ = ("code", "is_object", "layout")
+    __slots__ = ("code", "is_filled", "is_object", "layout")
 
     def __init__(self, code: str, layout: np.dtype[Any] | None, *, is_object: bool) -> None:
         self.code = code
         self.layout = layout
         self.is_object = is_object
+        self.is_filled = False
 
 
 class Array:

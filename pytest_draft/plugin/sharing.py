@@ -24,18 +24,21 @@ FOLDER = "draft_shared_folder"
 INTERRUPTED = "interrupted"
 """A file of this name in that folder tells the workers, which xdist keeps from Ctrl-C, that there was one."""
 
-Stamps = tuple[tuple[int, int, int] | None, ...]
+Stamps = tuple[tuple[int, int, int, int] | None, ...]
 
 
 def stamps(case: Case) -> Stamps:
-    """Return what changes when a case's files do: inode, size and time of change of each."""
-    found: list[tuple[int, int, int] | None] = []
+    """Return what changes when a case's files do: inode, size and times of change of each.
+
+    The last, which nobody can set, tells a file that was put away and back, too.
+    """
+    found: list[tuple[int, int, int, int] | None] = []
     for path in (case.artifact, case.data, case.domain, case.holdout):
         try:
             status = Path(path).stat() if path is not None else None
         except OSError:  # reading it will say what is wrong
             status = None
-        found.append((status.st_ino, status.st_size, status.st_mtime_ns) if status else None)
+        found.append((status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) if status else None)
     return tuple(found)
 
 

@@ -150,7 +150,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (OSError, ValueError, RecursionError):
         print("not attested: no JSON to read: give what gh attestation verify --format json prints", file=sys.stderr)
         return 1
-    print(f"attested: {_shown(given.model)} (sha256 {sha256}) was judged by this policy, and passed")
+    how = "passed, or has warnings and waived checks only" if given.allow_warned else "passed"
+    print(f"attested: {_shown(given.model)} (sha256 {sha256}) was judged by this policy, and {how}")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections import OrderedDict
 
@@ -457,3 +458,35 @@ def test_rows_that_leave_a_model_none_or_an_unknown_label_are_refused():
         Origin(("a", "b")).of(np.array([0, 1]), ("x", "y"))
     rows, labels = Origin(("a", "b", "c"), (OneAgainstRest(1),)).of(np.array([0, 1, 2, 1]), (0, 1))
     assert (rows.tolist(), labels.tolist()) == ([0, 1, 2, 3], [0, 1, 0, 1])
+
+
+def dict_of(*pairs):
+    """Return a pickled dict of the pairs, also of two with one key, which no pickler writes and each one loads."""
+    content = b"".join(pickle.dumps(key, 2)[2:-1] + pickle.dumps(value, 2)[2:-1] for key, value in pairs)
+    return b"\x80\x02}(" + content + b"u."
+
+
+@pytest.mark.parametrize("inside", ["alone", "in a list", "in another dict"])
+def test_a_model_that_replaces_another_of_its_name_is_not_hidden_behind_it(inside, tmp_path, columns, classes):
+    harmless, leaky = trees(1, max_depth=1).fit(columns, classes), trees(5).fit(columns, classes)
+    content = dict_of(("model", harmless), ("model", leaky))
+    if inside == "in a list":
+        content = b"\x80\x02](" + content[2:-1] + b"e."
+    elif inside == "in another dict":
+        content = b"\x80\x02}(" + pickle.dumps("all", 2)[2:-1] + content[2:-1] + b"u."
+    (tmp_path / "model.pkl").write_bytes(content)
+    loaded = pickle.loads(content)
+    assert len((loaded[0] if inside == "in a list" else loaded.get("all", loaded))["model"]) == 5  # what a user gets
+    with pytest.raises(CorruptArtifactError, match="two models under one name"):
+        read(tmp_path / "model.pkl")
+    with pytest.raises(CorruptArtifactError, match="two models under one name"):
+        read(tmp_path / "model.pkl", place="['model']")
+
+
+def test_models_of_several_names_keep_their_places(tmp_path, columns, classes):
+    (tmp_path / "model.pkl").write_bytes(
+        dict_of(("a", trees(1).fit(columns, classes)), ("b", trees(5).fit(columns, classes)))
+    )
+    with pytest.raises(SeveralModelsError) as refused:
+        read(tmp_path / "model.pkl")
+    assert refused.value.places == ("['a']", "['b']")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -587,8 +588,8 @@ def test_hostile_texts_are_refused_as_other_files_are(refused):
     refused(deep, ArtifactTooBigError)
     assert "\x1b" not in refused(HEAD + 'rules = [{ then = "\\u001b[31m", "::error::" = 1 }]\n')
     refused(" " * 500_000 + "schema_version", UnsupportedArtifactError)
-    refused("schema_version = 1\n" + "a." * 500_000 + "a = 1")
-    refused("OPTIMAL RULE LIST\nif (" + ") then (" * 50_000 + ")")
+    refused("schema_version = 1\n" + "a." * 100_000 + "a = 1")
+    refused("OPTIMAL RULE LIST\nif (" + ") then (" * 20_000 + ")")
     refused("a,b,label\n1,2,0\n", UnsupportedArtifactError)
     refused(BROWNIES.encode("utf-16"), UnsupportedArtifactError)
 
@@ -734,3 +735,25 @@ def test_a_corels_list_is_the_same_in_each_of_its_forms(tmp_path_factory, listed
         + f"default~{rules[-1][1]:d}"
     )
     assert same(read(path).model.resolved(names), without_counts(expected).resolved(names))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"schema_version": 1, "classes": [0, 1], "rules": [' + "{}," * 20_000 + "{}]}",
+        "schema_version = 1\nclasses = [0, 1]\nrules = [" + "{}, " * 20_000 + "]\n",
+        '{"schema_version": 1, "classes": [0, 1], "columns": [' + "0," * 20_000 + '0], "rules": [{"then": 0}]}',
+    ],
+    ids=["JSON", "TOML", "columns"],
+)
+def test_of_very_many_faults_only_so_many_are_looked_for(refused, text, monkeypatch):
+    made = []
+    monkeypatch.setattr("pytest_draft.documents._problems", lambda error: made.append(error) or [(error.message, [])])
+    assert re.search(r"; and at least \d{3} more$", refused(text))
+    assert len(made) <= 1_000
+
+
+def test_a_list_that_nobody_reads_is_refused_before_it_is_parsed(refused):
+    counts = ", ".join(["0"] * 200_000)
+    text = f'{{"schema_version": 1, "classes": [0, 1], "rules": [{{"then": 0, "counts": [{counts}]}}]}}'
+    assert "a rule list of more than 262144 bytes" in refused(text, ArtifactTooBigError)

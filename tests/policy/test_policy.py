@@ -429,3 +429,21 @@ def test_a_failure_names_what_the_file_stores(privacy, cause):
 )
 def test_a_remedy_fits_what_the_file_stores(privacy, remedy):
     assert failing(privacy).remedy.startswith(remedy)
+
+
+@pytest.mark.parametrize(
+    ("items", "problem"),
+    [
+        ('"artifact", "published", "artifact"', 'adversaries: there is more than one "artifact"'),
+        ("[1], [1], 2", "adversaries: there is more than one [1]"),
+        (", ".join(f'{i}, "a{i}"' for i in range(500)), "and at least 980 more"),
+    ],
+    ids=["texts", "mixed", "very many"],
+)
+def test_what_is_there_twice_is_told_without_comparing_each_with_each(written, monkeypatch, items, problem):
+    def compared(*_):
+        raise AssertionError("each is compared with each")
+
+    monkeypatch.setattr("jsonschema._keywords.uniq", compared)
+    with pytest.raises(PolicyError, match=re.escape(problem)):
+        written(f"{HEAD}adversaries = [{items}]\n[rules.perfect-rows]\nmax_perfect_rows = 1\n")

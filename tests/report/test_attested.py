@@ -205,3 +205,14 @@ def test_the_step_tells_later_steps_the_hash_only_where_nothing_has_changed(
     assert still([str(tmp_path / "r.json")]) == 1
     assert (tmp_path / "output").read_text(encoding="utf-8") == f"sha256={digest}\n"
     assert [line[:9] for line in capsys.readouterr().out.splitlines()] == ["::error::"] * 2
+
+
+@pytest.mark.parametrize(
+    ("result", "said"), [("WARNED", "and passed, or has warnings and waived checks only\n"), ("PASSED", "and passed\n")]
+)
+def test_a_file_with_warnings_is_never_said_to_have_passed(model, verified, tmp_path, capsys, result, said):
+    statement(verified)["predicate"]["result"] = result
+    (tmp_path / "verified.json").write_text(json.dumps(verified), encoding="utf-8")
+    given = [str(model), str(tmp_path / "verified.json"), "--policy-sha256", POLICY]
+    assert main([*given, *(["--allow-warned"] if result == "WARNED" else [])]) == 0
+    assert capsys.readouterr().out.endswith(said)
