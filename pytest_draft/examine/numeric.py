@@ -33,7 +33,7 @@ class Numeric(Attack):
 
     def __init__(self, inputs: Inputs, search: Search) -> None:
         self._inputs, self._forest = inputs, inputs.forest
-        self._groups = exchangeable_groups(self._forest, inputs.case.adversary, inputs.knowledge)
+        self._groups = exchangeable_groups(self._forest, inputs.case.adversary, inputs.knowledge, search.timebox)
         self._problem = build_numeric(self._forest, inputs.domain, self._groups, search.timebox)
         self.unused, self.undecoded = self._targets_unused(), self._thresholds_unused()
         self.extremes = self._problem.extremes
