@@ -68,7 +68,7 @@ class Counted(Attack):
             found = identify(forest, self._problem, data, reconstruction, search)
         else:
             everyone = all_rows(forest, inputs.case.adversary, data)
-            found = identify_granted(forest, everyone, self._problem.groups.noise)
+            found = identify_granted(forest, everyone, self._problem.groups.noise, limits.whole)
         found = self._by_thresholds(found, data)
         limits.heed(box, "identity check")
         return found

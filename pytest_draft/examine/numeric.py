@@ -47,7 +47,7 @@ class Numeric(Attack):
         """Compare with counts and thresholds, in the given order."""
         everyone = all_rows(self._forest, self._inputs.case.adversary, data)
         known_by_row = self._inputs.knowledge is not None
-        identity = identify_in_order(self._forest, everyone, known_by_row=known_by_row)
+        identity = identify_in_order(self._forest, everyone, known_by_row=known_by_row, timebox=limits.whole)
         return identify_values(identity, self._forest, everyone, self._problem.extremes)
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
