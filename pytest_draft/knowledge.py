@@ -21,6 +21,10 @@ from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import DataError, NotCoveredError, UsageError, one_line
 from pytest_draft.facts.adversary import Adversary
+from pytest_draft.timebox import TimeBox
+
+_UNITS_PER_OCCURRENCE = 8e-8
+"""Measured: of replaying how often a tree saw a row, and of finding the rows that no tree tells apart."""
 
 MOST_INFORMED_ROWS = 100
 """Most rows that are taken as the unknown one of an informed adversary; of more rows a sample is."""
@@ -168,7 +172,9 @@ def _known_rows(adversary: Adversary, n_rows: int, rng: np.random.Generator) -> 
     return np.sort(order[:n_known]), np.sort(order[n_known:])
 
 
-def exchangeable_groups(forest: Forest, adversary: str, knowledge: Knowledge | None = None) -> Groups:
+def exchangeable_groups(
+    forest: Forest, adversary: str, knowledge: Knowledge | None = None, timebox: TimeBox | None = None
+) -> Groups:
     """Return the sets of rows that the adversary cannot tell apart.
 
     Parameters
@@ -177,6 +183,8 @@ def exchangeable_groups(forest: Forest, adversary: str, knowledge: Knowledge | N
     adversary : str
     knowledge : Knowledge or None
         Its side knowledge.
+    timebox : TimeBox or None
+        That this must be expected to end in, if any.
 
     Returns
     -------
@@ -187,7 +195,10 @@ def exchangeable_groups(forest: Forest, adversary: str, knowledge: Knowledge | N
     ------
     NotCoveredError
         Where the file lacks what the replay of its seeds needs, or rows were drawn with chances that are not known.
+    OutOfTimeError
     """
+    if timebox is not None:
+        timebox.require(_UNITS_PER_OCCURRENCE * forest.n_trees * (forest.n_samples or 0))
     weight, noise = known_occurrences(forest, adversary), _noise(forest, adversary)
     if knowledge is None:
         return replace(group_by_occurrences(weight), noise=noise)

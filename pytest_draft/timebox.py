@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from pytest_draft.errors import OutOfTimeError
+
 
 class Stopwatch:
     """A monotonic clock, in seconds, that stands still while what no time box pays for is done.
@@ -156,6 +158,18 @@ class TimeBox:
     def allows(self, units: float) -> bool:
         """Return whether work of so many units, about as many seconds, is expected to end inside."""
         return units <= self.effort_left and units <= self.remaining
+
+    def require(self, units: float = 0.0) -> None:
+        """Raise where work of about so many seconds is not expected to end before the wall clock does.
+
+        It is for what has to be done, however little effort is allowed.
+
+        Raises
+        ------
+        OutOfTimeError
+        """
+        if units >= self.remaining:
+            raise OutOfTimeError
 
     def next(self, units: float) -> TimeBox:
         """Return the box that ends with this one, or when so many more units are spent."""

@@ -141,8 +141,22 @@ def group_by_occurrences(occurrences: IntArray) -> Groups:
         n_trees, n_rows = occurrences.shape
         everyone = np.array([n_rows], dtype=np.int64)
         return Groups(np.zeros(n_rows, dtype=np.int64), everyone, np.ones((n_trees, 1), dtype=np.int64))
-    weight, of_row, size = np.unique(occurrences, axis=1, return_inverse=True, return_counts=True)
-    return Groups(of_row.reshape(-1).astype(np.int64), size.astype(np.int64), weight)
+    weight, of_row, size = _equal_columns(occurrences)
+    return Groups(of_row, size, weight)
+
+
+def _equal_columns(numbers: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the different columns in the order of their numbers, which of them each column is, and how often each is.
+
+    Numbers are not negative, and columns are compared as strings of bytes, which have the same order: ``np.unique``
+    with an axis compares number by number, with several copies of 8 bytes each.
+    """
+    kind = np.min_scalar_type(int(numbers.max(initial=0))).newbyteorder(">")
+    columns = np.ascontiguousarray(numbers.astype(kind).T)
+    whole = columns.view(np.dtype((np.void, columns.shape[1] * kind.itemsize))).reshape(-1)
+    different, of_column, size = np.unique(whole, return_inverse=True, return_counts=True)
+    table = different.view(kind).reshape(len(different), -1).T
+    return table.astype(np.int64, order="C"), of_column.reshape(-1).astype(np.int64), size.astype(np.int64)
 
 
 def split_by_values(

@@ -146,7 +146,7 @@ def narrowed_without_attack(
     if forest.n_trees == 1 or is_numeric(domain):
         return entropy
     try:
-        groups = exchangeable_groups(forest, adversary)
+        groups = exchangeable_groups(forest, adversary, timebox=timebox)
         return narrowed(entropy, build(forest, domain, groups, timebox)) if groups.noise == "exact" else entropy
     except (NotCoveredError, OutOfTimeError, InfeasibleError):
         return entropy

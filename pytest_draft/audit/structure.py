@@ -20,6 +20,9 @@ from pytest_draft.facts.entropy import Between
 from pytest_draft.facts.structure import AT_LEAST, StructureFacts
 from pytest_draft.timebox import TimeBox
 
+_UNITS_PER_OCCURRENCE = 5e-8
+"""Measured: of replaying how often a tree saw a row."""
+
 _SECONDS_PER_VISIT = 2e-7
 """Of a row in a tree. Measured: 0.05 to 0.2 us."""
 
@@ -102,6 +105,8 @@ def _alone(forest: Forest, rows: list[IntArray], data: TrainingData | None, time
     limit = forest.n_samples if forest.n_samples is not None else sum(by_tree)
     bounds = max(by_tree), min(limit, sum(by_tree))
     if data is None or bounds[0] == bounds[1] or data.n_rows != forest.n_samples:
+        return bounds
+    if not timebox.allows(_UNITS_PER_OCCURRENCE * forest.n_trees * data.n_rows):
         return bounds
     try:
         seen = occurrences(forest) > 0

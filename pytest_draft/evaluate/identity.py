@@ -29,6 +29,13 @@ from pytest_draft.data import TrainingData
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.evaluate.threshold_check import missed_splits
 from pytest_draft.facts.identity import Identity
+from pytest_draft.timebox import TimeBox
+
+_UNITS_PER_VISIT = 1e-6
+"""Measured: of counting one row in one tree's leaves."""
+
+_SOON = 1.0
+"""Units of work that are done even where the time is out."""
 
 OR_IN_ANOTHER_ORDER = (
     "or these rows are in another order than the seeds tell, so that what the adversary was told of a row is another's"
@@ -112,7 +119,7 @@ def identify(
     return _in_another_order(problem, cell, data.labels, reconstruction, search, stranger)
 
 
-def identify_granted(forest: Forest, everyone: KnownRows, noise: Noise) -> Identity:
+def identify_granted(forest: Forest, everyone: KnownRows, noise: Noise, timebox: TimeBox | None = None) -> Identity:
     """Say whether side knowledge was taken from the rows that the forest was trained on, row by row.
 
     Where the occurrences are known, the adversary was told something of the row in a certain place. Of rows in another
@@ -125,6 +132,8 @@ def identify_granted(forest: Forest, everyone: KnownRows, noise: Noise) -> Ident
     everyone : KnownRows
         All given rows.
     noise : {"exact", "multinomial"}
+    timebox : TimeBox or None
+        Ends a check of many rows and trees, if any.
 
     Returns
     -------
@@ -135,7 +144,7 @@ def identify_granted(forest: Forest, everyone: KnownRows, noise: Noise) -> Ident
     if noise == "multinomial":
         counts = tuple(forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees))
         return _identify_drawn(forest, everyone, counts)
-    missed = _unexplained(forest, everyone)
+    missed = _unexplained(forest, everyone, timebox)
     if not missed:
         return Identity("confirmed", "the rows explain every count in the file")
     stranger = (
@@ -146,10 +155,19 @@ def identify_granted(forest: Forest, everyone: KnownRows, noise: Noise) -> Ident
     return Identity("unknown", f"{stranger}; {OR_IN_ANOTHER_ORDER}")
 
 
-def _unexplained(forest: Forest, everyone: KnownRows) -> int:
-    """Return by how much rows with exact occurrences miss the counts at all leaves."""
+def _unexplained(forest: Forest, everyone: KnownRows, timebox: TimeBox | None = None) -> int:
+    """Return by how much rows with exact occurrences miss the counts at all leaves.
+
+    Raises
+    ------
+    OutOfTimeError
+        Where there are many rows and trees, and the wall clock has ended the time box.
+    """
     missed = 0
+    is_long = _UNITS_PER_VISIT * forest.n_trees * len(everyone.rows) > _SOON
     for t, tree in enumerate(forest.trees):
+        if timebox is not None and is_long:
+            timebox.require(_UNITS_PER_VISIT * len(everyone.rows))
         times = everyone.weight[t]
         missed += int(np.abs(everyone.at_leaves(tree, times, forest.n_classes) - forest.counts(t)[tree.leaves]).sum())
         if forest.tells_distinct:
@@ -181,7 +199,9 @@ def confirmed(
     return replace(reconstruction, status="not converged", residual=missed) if missed else reconstruction
 
 
-def identify_in_order(forest: Forest, everyone: KnownRows, *, known_by_row: bool) -> Identity:
+def identify_in_order(
+    forest: Forest, everyone: KnownRows, *, known_by_row: bool, timebox: TimeBox | None = None
+) -> Identity:
     """Say whether rows in the given order explain every count, where no other order is looked for.
 
     Parameters
@@ -197,7 +217,7 @@ def identify_in_order(forest: Forest, everyone: KnownRows, *, known_by_row: bool
         return Identity(
             "mismatch", f"this forest was trained on {n_rows:,} rows, and the data hold {len(everyone.rows):,}"
         )
-    found = identify_granted(forest, everyone, "exact")
+    found = identify_granted(forest, everyone, "exact", timebox)
     if found.status != "unknown" or known_by_row:
         return found
     because = found.why.removesuffix(f"; {OR_IN_ANOTHER_ORDER}")

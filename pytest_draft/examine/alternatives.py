@@ -56,7 +56,7 @@ class Beside:
         """Begin the search, where there is anything to look for."""
         inputs, data = self._inputs, self._inputs.data
         knowledge, forest = inputs.knowledge, inputs.forest
-        if data is None or forest.is_private or (knowledge is not None and knowledge.informed):
+        if data is None or forest.is_private or (knowledge is not None and knowledge.informed) or self._box.over:
             return
         unknown = np.arange(data.n_rows) if knowledge is None else knowledge.unknown
         known = () if knowledge is None else knowledge.attributes

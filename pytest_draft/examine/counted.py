@@ -49,7 +49,7 @@ class Counted(Attack):
     def _build(self, search: Search) -> Problem:
         """Return what the forest says of its rows."""
         forest, inputs = self._forest, self._inputs
-        groups = exchangeable_groups(forest, inputs.case.adversary, inputs.knowledge)
+        groups = exchangeable_groups(forest, inputs.case.adversary, inputs.knowledge, search.timebox)
         return build_any(forest, inputs.domain, groups, search)
 
     def rebuild(self, search: Search) -> Reconstruction:
@@ -68,7 +68,7 @@ class Counted(Attack):
             found = identify(forest, self._problem, data, reconstruction, search)
         else:
             everyone = all_rows(forest, inputs.case.adversary, data)
-            found = identify_granted(forest, everyone, self._problem.groups.noise)
+            found = identify_granted(forest, everyone, self._problem.groups.noise, limits.whole)
         found = self._by_thresholds(found, data)
         limits.heed(box, "identity check")
         return found
@@ -137,7 +137,7 @@ class CountedStates(Counted):
 
     def _build(self, search: Search) -> Problem:
         inputs, numbered = self._inputs, self._numbered
-        self._groups = exchangeable_groups(self._forest, inputs.case.adversary, inputs.knowledge)
+        self._groups = exchangeable_groups(self._forest, inputs.case.adversary, inputs.knowledge, search.timebox)
         return build_any(numbered.forest, numbered.domain, numbered.groups(self._groups), search)
 
     def rebuild(self, search: Search) -> Reconstruction:

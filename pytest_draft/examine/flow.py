@@ -168,7 +168,11 @@ def _compare(attacked: Attacked, data: TrainingData, beside: Beside, record: Rec
 def _identified(attacked: Attacked, data: TrainingData, record: Record) -> Identity:
     """Return whose rows these are, and say so where that is not simply confirmed."""
     with record.clock("identify"):
-        identity = attacked.attack.identity(data, attacked.reconstruction, record.limits)
+        try:
+            identity = attacked.attack.identity(data, attacked.reconstruction, record.limits)
+        except OutOfTimeError:
+            why = "the time was out before it was known whether the forest was trained on these rows"
+            identity = Identity("unknown", f"{why}: give it more with --draft-budget")
     if identity.status == "order differs" or not identity.to_the_digit:
         record.note(identity.why)
     elif identity.status != "confirmed":

@@ -33,7 +33,7 @@ class Numeric(Attack):
 
     def __init__(self, inputs: Inputs, search: Search) -> None:
         self._inputs, self._forest = inputs, inputs.forest
-        self._groups = exchangeable_groups(self._forest, inputs.case.adversary, inputs.knowledge)
+        self._groups = exchangeable_groups(self._forest, inputs.case.adversary, inputs.knowledge, search.timebox)
         self._problem = build_numeric(self._forest, inputs.domain, self._groups, search.timebox)
         self.unused, self.undecoded = self._targets_unused(), self._thresholds_unused()
         self.extremes = self._problem.extremes
@@ -47,7 +47,7 @@ class Numeric(Attack):
         """Compare with counts and thresholds, in the given order."""
         everyone = all_rows(self._forest, self._inputs.case.adversary, data)
         known_by_row = self._inputs.knowledge is not None
-        identity = identify_in_order(self._forest, everyone, known_by_row=known_by_row)
+        identity = identify_in_order(self._forest, everyone, known_by_row=known_by_row, timebox=limits.whole)
         return identify_values(identity, self._forest, everyone, self._problem.extremes)
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:

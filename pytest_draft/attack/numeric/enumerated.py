@@ -104,8 +104,8 @@ def enumerate_states(forest: Forest, domain: Domain) -> Enumerated | None:
     """
     if any(attribute.missing for attribute in domain.attributes) or not thresholds_are_midpoints(forest):
         return None
-    numbered = number_states(forest, domain)
-    return None if math.prod(numbered.states.n_states.tolist()) > MOST_VECTORS else numbered
+    states = states_of(forest, domain, {}, points=False)
+    return None if math.prod(states.n_states.tolist()) > MOST_VECTORS else _numbered(forest, domain, states)
 
 
 def number_states(forest: Forest, domain: Domain) -> Enumerated:
@@ -117,7 +117,11 @@ def number_states(forest: Forest, domain: Domain) -> Enumerated:
     domain : Domain
         Without missing values.
     """
-    states = states_of(forest, domain, {}, points=False)
+    return _numbered(forest, domain, states_of(forest, domain, {}, points=False))
+
+
+def _numbered(forest: Forest, domain: Domain, states: States) -> Enumerated:
+    """Return a forest and domain with the states of one in place of values."""
     attributes, cuts = [], {}
     for a, attribute in enumerate(domain.attributes):
         if attribute.kind == "numeric":

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import lsq_linear
+from scipy.sparse.linalg import LinearOperator
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.groups import Groups
+from pytest_draft.attack.groups import Groups, group_by_occurrences
 from pytest_draft.attack.numeric.dataset import Nodes
 from pytest_draft.attack.numeric.extremes import Extremes, replay_and_decode
 from pytest_draft.attack.numeric.midpoints import ValueBounds, propagate_thresholds
@@ -29,6 +30,9 @@ from pytest_draft.timebox import TimeBox
 
 MAX_ENTRIES = 200_000_000
 """Most (tree, row) pairs; each takes 16 bytes for each dataset that is searched at a time."""
+
+_UNITS_PER_ENTRY = 1e-7
+"""Measured: of copying how often a tree saw a row, and of finding the rows that none tells apart."""
 
 _STEPS = 50
 """Most steps of the least squares by which labels are told from the counts: it bounds their time."""
@@ -111,12 +115,14 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
     domain : Domain
     groups : Groups
     timebox : TimeBox
-        Of the decoding; where it ends, less is decoded.
+        Where it ends, less is decoded.
 
     Raises
     ------
     NotCoveredError
         Where the occurrences are unknown, or there are too many rows and trees.
+    OutOfTimeError
+        Where it ends before there is a problem.
     """
     if groups.noise != "exact":
         raise NotCoveredError(
@@ -130,7 +136,8 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
         replayed, extremes = replay_and_decode(forest, domain, timebox)
         proved = _proved_values(forest, extremes)
     states = states_of(forest, domain, proved)
-    nodes = nodes_of(forest, states, None if extremes is None else (extremes.low, extremes.high))
+    nodes = nodes_of(forest, states, None if extremes is None else (extremes.low, extremes.high), timebox.require)
+    timebox.require(_UNITS_PER_ENTRY * forest.n_trees * groups.n_rows)
     times = groups.weight[:, groups.of_row]
     state = np.full((groups.n_rows, len(domain.attributes)), -1, dtype=np.int64)
     given = np.full((groups.n_rows, domain.n_columns), np.nan, dtype=np.float32)
@@ -143,7 +150,7 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
         times = np.concatenate([times, groups.known.weight], axis=1)
         state = np.concatenate([state, states.of_rows(groups.known.rows)])
         label = np.concatenate([label, groups.known.labels])
-    label, label_known = _labels(forest, times, label)
+    label, label_known = _labels(forest, times, label, timebox)
     label_known &= groups.values is None or forest.n_classes == 1 or groups.ordered
     problem = NumericProblem(
         domain,
@@ -194,7 +201,7 @@ def _proved_values(forest: Forest, extremes: Extremes) -> dict[int, FloatArray]:
     return proved
 
 
-def _labels(forest: Forest, times: IntArray, known: IntArray) -> tuple[IntArray, bool]:
+def _labels(forest: Forest, times: IntArray, known: IntArray, timebox: TimeBox) -> tuple[IntArray, bool]:
     """Return a label for each row that explains the roots as well as least squares do, and whether it explains all.
 
     Without a difference between rows, any labels in the right numbers are right.
@@ -209,14 +216,36 @@ def _labels(forest: Forest, times: IntArray, known: IntArray) -> tuple[IntArray,
         share = lacking[0] // max(1, int(times[0, open_rows][0]))
         label[open_rows] = np.repeat(np.arange(n_classes), share)
         return label, True
-    distinct, of_row = np.unique(times[:, open_rows], axis=1, return_inverse=True)
-    size = np.bincount(of_row.reshape(-1))
-    matrix = sparse.csr_array(distinct.astype(np.float64))
+    alike = group_by_occurrences(times[:, open_rows])
+    matrix, size = _heeding(sparse.csr_array(alike.weight.astype(np.float64)), timebox), alike.size
     mass = np.stack(
         [lsq_linear(matrix, lacking[:, c], (0, size), max_iter=_STEPS).x / size for c in range(n_classes)], axis=1
     )
-    label[open_rows] = mass.argmax(axis=1)[of_row.reshape(-1)]
+    label[open_rows] = mass.argmax(axis=1)[alike.of_row]
     if n_classes > 1:
         found = times @ np.eye(n_classes, dtype=np.int64)[label]
         return label, bool((found == root).all())
     return label, True
+
+
+def _heeding(matrix: sparse.csr_array, timebox: TimeBox) -> LinearOperator:
+    """Return a matrix each of whose products heeds a time box: how many a least squares asks for is not known before.
+
+    Raises
+    ------
+    OutOfTimeError
+        By its products.
+    """
+    transposed = matrix.T
+
+    def product(vector: FloatArray) -> FloatArray:
+        timebox.require()
+        found: FloatArray = matrix @ vector
+        return found
+
+    def product_of_transposed(vector: FloatArray) -> FloatArray:
+        timebox.require()
+        found: FloatArray = transposed @ vector
+        return found
+
+    return LinearOperator(matrix.shape, matvec=product, rmatvec=product_of_transposed, dtype=np.float64)

@@ -7,7 +7,7 @@ are values that float32, in which trees compare, can hold: a state has no value 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -242,6 +242,7 @@ def nodes_of(
     forest: Forest,
     states: States,
     extremes: tuple[Sequence[FloatArray], Sequence[FloatArray]] | None = None,
+    in_time: Callable[[], None] | None = None,
 ) -> Nodes:
     """Return the nodes of all trees as the compiled sweeps take them.
 
@@ -251,6 +252,8 @@ def nodes_of(
     states : States
     extremes : pair of sequences of ndarray of float64, shape (n_nodes,), or None
         By tree: decoded least and greatest value of the tested column at each node, NaN where unknown.
+    in_time : callable or None
+        Called before each tree; it can raise `OutOfTimeError`.
     """
     owner, position = states.domain.attribute_of_column, states.domain.place_of_column
     grouped = np.array([attribute.kind == "one-hot" for attribute in states.domain.attributes])
@@ -259,6 +262,8 @@ def nodes_of(
     parts: dict[str, list[NDArray[np.generic]]] = {field: [] for field in Nodes._fields}
     offset = 0
     for t, tree in enumerate(forest.trees):
+        if in_time is not None:
+            in_time()
         order, end = preorder(tree)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))

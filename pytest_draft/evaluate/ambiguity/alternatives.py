@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.evaluate.ambiguity.sampled import Sampled
 from pytest_draft.facts.ambiguity import Ambiguity
 from pytest_draft.timebox import TimeBox
@@ -59,6 +60,17 @@ class Stop:
         """Ask for an end."""
         self._asked.set()
 
+    def require(self, units: float = 0.0) -> None:
+        """Raise where work of so many units is not expected to end in time, or nobody waits for it.
+
+        Raises
+        ------
+        OutOfTimeError
+        """
+        if self.asked:
+            raise OutOfTimeError
+        self.timebox.require(units)
+
     def now(self, timebox: TimeBox) -> bool:
         """Return whether to stop, within a share of the time box."""
         return self.asked or timebox.over
@@ -70,7 +82,8 @@ class Search:
     Parameters
     ----------
     look : callable
-        Gets a `Stop`, and returns `Alternatives`, or None where there were too few samples; raises `NotExplainedError`.
+        Gets a `Stop`, and returns `Alternatives`, or None where there were too few samples; raises `NotExplainedError`,
+        or `OutOfTimeError` for None.
     timebox : TimeBox
         Ends it, wherever it is.
 
@@ -105,5 +118,7 @@ class Search:
             self._found = self._look(self._stop)
         except NotExplainedError:
             self.explained = False
+        except OutOfTimeError:
+            self._found = None
         except BaseException as error:  # told to whoever asks for the result
             self._failed = error

@@ -223,7 +223,8 @@ def search(
     others = np.setdiff1d(np.arange(len(rows)), unknown)
 
     def look(stop: Stop) -> Alternatives | None:
-        truth = explained(forest, domain, rows, labels, times, known, others if len(others) else None, extremes)
+        known_rows = others if len(others) else None
+        truth = explained(forest, domain, rows, labels, times, known, known_rows, extremes, stop.require)
         if truth is None:
             raise NotExplainedError
         # The values of a regressor's leaves tell more of a row than counts do: each row is held in all its leaves.

@@ -1,0 +1,79 @@
+"""The search for other datasets ends when the time is out, or nobody waits, also while it prepares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from pytest_draft.artifact import occurrences
+from pytest_draft.attack.numeric.states import nodes_of
+from pytest_draft.domain import infer
+from pytest_draft.errors import OutOfTimeError
+from pytest_draft.evaluate.ambiguity import behind_counts
+from pytest_draft.evaluate.ambiguity.alternatives import Search, Stop
+from pytest_draft.evaluate.ambiguity.explained import explained
+from pytest_draft.timebox import TimeBox
+from studies.files import through_file
+
+
+@pytest.fixture(scope="module")
+def told():
+    rows = np.random.default_rng(0).integers(0, 3, (50, 4)).astype(np.float32)
+    labels = np.arange(50) % 2
+    forest = through_file(RandomForestClassifier(6, random_state=0).fit(rows, labels))
+    return forest, infer(list("abcd"), rows.astype(float)), rows, labels, occurrences(forest)
+
+
+def test_no_step_of_its_preparation_ignores_the_end(told):
+    asked = []
+    assert explained(*told, in_time=asked.append) is not None
+    assert len(asked) >= told[0].n_trees + 3
+
+    for place in range(len(asked)):
+        left = iter(range(place))
+
+        def end(units, left=left):
+            if next(left, None) is None:
+                raise OutOfTimeError
+
+        with pytest.raises(OutOfTimeError):
+            explained(*told, in_time=end)
+
+
+def test_a_search_whose_time_is_out_finds_nothing_and_denies_nothing(told):
+    forest, domain, rows, labels, times = told
+
+    search = behind_counts.search(forest, domain, rows, labels, times, 0, TimeBox(1e-9), unknown=np.arange(50))
+
+    assert search.result() is None
+    assert search.explained
+
+
+def test_a_search_that_nobody_waits_for_ends_in_its_preparation():
+    stop = Stop(TimeBox(600))
+    stop.require(1.0)
+    with pytest.raises(OutOfTimeError):
+        stop.require(700.0)
+    stop.ask()
+
+    with pytest.raises(OutOfTimeError):
+        stop.require()
+
+
+def test_what_is_wrong_is_still_told():
+    def look(stop):
+        raise ValueError("a bug")
+
+    with pytest.raises(ValueError, match="a bug"):
+        Search(look, TimeBox(600)).result()
+
+
+def test_nodes_are_made_tree_by_tree(told):
+    forest = told[0]
+    made, calls = explained(*told), []
+    assert made is not None
+
+    nodes_of(forest, made.states, None, lambda: calls.append(1))
+
+    assert len(calls) == forest.n_trees
