@@ -52,7 +52,8 @@ COMPILE_SECONDS = 600.0
 
 _LOOK_SECONDS = 0.05  # between two looks at a child's memory
 _TELL_SECONDS = 0.2  # between two messages about its progress
-_AFTERMATH = 64 << 20  # bytes: a child that an examination has left with more than that is not used again
+_AFTERMATH = 64 << 20  # bytes: a child that an examination has left with more than that is not used again,
+_AFTERMATH_SHARE = 0.05  # nor with more than that of its cap, whichever is more: compiled code stays in memory
 _MEGABYTE = 1_000_000
 _MARK = b"\0pytest-draft\0"  # what comes before it on standard output is not ours
 _BOOT = "import sys; sys.path[:] = sys.argv[1:]; from pytest_draft.isolation import serve; serve()"
@@ -177,7 +178,7 @@ class Children:
             answer = child.ask(request, case, tell)
             if isinstance(answer, _Wrong):
                 raise _EndedError("no answer", f"{_PROCESS} answered what it was not asked")
-            if child.is_as_new(answer):
+            if child.is_as_new(answer, case):
                 self._idle = child
             return answer.examination, answer.reconstruction
         except (_EndedError, MemoryError) as error:
@@ -281,10 +282,10 @@ class _Child:
                 shown = now
                 tell(replace(latest, elapsed=latest.elapsed + now - received))
 
-    def is_as_new(self, answer: _Answer) -> bool:
+    def is_as_new(self, answer: _Answer, case: Case) -> bool:
         """Return whether nothing of the last case is left that the next one could feel."""
         sound = answer.examination.solver_status not in ("error", "out of memory")
-        return sound and 0 < self._resident() <= self._resting + _AFTERMATH
+        return sound and 0 < self._resident() <= self._resting + max(_AFTERMATH, _AFTERMATH_SHARE * _cap(case.memory))
 
     def end(self) -> None:
         """Kill the process and all that it has started, and wait until it is gone."""
@@ -441,6 +442,7 @@ def serve() -> NoReturn:
         answer = _Answer(*examine(case, data, messenger.tell, lambda known: messenger.send(_Known(known))))
         messenger.send(answer)
         del data, given, answer
+        gc.collect()
 
 
 def _receive(requests: BinaryIO, inbox: queue.SimpleQueue[Any]) -> NoReturn:

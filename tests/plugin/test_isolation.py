@@ -21,6 +21,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft import isolation
 from pytest_draft.facts.case import Case
+from pytest_draft.facts.examination import unexamined
 from pytest_draft.isolation import children
 
 pytestmark = [
@@ -311,6 +312,17 @@ def test_one_process_examines_one_forest_after_another(project, in_child, tmp_pa
     in_child(f"open({str(starts)!r}, 'a').write('.')")
     project.judge("*a*.joblib").assert_outcomes(failed=6, passed=11)
     assert starts.read_text() == "."
+
+
+@pytest.mark.parametrize(("megabytes", "cap", "used_again"), [(60, 500, True), (200, 1_000, False), (200, 8_000, True)])
+def test_a_child_is_used_again_where_the_next_forest_does_not_feel_what_is_left(
+    megabytes, cap, used_again, monkeypatch
+):
+    child = object.__new__(isolation._Child)
+    child._resting = 150 << 20
+    monkeypatch.setattr(child, "_resident", lambda: child._resting + megabytes * 1_000_000, raising=False)
+    case = Case(artifact="m.joblib", memory=cap)
+    assert child.is_as_new(isolation._Answer(unexamined(case), None), case) is used_again
 
 
 def test_an_interpreter_of_its_own_does_not_run_the_users_main_again(project):
