@@ -274,6 +274,34 @@ def test_a_greedy_list_that_contradicts_itself_is_refused(greedy, dump, refused,
     assert "list.txt: corrupt: " in refused(dump(greedy).read_bytes())
 
 
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ({"a": 1}, "rules_ is not a list"),
+        ([{"val": 0.0, "num_pts": 3}, {}], "rules_[0] tests nothing"),
+        ([1], "rules_[0] is not a dict"),
+    ],
+)
+def test_a_greedy_list_of_other_things_than_rules_is_corrupt(greedy, dump, refused, rules, words):
+    greedy.rules_ = rules
+    assert words in refused(dump(greedy).read_bytes())
+
+
+@pytest.mark.parametrize("names", [["a", "a"], ["a"], ["a", "b", "c"]])
+def test_names_that_are_not_those_of_the_columns_are_corrupt(greedy, dump, refused, names):
+    del greedy.feature_names_in_
+    greedy.feature_names_ = names
+    assert "feature_names_ does not have 2 different names" in refused(dump(greedy).read_bytes())
+
+
+def test_names_that_were_made_up_are_none(greedy, dump):
+    del greedy.feature_names_in_
+    greedy.feature_names_ = ["X0", "X1"]
+    for rule, name in zip(greedy.rules_, greedy.feature_names_, strict=False):
+        rule["col"] = name
+    assert read(dump(greedy)).model.feature_names is None
+
+
 def test_a_greedy_list_that_was_not_fitted_or_has_other_classes_is_unsupported(greedy, dump, refused):
     greedy.classes_ = np.array([0, 1, 2])
     assert "3 classes" in refused(dump(greedy).read_bytes(), UnsupportedArtifactError)

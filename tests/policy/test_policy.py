@@ -429,3 +429,17 @@ def test_a_failure_names_what_the_file_stores(privacy, cause):
 )
 def test_a_remedy_fits_what_the_file_stores(privacy, remedy):
     assert failing(privacy).remedy.startswith(remedy)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a = " + "[" * 33 + "]" * 33, "nested more than 32 deep"),
+        ("a = " + "[" * 5000 + "]" * 5000, "nested more than 32 deep"),
+        (".".join("a" * 40) + " = 1", "a key of more than 32 parts"),
+    ],
+)
+def test_a_policy_that_is_nested_deeper_than_any_is_refused_in_one_line(text, words, written):
+    with pytest.raises(PolicyError, match=words) as caught:
+        written(HEAD + text)
+    assert "\n" not in str(caught.value)
