@@ -103,6 +103,13 @@ def test_a_list_without_its_column_is_refused_by_the_name(written):
         written(BROWNIES).model.resolved(("age", "priors"))
 
 
+def test_a_list_by_position_needs_as_many_columns_as_it_tests():
+    rules = RuleList("rule list", (Rule((Literal(2, 0, 1),), 1), Rule((), 0)), None, None, (0, 1))
+    assert rules.resolved(("a", "b", "c")).columns == ("a", "b", "c")
+    with pytest.raises(DataError, match="2 columns are given, but the rule list tests column 2"):
+        rules.resolved(("a", "b"))
+
+
 def test_a_file_says_what_it_holds_and_has_no_forest(written):
     artifact = written(BROWNIES, "brownies.toml")
     assert artifact.holds == "rule list, 3 rules, 3 tested columns, 2 classes"

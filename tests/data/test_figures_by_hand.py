@@ -20,11 +20,15 @@ from sklearn.preprocessing import (
 )
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.encoder import Apply, Bin, Power
+from pytest_draft.artifact.encoder import Apply, Bin, Power, Quantiles
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.data import domain_from, granted_by, narrowed, raw_columns, training_data
 from pytest_draft.data.curves import curved, straightened
+from pytest_draft.data.encoding import _is_missing
+from pytest_draft.data.indicators import Indicators
 from pytest_draft.data.individuals import hundredths, inliers
 from pytest_draft.domain import Attribute, Domain, declared
+from pytest_draft.facts.rules import Literal, Rule
 from pytest_draft.timebox import TimeBox
 
 N_ROWS = 90
@@ -67,6 +71,13 @@ def test_what_a_power_has_made_of_numbers_is_undone(method, exponent):
     values = np.linspace(0.1, 3, 40) if method == "box-cox" else np.linspace(-3, 3, 41)
     step = Power(method, exponent)
     np.testing.assert_allclose(straightened(curved(values, step), step), values, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("normal", [False, True])
+def test_shares_come_back_as_the_quantiles_that_they_are_of(normal):
+    step = Quantiles(np.array([1.0, 4.0, 10.0, 11.0]), np.linspace(0, 1, 4), normal)
+    values = np.array([2.0, 4.0, 7.0, 10.5])
+    np.testing.assert_allclose(straightened(curved(values, step), step), values, rtol=1e-6)
 
 
 @pytest.mark.parametrize("step", [Bin(np.array([1.0, 2.0])), Apply("floor")])
@@ -180,3 +191,23 @@ def test_declared_codes_of_a_column_that_looks_like_numbers_are_within_what_occu
     inferred = Domain(("a",), (Attribute("a", "numeric", (0,), 3.0, 700.0),), "inferred")
     (found,) = narrowed(declared(("a",), {"a": entry}, "domain.toml"), inferred, rows).domain.attributes
     assert (found.kind, found.low, found.high, found.values) == ("ordinal", 3, 700, values)
+
+
+# Indicators and gaps
+
+
+def test_rules_capture_the_same_rows_by_indicators_as_by_what_is_written():
+    written = np.array([[-1, 5, 3], [1, 7, 4], [1, 5, 5], [-1, 7, 6]], np.float32)
+    rules = tuple(Rule((Literal(column, 0.5, high),), column) for column, high in ((0, 2.0), (1, 6.0), (2, 4.5)))
+    model = RuleList("rule list", (*rules, Rule((), 0)), ("a", "b", "c"), 3, (0, 1, 2))
+    indicators = Indicators.of(written)
+    assert indicators.columns.tolist() == [0, 1]
+    found = indicators.model(model).captured(indicators.rows(written).astype(np.float64))
+    assert found.tolist() == model.captured(written.astype(np.float64)).tolist() == [1, 0, 0, 3]
+    assert Indicators.none().model(model) is model
+
+
+def test_numbers_are_no_gap_that_is_written_as_a_text():
+    assert _is_missing(np.array([1.0, np.nan]), "?").tolist() == [False, False]
+    assert _is_missing(np.array(["?", "b"], object), "?").tolist() == [True, False]
+    assert _is_missing(np.array([1.0, np.nan]), None).tolist() == [False, True]

@@ -443,3 +443,10 @@ def test_a_policy_that_is_nested_deeper_than_any_is_refused_in_one_line(text, wo
     with pytest.raises(PolicyError, match=words) as caught:
         written(HEAD + text)
     assert "\n" not in str(caught.value)
+
+
+def test_a_rule_that_the_policy_and_a_marker_ask_for_names_both_with_their_thresholds():
+    ours = Policy("ours", "ours.toml", {"reconstruction-error": {"max_error_of_split_half": 0.9}})
+    assert ours.asked_by("reconstruction-error") == "policy ours"
+    both = ours.tightened({"reconstruction-error": {"max_error": 0.1}}).asked_by("reconstruction-error")
+    assert re.fullmatch(r"policy ours \(.*max_error_of_split_half.*\) and marker \(max_error\)", both)
