@@ -730,7 +730,7 @@ def test_others_makes_the_remaining_columns_binary(write):
         (f'a = {{"{TEXT}" = 1, "{TEXT}" = 1}}', "line 1: not valid TOML"),
         (f'a = "{TEXT}', "not valid TOML"),
         (b"a = '\xff'", "not UTF-8"),
-        ("a = " + "[" * 5000, "not valid TOML"),
+        ("a = " + "[" * 5000, "nested more than 32 deep"),
         (CSV, "line 1: not valid TOML"),
     ],
 )

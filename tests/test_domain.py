@@ -540,3 +540,9 @@ def test_outside_counts_each_row_once_per_attribute():
     assert mixed().outside(rows) == {"job": 1, "age": 2}
     numeric = declared(["x"], {"x": {"kind": "numeric", "low": 0, "high": 1}}, "x")
     assert numeric.outside(np.array([[0.5], [1.5], [np.nan]])) == {"x": 2}
+
+
+@pytest.mark.parametrize("values", [[], "0, 1", 3, None])
+def test_values_that_are_no_list_of_numbers_are_refused(values):
+    with pytest.raises(DataError, match="key 'values' must be a list of numbers"):
+        declared(("a",), {"a": {"kind": "ordinal", "values": values}}, "domain.toml")

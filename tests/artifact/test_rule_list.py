@@ -104,6 +104,13 @@ def test_a_list_without_its_column_is_refused_by_the_name(written):
         written(BROWNIES).model.resolved(("age", "priors"))
 
 
+def test_a_list_by_position_needs_as_many_columns_as_it_tests():
+    rules = RuleList("rule list", (Rule((Literal(2, 0, 1),), 1), Rule((), 0)), None, None, (0, 1))
+    assert rules.resolved(("a", "b", "c")).columns == ("a", "b", "c")
+    with pytest.raises(DataError, match="2 columns are given, but the rule list tests column 2"):
+        rules.resolved(("a", "b"))
+
+
 def test_a_file_says_what_it_holds_and_has_no_forest(written):
     artifact = written(BROWNIES, "brownies.toml")
     assert artifact.holds == "rule list, 3 rules, 3 tested columns, 2 classes"
@@ -273,6 +280,34 @@ DAMAGED = {
 def test_a_greedy_list_that_contradicts_itself_is_refused(greedy, dump, refused, damage):
     damage(greedy.rules_)
     assert "list.txt: corrupt: " in refused(dump(greedy).read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ({"a": 1}, "rules_ is not a list"),
+        ([{"val": 0.0, "num_pts": 3}, {}], "rules_[0] tests nothing"),
+        ([1], "rules_[0] is not a dict"),
+    ],
+)
+def test_a_greedy_list_of_other_things_than_rules_is_corrupt(greedy, dump, refused, rules, words):
+    greedy.rules_ = rules
+    assert words in refused(dump(greedy).read_bytes())
+
+
+@pytest.mark.parametrize("names", [["a", "a"], ["a"], ["a", "b", "c"]])
+def test_names_that_are_not_those_of_the_columns_are_corrupt(greedy, dump, refused, names):
+    del greedy.feature_names_in_
+    greedy.feature_names_ = names
+    assert "feature_names_ does not have 2 different names" in refused(dump(greedy).read_bytes())
+
+
+def test_names_that_were_made_up_are_none(greedy, dump):
+    del greedy.feature_names_in_
+    greedy.feature_names_ = ["X0", "X1"]
+    for rule, name in zip(greedy.rules_, greedy.feature_names_, strict=False):
+        rule["col"] = name
+    assert read(dump(greedy)).model.feature_names is None
 
 
 def test_a_greedy_list_that_was_not_fitted_or_has_other_classes_is_unsupported(greedy, dump, refused):

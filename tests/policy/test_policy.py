@@ -447,3 +447,24 @@ def test_what_is_there_twice_is_told_without_comparing_each_with_each(written, m
     monkeypatch.setattr("jsonschema._keywords.uniq", compared)
     with pytest.raises(PolicyError, match=re.escape(problem)):
         written(f"{HEAD}adversaries = [{items}]\n[rules.perfect-rows]\nmax_perfect_rows = 1\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a = " + "[" * 33 + "]" * 33, "nested more than 32 deep"),
+        ("a = " + "[" * 5000 + "]" * 5000, "nested more than 32 deep"),
+        (".".join("a" * 40) + " = 1", "a key of more than 32 parts"),
+    ],
+)
+def test_a_policy_that_is_nested_deeper_than_any_is_refused_in_one_line(text, words, written):
+    with pytest.raises(PolicyError, match=words) as caught:
+        written(HEAD + text)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_rule_that_the_policy_and_a_marker_ask_for_names_both_with_their_thresholds():
+    ours = Policy("ours", "ours.toml", {"reconstruction-error": {"max_error_of_split_half": 0.9}})
+    assert ours.asked_by("reconstruction-error") == "policy ours"
+    both = ours.tightened({"reconstruction-error": {"max_error": 0.1}}).asked_by("reconstruction-error")
+    assert re.fullmatch(r"policy ours \(.*max_error_of_split_half.*\) and marker \(max_error\)", both)
