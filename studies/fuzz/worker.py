@@ -15,6 +15,7 @@ from pathlib import Path
 
 from studies.fuzz.plan import SECONDS, drawn
 from studies.fuzz.targets import mutant, outcome
+from studies.memory import peak_memory
 
 MOST_MEMORY = 2**30
 """Bytes that reading may take, all of this process together."""
@@ -65,7 +66,7 @@ def main(seed: int, first: int, last: int, names: list[str]) -> None:
             target, its = drawn(number, names)
             name, content = mutant(target, seed, its)
             found, seconds = said(target, name, content, Path(made))
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+            peak = peak_memory()
             if peak > MOST_MEMORY:
                 found = f"! it took {peak >> 20} MiB"
             print(f"{number}\t{seconds:.4f}\t{peak >> 20}\t{found}", flush=True)

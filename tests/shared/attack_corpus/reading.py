@@ -6,7 +6,6 @@ Run with ``-W error``, in the folder in which payloads would leave their mark.
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 def main(folder: Path) -> None:
     from pytest_draft.artifact import read
     from pytest_draft.errors import ArtifactError
+    from studies.memory import peak_memory
 
     found = {}
     for path in sorted(folder.iterdir()):
@@ -26,7 +26,7 @@ def main(folder: Path) -> None:
         else:
             result = {"kind": "accepted", "said": artifact.holds, "sha256": artifact.sha256}
         result["seconds"] = time.process_time() - since
-        result["bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        result["bytes"] = peak_memory()
         found[path.name] = result
     print(json.dumps(found))
 
