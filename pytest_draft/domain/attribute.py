@@ -112,7 +112,8 @@ class Attribute:
         if self.kind != "ordinal":
             raise DataError(f"{where}: only an ordinal attribute lists its values")
         book = np.array(self.values, dtype=np.float64)
-        if not len(book) or not np.isfinite(book).all() or (np.diff(book) <= 0).any():
+        finite = (np.abs(book) <= np.finfo(np.float32).max).all()  # in float32, too, and no NaN
+        if not len(book) or not finite or (np.diff(book) <= 0).any():
             raise DataError(f"{where}: the values must be finite numbers in ascending order")
         if (book[0], book[-1]) != (self.low, self.high):
             raise DataError(f"{where}: the values must begin and end with the bounds")
