@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MODEL_BYTES = 2 << 30
-"""The largest model file that is read, as the reader's own limit: a larger one is refused, so nobody asks its hash."""
+"""The largest model file that is read: a larger one is refused, so nobody asks its hash."""
 
 TABLE_BYTES = 16 << 30
 """The largest file of any kind that is hashed; what is larger than a machine's memory is not judged."""
@@ -47,6 +47,14 @@ def sha256(path: Path, most: int) -> str:
     return digest.hexdigest()
 
 
+def opened(path: str | bytes | os.PathLike[str]) -> int:
+    """Return a descriptor of a file to read; a FIFO or a device does not block. Raises as ``os.open`` does."""
+    flags = os.O_RDONLY
+    for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY", "O_NOCTTY"):
+        flags |= getattr(os, name, 0)
+    return os.open(path, flags)
+
+
 def what_failed(error: Exception, most: int | None = None) -> str:
     """Return why a file could not be read, up to a limit, or written, in a few words that quote nothing of it."""
     if most is not None and isinstance(error, OSError) and error.errno == errno.EFBIG:
@@ -57,11 +65,8 @@ def what_failed(error: Exception, most: int | None = None) -> str:
 
 
 def _chunks(path: Path, most: int) -> Iterator[bytes]:
-    """Yield the bytes of a regular file; a FIFO does not block."""
-    flags = os.O_RDONLY
-    for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY", "O_NOCTTY"):
-        flags |= getattr(os, name, 0)
-    with os.fdopen(os.open(path, flags), "rb", buffering=0) as file:
+    """Yield the bytes of a regular file."""
+    with os.fdopen(opened(path), "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pytest_draft.bounded import MODEL_BYTES
 from pytest_draft.errors import ArtifactTooBigError
 
 _MiB = 2**20
@@ -58,7 +59,7 @@ class Limits:
         Files in a zip archive; a tree takes about 4.
     """
 
-    file_bytes: int = 2 * _GiB
+    file_bytes: int = MODEL_BYTES
     unpacked_bytes: int = 4 * _GiB
     unpacked_ratio: int = 200
     unpacked_floor: int = 64 * _MiB

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from pytest_draft.artifact.budget import Limits
+from pytest_draft.bounded import opened
 from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError
 
 _CHUNK = 4 * 2**20
@@ -97,11 +98,8 @@ def load(path: str | bytes | os.PathLike[str], limits: Limits) -> bytes:
 
 
 def _open(path: str | bytes | os.PathLike[str]) -> int:
-    flags = os.O_RDONLY
-    for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY", "O_NOCTTY"):
-        flags |= getattr(os, name, 0)
     try:
-        return os.open(path, flags)
+        return opened(path)
     except FileNotFoundError:
         raise UnsupportedArtifactError("no such file: check the path, or build the model first") from None
     except IsADirectoryError:

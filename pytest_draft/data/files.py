@@ -13,6 +13,7 @@ import stat
 from collections.abc import Callable
 from typing import TypeVar
 
+from pytest_draft.bounded import opened
 from pytest_draft.data.bounds import require_size
 from pytest_draft.errors import DataError, one_line
 
@@ -35,11 +36,8 @@ def place_of(source: str) -> str:
 def content(source: str) -> bytes:
     """Return all bytes of a regular file, opened once and never blocking on a FIFO."""
     where = one_line(source)
-    flags = os.O_RDONLY
-    for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY", "O_NOCTTY"):
-        flags |= getattr(os, name, 0)
     try:
-        with os.fdopen(os.open(source, flags), "rb") as file:
+        with os.fdopen(opened(source), "rb") as file:
             status = os.fstat(file.fileno())
             if stat.S_ISREG(status.st_mode):
                 require_size(status.st_size, where)
