@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -30,14 +30,15 @@ def take_addresses(config: pytest.Config, session: GateSession) -> list[str]:
     pytest.UsageError
         Where a model's file has no such check.
     """
-    names = item_names(session)
+    by_name = {session.shown(forest): forest for forest in session.models.each}
     asked: dict[Path, tuple[str, ...]] = {}
     left = []
     for argument in config.args:
-        forest, name = _addressed(argument, config.invocation_params.dir, session)
+        forest, name = _addressed(argument, config.invocation_params.dir, session, by_name)
         if forest is None:
             left.append(argument)
             continue
+        names = item_names(session.configured(forest))
         if name and not any(_is_meant(one, name) for one in names):
             where = session.shown(forest)
             raise pytest.UsageError(f"{where}: there is no check {one_line(name)!r}; {known_are(name, names)}")
@@ -61,9 +62,9 @@ def require_text(config: pytest.Config) -> None:
 def forest_files(session: pytest.Session) -> Iterator[ForestFile]:
     """Yield a collector for each model's file."""
     gate = GateSession.of(session.config)
-    for forest in gate.settings.forests:
+    for forest, model in gate.models.each.items():
         asked = session.config.stash.get(ASKED, {}).get(forest, ("",))
-        wanted = tuple(name for name in item_names(gate) if any(_is_meant(name, one) for one in asked))
+        wanted = tuple(name for name in item_names(model) if any(_is_meant(name, one) for one in asked))
         collector: ForestFile = ForestFile.from_parent(
             session, path=forest, name=gate.shown(Path(forest.name)), nodeid=gate.shown(forest), wanted=wanted
         )
@@ -75,15 +76,16 @@ def _is_meant(name: str, asked: str) -> bool:
     return asked in ("", name, name.partition("[")[0])
 
 
-def _addressed(argument: str, start: Path, session: GateSession) -> tuple[Path | None, str]:
+def _addressed(
+    argument: str, start: Path, session: GateSession, by_name: Mapping[str, Path]
+) -> tuple[Path | None, str]:
     """Return the model's file that an argument is about, and what stands behind it; the longest path counts.
 
     A file is meant by its path, and by the name that reports and addresses have for it.
     """
-    by_name = {session.shown(forest): forest for forest in session.settings.forests}
     for path, name in _parted(argument):
         absolute = Path(os.path.abspath(start / path))  # noqa: PTH100  (links stay as they are)
-        found = absolute if absolute in session.settings.forests else by_name.get(path)
+        found = absolute if absolute in session.models.each else by_name.get(path)
         if found is not None:
             return found, name
     return None, ""

@@ -135,14 +135,15 @@ def draft_attack(
 def draft_result(
     request: pytest.FixtureRequest, draft_forest: Path, draft_adversary: str, _draft_unshown_rows: Unshown | None
 ) -> DraftResult:
-    """What the gate found out, judged by the test's marker and ``--draft-policy``, else by the default policy."""
+    """What the gate found out, judged by the test's marker and the model's policy, else by the default policy."""
     from pytest_draft.plugin.marks import policy_of
     from pytest_draft.plugin.session import GateSession, each_model
     from pytest_draft.policy.verdict import gravest, judge, verdict_of
     from pytest_draft.report.result import metrics_of
 
     session = GateSession.of(request.config)
-    policy = policy_of(request.node, session.explicit_policy) or session.policy
+    configured = session.configured(draft_forest)
+    policy = policy_of(request.node, configured.explicit_policy) or configured.policy
     floor = session.floor(draft_adversary)
     models, verdicts = [], []
     whole = session.case(draft_forest, draft_adversary)

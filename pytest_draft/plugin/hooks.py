@@ -108,7 +108,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     from pytest_draft.plugin.session import GateSession
 
     session = GateSession.of(metafunc.config)
-    forests = session.settings.forests
+    forests = tuple(session.models.each)
     if "draft_forest" in metafunc.fixturenames and forests:
         names = [session.shown(forest) for forest in forests]
         metafunc.parametrize("draft_forest", forests, ids=names, indirect=True, scope="session")

@@ -13,6 +13,7 @@ from pytest_draft.errors import one_line
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.foreign_text import distinct, harmless_values
+from pytest_draft.plugin.models import Configured
 from pytest_draft.plugin.session import GateSession, Planned
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.verdict import Check, at_least, check_rule, gravest
@@ -58,12 +59,12 @@ class CheckFailed(Exception):
         self.check = check
 
 
-def item_names(session: GateSession) -> dict[str, tuple[str, str]]:
+def item_names(model: Configured) -> dict[str, tuple[str, str]]:
     """Return the adversary and the rule of each check of a model's file, by the end of its address."""
     return {
         distinct(f"{rule}[{adversary}]"): (adversary, rule)
-        for adversary in session.adversaries
-        for rule in session.policy_of_items.rules
+        for adversary in model.adversaries
+        for rule in model.policy_of_items.rules
     }
 
 
@@ -76,7 +77,7 @@ class ForestFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield an item for each adversary and rule that is wanted."""
-        for name, (adversary, rule) in item_names(GateSession.of(self.config)).items():
+        for name, (adversary, rule) in item_names(GateSession.of(self.config).configured(self.path)).items():
             if name in self.wanted:
                 yield CheckItem.from_parent(self, name=name, rule=rule, adversary=adversary)
 
@@ -92,7 +93,7 @@ class CheckItem(pytest.Item):
     def runtest(self) -> None:
         """Examine each model in the file, once for all its items, and check the rule: the gravest result counts."""
         session = GateSession.of(self.config)
-        policy = session.policy_of_items
+        policy = session.configured(self.path).policy_of_items
         cases = session.cases(self.path, self.adversary, attack=policy.needs_attack)
         judged = [self._judged(session, case) for case in cases]
         records = [session.record(found, (check,), policy, self.nodeid) for found, check in judged]
@@ -114,7 +115,7 @@ class CheckItem(pytest.Item):
 
     def _judged(self, session: GateSession, case: Case) -> tuple[Examination, Check]:
         """Examine one model and check the rule."""
-        policy = session.policy_of_items
+        policy = session.configured(self.path).policy_of_items
         examination = session.aggregates(case)
         check = check_rule(examination, policy, self.rule, session.compared(examination))
         if check.result != "failed" and rule_of(self.rule).attack and (floor := session.floor(self.adversary)):
@@ -125,13 +126,14 @@ class CheckItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
         """Return what a failed check shows: sentence, cause, remedy."""
         if isinstance(excinfo.value, CheckFailed):
-            check = excinfo.value.check
+            session, check = GateSession.of(self.config), excinfo.value.check
             if check.result != "inconclusive":
                 marks = self.config.pluginmanager.getplugin("draft-gatherer")
-                policy = GateSession.of(self.config).policy_of_items
-                mixed = marks is not None and bool(marks.marked)  # beside markers, each check says whose it is
+                models, policy = session.models, session.configured(self.path).policy_of_items
+                # beside markers or other policies, each check says whose it is
+                mixed = (marks is not None and bool(marks.marked)) or models.have_several_policies
                 return explained(check, policy.asked_by(self.rule) if mixed else None)
-            first = GateSession.of(self.config).explained.setdefault(f"{self.path}: {check.sentence}", self.name)
+            first = session.explained.setdefault(f"{self.path}: {check.sentence}", self.name)
             return explained(check) if first == self.name else f"inconclusive, for the same reason as {first}"
         # a bug: only its kind, because a traceback could show rows of data
         return f"internal error: {excinfo.type.__name__}; please report it"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +44,29 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
 
 
 @dataclass(frozen=True)
+class Inputs:
+    """The files and names that one model is judged with.
+
+    Attributes
+    ----------
+    data, holdout : Path or None
+    target : str or None
+    domain, policy : Path or None
+    """
+
+    data: Path | None = None
+    holdout: Path | None = None
+    target: str | None = None
+    domain: Path | None = None
+    policy: Path | None = None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All of its files that are given."""
+        return tuple(path for path in (self.data, self.holdout, self.domain, self.policy) if path is not None)
+
+
+@dataclass(frozen=True)
 class Settings:
     """What the command line and the ini file ask for.
 
@@ -55,11 +78,10 @@ class Settings:
         Whether nothing else is run.
     strict : bool
         Whether a check that was not run fails the run.
-    forests : tuple of Path
-    data, holdout : tuple of Path or None
-        One entry a forest.
-    target : str or None
-    domain, policy : Path or None
+    models : mapping of Path to Inputs
+        Each model file, in order, and what it is judged with.
+    usual : Inputs
+        What any other model file is judged with, such as one that a project's own fixture brings.
     adversaries : tuple of str
         Of the command line, else of the ini file.
     seconds : float
@@ -82,12 +104,8 @@ class Settings:
     active: bool
     only: bool
     strict: bool
-    forests: tuple[Path, ...]
-    data: tuple[Path | None, ...]
-    holdout: tuple[Path | None, ...]
-    target: str | None
-    domain: Path | None
-    policy: Path | None
+    models: Mapping[Path, Inputs]
+    usual: Inputs
     adversaries: tuple[str, ...]
     seconds: float
     seed: int
@@ -219,8 +237,7 @@ def resolve(config: pytest.Config) -> Settings:
     pytest.UsageError
         Naming the option.
     """
-    forests = _forests(config)
-    data, holdout = _tables(config, "data", len(forests)), _tables(config, "holdout", len(forests))
+    models, usual = _models(config)
     seconds = _first(config, "budget", 60.0)
     if not 0 < seconds < float("inf"):
         raise pytest.UsageError(f"--draft-budget: a time box needs more than 0 seconds, not {seconds:g}")
@@ -237,21 +254,17 @@ def resolve(config: pytest.Config) -> Settings:
     if memory is not None and memory < 1:
         raise pytest.UsageError(f"--draft-memory: at least 1 MB, not {memory}")
     option = config.option
-    policy, domain, reports = _policy(config), _path(config, "domain"), _reports(config)
-    compare = _path(config, "compare")
+    reports, compare = _reports(config), _path(config, "compare")
     if option.draft_compare is not None and not is_active(config):
         raise pytest.UsageError("--draft-compare: only the models' own items are compared: add --draft")
-    _refuse_overwriting(reports, [*forests, *filter(None, (*data, *holdout, policy, domain, compare))])
+    read = {file for inputs in (*models.values(), usual) for file in inputs.files}
+    _refuse_overwriting(reports, [*models, *read, *filter(None, [compare])])
     return Settings(
         active=is_active(config),
         only=bool(option.draft_only or option.draft_demo or config.getini("draft_only")),
         strict=is_strict(config),
-        forests=forests,
-        data=data,
-        holdout=holdout,
-        target=_first(config, "target", None),
-        domain=domain,
-        policy=policy,
+        models=models,
+        usual=usual,
         adversaries=tuple(option.draft_adversary or config.getini("draft_adversary")),
         seconds=float(seconds),
         seed=seed,
@@ -328,6 +341,16 @@ def _expanded(origin: str, path: Path) -> list[Path]:
     return found
 
 
+def _models(config: pytest.Config) -> tuple[dict[Path, Inputs], Inputs]:
+    """Return each model file with what it is judged with, and what any other one is judged with."""
+    forests = _forests(config)
+    data, holdout = _tables(config, "data", len(forests)), _tables(config, "holdout", len(forests))
+    target, domain, policy = _first(config, "target", None), _path(config, "domain"), _policy(config)
+    each = [Inputs(*tables, target, domain, policy) for tables in zip(data, holdout, strict=True)]
+    # a project's own forest goes with the first data
+    return dict(zip(forests, each, strict=False)), each[0]
+
+
 def _forests(config: pytest.Config) -> tuple[Path, ...]:
     origin, paths = _given(config, "forest")
     found = [_absolute(match) for path in paths for match in _expanded(origin, path)]
@@ -341,12 +364,12 @@ def _tables(config: pytest.Config, name: str, n_forests: int) -> tuple[Path | No
     origin, paths = _given(config, name)
     found = [_absolute(match) for path in paths for match in _expanded(origin, path)]
     if len(found) == 1:
-        return tuple(found * max(n_forests, 1))  # a project's own draft_forest goes with it too
+        return tuple(found * max(n_forests, 1))
     if found and len(found) != n_forests:
         raise pytest.UsageError(
             f"{origin}: {len(found)} files for {n_forests} forests; give one for all, or one for each"
         )
-    return tuple(found) if found else (None,) * n_forests
+    return tuple(found) if found else (None,) * max(n_forests, 1)
 
 
 def _path(config: pytest.Config, name: str) -> Path | None:

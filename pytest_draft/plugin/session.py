@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_draft.bounded import MODEL_BYTES, TABLE_BYTES, sha256, what_failed
-from pytest_draft.errors import PolicyError, UsageError, one_line
+from pytest_draft.errors import PolicyError, UsageError
 from pytest_draft.facts.adversary import Adversary, check_adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.foreign_text import address, distinct, harmless, harmless_values, of_path
 from pytest_draft.isolation import children
 from pytest_draft.plugin.cache import Cache
+from pytest_draft.plugin.models import Configured, Models
 from pytest_draft.plugin.options import Settings, in_harmless_words, resolve
 from pytest_draft.plugin.sharing import Shared, Stamps, stamps
 from pytest_draft.plugin.terminal_progress import shown
 from pytest_draft.plugin.unshown import Unshown, unshown
 from pytest_draft.policy.comparison import Compared
-from pytest_draft.policy.policy import Policy, default_policy, read_policy
+from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check, judge
 from pytest_draft.report.earlier_report import Earlier, read_earlier
 from pytest_draft.report.result import Result, result_of
@@ -72,7 +71,7 @@ class GateSession:
         self._config = config
         config.add_cleanup(children.close)
         self.root = config.rootpath
-        self.demo_folder = self.settings.forests[0].parent if config.option.draft_demo else None
+        self.demo_folder = next(iter(self.settings.models)).parent if config.option.draft_demo else None
         self._shared = Shared.of(config)
         self._memo: dict[tuple[Case, Stamps, int | None], tuple[Examination, Reconstruction | None]] = {}
         self._in_memory: dict[int, object] = {}
@@ -80,84 +79,12 @@ class GateSession:
         self._aggregates: dict[tuple[Case, Stamps], Examination] = {}
         self.explained: dict[str, str] = {}  # why checks are inconclusive, and the first item that said so
         try:
-            self.explicit_policy = read_policy(self.settings.policy) if self.settings.policy else None
-            self.policy = self.explicit_policy or default_policy()
-            self._require_pinned_policy()
-            self._require_pinned_domain()
+            self.models = Models.of(self.settings)
             self.earlier: Earlier | None = read_earlier(self.settings.compare) if self.settings.compare else None
             for name in self.settings.adversaries:
                 check_adversary(name)
-            self._require_matched_waivers()
         except (PolicyError, UsageError) as error:
             raise pytest.UsageError(str(error)) from None
-
-    def _require_pinned_policy(self) -> None:
-        """Refuse a policy that is not the one whose hash is given.
-
-        Raises
-        ------
-        PolicyError
-        """
-        policy, pinned = self.policy, self.settings.policy_sha256
-        if pinned is not None and policy.sha256 != pinned:
-            raise PolicyError(
-                f"{one_line(policy.source)}: the policy's SHA-256 is {policy.sha256}, and not as --draft-policy-sha256 "
-                "says: give the policy that was signed off, or have this one signed off"
-            )
-
-    def _require_pinned_domain(self) -> None:
-        """Refuse a domain file that is not the one whose hash is given, by the command line or by the policy.
-
-        Raises
-        ------
-        PolicyError
-        """
-        path = self.settings.domain
-        pins = {
-            "--draft-domain-sha256 says": self.settings.domain_sha256,
-            "the policy names": self.policy.domain_sha256,
-        }
-        if path is None or not any(pins.values()):
-            return
-        try:
-            found = sha256(path, TABLE_BYTES)
-        except OSError as error:
-            raise PolicyError(
-                f"{one_line(path)}: the domain file cannot be read ({what_failed(error, TABLE_BYTES)})"
-            ) from None
-        for whose, pinned in pins.items():
-            if pinned is not None and found != pinned:
-                raise PolicyError(
-                    f"{one_line(path)}: the domain file's SHA-256 is {found}, and not as {whose}: give the file that "
-                    "was signed off, or have this one signed off"
-                )
-
-    def _require_matched_waivers(self) -> None:
-        """Refuse a waiver for a file or a rule that is not judged: it hides that somebody decided about another one.
-
-        Raises
-        ------
-        PolicyError
-        """
-        policy = self.explicit_policy
-        if policy is None or not policy.waivers or not self.settings.active:
-            return
-        unused = [waiver.rule for waiver in policy.waivers if waiver.rule not in self.policy_of_items.rules]
-        if unused:
-            raise PolicyError(
-                f"{one_line(policy.source)}: waiver of {unused[0]!r}: nothing is compared in this run: add "
-                "--draft-compare, or remove it"
-            )
-        judged = set()
-        for path in self.settings.forests:
-            with suppress(OSError):  # its examination will say what is wrong
-                judged.add(sha256(path, MODEL_BYTES))
-        unmatched = [waiver for waiver in policy.waivers if waiver.artifact_sha256 not in judged]
-        if unmatched:
-            raise PolicyError(
-                f"{one_line(policy.source)}: waiver of {unmatched[0].rule!r}: no model file with the SHA-256 "
-                f"{unmatched[0].artifact_sha256[:12]}... is judged: remove it, or judge that file"
-            )
 
     @classmethod
     def of(cls, config: pytest.Config) -> GateSession:
@@ -167,18 +94,20 @@ class GateSession:
                 config.stash[SESSION] = cls(config)
         return config.stash[SESSION]
 
-    @cached_property
-    def policy_of_items(self) -> Policy:
-        """The policy of the models' own items, with the comparison where an earlier report is given."""
-        return self.policy if self.earlier is None else self.policy.with_comparison
-
     @property
+    def policy(self) -> Policy:
+        """The policy of the run: of whatever model file has none of its own."""
+        return self.models.usual.policy
+
+    @cached_property
     def adversaries(self) -> tuple[str, ...]:
-        """Who attacks: the command line's are added to an explicit policy's, and replace the default's."""
-        given = self.settings.adversaries
-        if not given:
-            return self.policy.adversaries
-        return tuple(dict.fromkeys((*self.policy.adversaries, *given) if self.policy.explicit else given))
+        """Who attacks any of the run's models."""
+        models = self.models.each.values() or (self.models.usual,)
+        return tuple(dict.fromkeys(adversary for model in models for adversary in model.adversaries))
+
+    def configured(self, forest: Path | str) -> Configured:
+        """Return a model file with what is configured for it."""
+        return self.models.configured(Path(forest))
 
     @staticmethod
     def floor(adversary: str) -> str | None:
@@ -188,10 +117,11 @@ class GateSession:
     def planned(self) -> tuple[Planned, ...]:
         """Return every check of the models' own items."""
         return tuple(
-            Planned(self.shown(forest), rule, adversary)
-            for forest in self.settings.forests
-            for adversary in self.adversaries
-            for rule in self.policy_of_items.rules
+            Planned(shown, rule, adversary)
+            for model in self.models.each.values()
+            for shown in [self.shown(model.forest)]
+            for adversary in model.adversaries
+            for rule in model.policy_of_items.rules
         )
 
     def shown(self, path: Path) -> str:
@@ -203,15 +133,14 @@ class GateSession:
 
     def case(self, forest: Path, adversary: str, *, attack: bool = True) -> Case:
         """Return the case of a forest, with the data that are configured for it."""
-        settings = self.settings
-        index = settings.forests.index(forest) if forest in settings.forests else 0
-        data, holdout = (str(paths[index]) if any(paths) else None for paths in (settings.data, settings.holdout))
+        settings, model = self.settings, self.configured(forest)
+        inputs, policy = model.inputs, model.policy
         return Case(
             artifact=str(forest),
-            data=data,
-            target=settings.target,
-            domain=str(settings.domain) if settings.domain else None,
-            holdout=holdout,
+            data=str(inputs.data) if inputs.data else None,
+            target=inputs.target,
+            domain=str(inputs.domain) if inputs.domain else None,
+            holdout=str(inputs.holdout) if inputs.holdout else None,
             adversary=adversary,
             seconds=settings.seconds,
             seed=settings.seed,
@@ -219,10 +148,10 @@ class GateSession:
             effort=settings.effort,
             memory=settings.memory,
             attack=attack,
-            slices=self.policy.slices,
-            by_class=self.policy.by_class,
-            domain_sha256=self.policy.domain_sha256,
-            coarse_bounds=self.policy.coarse_bounds,
+            slices=policy.slices,
+            by_class=policy.by_class,
+            domain_sha256=policy.domain_sha256,
+            coarse_bounds=policy.coarse_bounds,
         )
 
     def cases(self, forest: Path, adversary: str, *, attack: bool = True) -> tuple[Case, ...]:
@@ -270,13 +199,15 @@ class GateSession:
 
     def _answers(self, examination: Examination) -> bool:
         """Return whether an examination decides every check of the policy."""
-        checks = judge(examination, self.policy)
+        checks = judge(examination, self.configured(examination.case.artifact).policy)
         hard = [reason for reason in examination.reasons if reason not in examination.shortfalls]
         return not hard and all(check.result != "inconclusive" for check in checks)
 
     def compared(self, examination: Examination) -> Compared | None:
         """Return what an earlier report says beside an examination; None without one."""
-        return None if self.earlier is None else self.earlier.beside(self._result(examination, (), self.policy))
+        if self.earlier is None:
+            return None
+        return self.earlier.beside(self._result(examination, (), self.configured(examination.case.artifact).policy))
 
     def record(self, examination: Examination, checks: tuple[Check, ...], policy: Policy, item: str) -> dict[str, Any]:
         """Return what a test report carries to the controller: plain values, aggregates only."""

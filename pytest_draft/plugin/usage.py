@@ -23,19 +23,19 @@ def require_usable_data(config: pytest.Config, session: GateSession) -> None:
     ------
     pytest.UsageError
     """
-    settings = session.settings
-    if not settings.active or config.hook.pytest_draft_load_training_data.get_hookimpls():
+    if not session.settings.active or config.hook.pytest_draft_load_training_data.get_hookimpls():
         return
-    needing = [rule for rule in session.policy_of_items.rules if _needs_data(rule, settings.domain is not None)]
-    for forest, data in zip(settings.forests, settings.data, strict=True):
-        if data is None and needing:
+    for model in session.models.each.values():
+        rules = model.policy_of_items.rules if model.inputs.data is None else ()
+        needing = [rule for rule in rules if _needs_data(rule, model.inputs.domain is not None)]
+        if needing:
             named = ", ".join(map(one_line, needing[:3])) + ", ..." * (len(needing) > 3)
             raise pytest.UsageError(
-                f"--draft-data: no training data are given for {one_line(session.shown(forest))}, and the policy "
-                f"{one_line(session.policy.name)!r} compares with them ({named}): add --draft-data FILE"
+                f"--draft-data: no training data are given for {one_line(session.shown(model.forest))}, and the policy "
+                f"{one_line(model.policy.name)!r} compares with them ({named}): add --draft-data FILE"
             )
-    for forest, data in zip(settings.forests, settings.data, strict=True):
-        wrong = None if data is None else _wrong(session, forest)
+    for model in session.models.each.values():
+        wrong = None if model.inputs.data is None else _wrong(session, model.forest)
         if wrong is not None:
             raise pytest.UsageError(wrong)
 

@@ -57,14 +57,14 @@ def undecide_changed(results: Sequence[Result], items: Collection[str]) -> list[
     for result in results:
         for file in _files(result) if any(check["item"] in items for check in result["checks"]) else ():
             seen.setdefault(file["path"], set()).add(file["sha256"])
-    changed = sorted(path for path, hashes in seen.items() if len(hashes) > 1)
+    changed = {path for path, hashes in seen.items() if len(hashes) > 1}
     for result in results:
         if any(file["path"] in changed for file in _files(result)):
             for check in result["checks"]:
                 if check["item"] in items and check["result"] == "passed":
                     check.update(result="inconclusive", sentence=_CHANGED, cause=None, remedy=None)
             result["verdict"] = _verdict(result)
-    return changed
+    return sorted(changed)
 
 
 _CHANGED = "a file changed while it was judged, so some checks are of another one: judge again what is there now"
