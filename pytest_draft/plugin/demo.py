@@ -39,7 +39,7 @@ def prepare(config: pytest.Config) -> None:
     """Train the demo's forests and put them in place of ``--draft-forest`` and its companions."""
     shared = getattr(config, "workerinput", {}).get(FOLDER)
     if shared is None:
-        names = ("forest", "data", "target", "domain")
+        names = ("forest", "manifest", "data", "target", "domain")
         if taken := [name for name in names if config.getoption(f"draft_{name}")]:
             raise pytest.UsageError(f"--draft-demo brings its own forests and data: leave out --draft-{taken[0]}")
         try:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from pytest_draft.bounded import MODEL_BYTES, TABLE_BYTES, sha256, what_failed
 from pytest_draft.errors import PolicyError, one_line
-from pytest_draft.plugin.options import Inputs, Settings
+from pytest_draft.plugin.inputs import Inputs
+from pytest_draft.plugin.options import Settings
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
 
 
@@ -73,15 +74,18 @@ class Models:
             return policy, policy.with_comparison if settings.compare else policy
 
         def configured(forest: Path, inputs: Inputs) -> Configured:
-            policy, of_items = read(inputs.policy)
+            try:
+                policy, of_items = read(inputs.policy)
+            except PolicyError as error:
+                if inputs.origin is None:
+                    raise
+                raise PolicyError(f"{inputs.origin}.policy: {error}") from None
             given, by_policy = settings.adversaries, policy.adversaries
             asked = ((*by_policy, *given) if policy.explicit else given) if given else by_policy
             return Configured(forest, inputs, policy, of_items, tuple(dict.fromkeys(asked)))
 
-        found = cls(
-            {forest: configured(forest, inputs) for forest, inputs in settings.models.items()},
-            configured(Path(), settings.usual),
-        )
+        usual = configured(Path(), settings.usual)  # first: what is wrong with its policy is no entry's fault
+        found = cls({forest: configured(forest, inputs) for forest, inputs in settings.models.items()}, usual)
         everything = (*found.each.values(), found.usual)
         _require_pinned_domains(everything, settings)
         if settings.active:

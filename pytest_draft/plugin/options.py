@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_draft.errors import known_are, one_line
+from pytest_draft.errors import UsageError, known_are, one_line
 from pytest_draft.output import place_of
+from pytest_draft.plugin.inputs import Inputs, absolute, expanded, policy_file
+from pytest_draft.plugin.manifest import Manifest, read_manifest
 
 REPORT_TYPES = {
     "json": "draft-report.json",
@@ -38,32 +38,14 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
         "most work for each search, in units of about a second of one core: the same result on every run, while the "
         "time box only guards (default: none)",
     ),
+    (
+        "manifest",
+        "paths",
+        "what to judge in place of --draft-forest: a TOML or Parquet file with a model in each entry, or a folder",
+    ),
     ("compare", "paths", "earlier JSON report: fail where a metric got worse by more than the policy allows"),
     ("memory", "int", "most memory, in MB, for the process that examines (default: four fifths of the machine's)"),
 )
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """The files and names that one model is judged with.
-
-    Attributes
-    ----------
-    data, holdout : Path or None
-    target : str or None
-    domain, policy : Path or None
-    """
-
-    data: Path | None = None
-    holdout: Path | None = None
-    target: str | None = None
-    domain: Path | None = None
-    policy: Path | None = None
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """All of its files that are given."""
-        return tuple(path for path in (self.data, self.holdout, self.domain, self.policy) if path is not None)
 
 
 @dataclass(frozen=True)
@@ -82,6 +64,8 @@ class Settings:
         Each model file, in order, and what it is judged with.
     usual : Inputs
         What any other model file is judged with, such as one that a project's own fixture brings.
+    manifest : Manifest or None
+        Where the models are from, unless they are named one by one.
     adversaries : tuple of str
         Of the command line, else of the ini file.
     seconds : float
@@ -106,6 +90,7 @@ class Settings:
     strict: bool
     models: Mapping[Path, Inputs]
     usual: Inputs
+    manifest: Manifest | None
     adversaries: tuple[str, ...]
     seconds: float
     seed: int
@@ -221,7 +206,7 @@ def in_harmless_words() -> Iterator[None]:
 
 def is_active(config: pytest.Config) -> bool:
     """Return whether the command line asks for the models' own items."""
-    return bool(config.option.draft or config.option.draft_forest or config.option.draft_demo)
+    return any(config.getoption(f"draft{name}") for name in ("", "_forest", "_manifest", "_demo"))
 
 
 def is_strict(config: pytest.Config) -> bool:
@@ -237,7 +222,7 @@ def resolve(config: pytest.Config) -> Settings:
     pytest.UsageError
         Naming the option.
     """
-    models, usual = _models(config)
+    models, usual, manifest = _models(config)
     seconds = _first(config, "budget", 60.0)
     if not 0 < seconds < float("inf"):
         raise pytest.UsageError(f"--draft-budget: a time box needs more than 0 seconds, not {seconds:g}")
@@ -258,13 +243,14 @@ def resolve(config: pytest.Config) -> Settings:
     if option.draft_compare is not None and not is_active(config):
         raise pytest.UsageError("--draft-compare: only the models' own items are compared: add --draft")
     read = {file for inputs in (*models.values(), usual) for file in inputs.files}
-    _refuse_overwriting(reports, [*models, *read, *filter(None, [compare])])
+    _refuse_overwriting(reports, [*models, *read, *filter(None, (compare, manifest.path if manifest else None))])
     return Settings(
         active=is_active(config),
         only=bool(option.draft_only or option.draft_demo or config.getini("draft_only")),
         strict=is_strict(config),
         models=models,
         usual=usual,
+        manifest=manifest,
         adversaries=tuple(option.draft_adversary or config.getini("draft_adversary")),
         seconds=float(seconds),
         seed=seed,
@@ -327,49 +313,61 @@ def _given(config: pytest.Config, name: str) -> tuple[str, list[Path]]:
     return f"ini value draft_{name}", [Path(path) for path in config.getini(f"draft_{name}")]
 
 
-def _expanded(origin: str, path: Path) -> list[Path]:
-    """Return the regular files that a path or a glob names."""
-    found = [path] if path.exists() else []
-    if glob.has_magic(str(path)):  # also where a file has this very name: it must not hide those that are meant
-        matches = (Path(match) for match in sorted(glob.glob(str(path), recursive=True)))  # noqa: PTH207
-        found = list(dict.fromkeys((*found, *matches)))
-    if not found:
-        raise pytest.UsageError(f"{origin}: no file matches {str(path)!r}")
-    for match in found:
-        if not match.is_file():
-            raise pytest.UsageError(f"{origin}: {str(match)!r} is not a regular file")
-    return found
-
-
-def _models(config: pytest.Config) -> tuple[dict[Path, Inputs], Inputs]:
-    """Return each model file with what it is judged with, and what any other one is judged with."""
-    forests = _forests(config)
-    data, holdout = _tables(config, "data", len(forests)), _tables(config, "holdout", len(forests))
+def _models(config: pytest.Config) -> tuple[Mapping[Path, Inputs], Inputs, Manifest | None]:
+    """Return each model file with what it is judged with, what any other one is judged with, and the manifest."""
+    origin, manifests = _given(config, "manifest")
+    forests_from, paths = _given(config, "forest")
+    on_command_line = [name for name in ("forest", "manifest") if config.getoption(f"draft_{name}") is not None]
+    if manifests and paths and len(on_command_line) != 1:
+        raise pytest.UsageError(
+            f"{origin}, {forests_from}: both say what is judged: leave out one, or name the files in the manifest"
+        )
+    if len(manifests) > 1:
+        raise pytest.UsageError(f"{origin}: give one manifest, not {len(manifests)}")
+    from_manifest = bool(manifests) and on_command_line != ["forest"]
+    with _told_as(forests_from):
+        forests = [] if from_manifest else [forest for path in paths for forest in expanded(path)]
+    if not forests and not from_manifest and is_active(config):
+        raise pytest.UsageError(
+            "--draft: no forest is configured; give --draft-forest or --draft-manifest, or their values in ini"
+        )
+    forests = list(dict.fromkeys(forests))
+    data, holdout = (_tables(config, name, len(forests), from_manifest) for name in ("data", "holdout"))
     target, domain, policy = _first(config, "target", None), _path(config, "domain"), _policy(config)
     each = [Inputs(*tables, target, domain, policy) for tables in zip(data, holdout, strict=True)]
-    # a project's own forest goes with the first data
-    return dict(zip(forests, each, strict=False)), each[0]
+    usual = each[0]  # a project's own forest goes with the first data
+    if not from_manifest:
+        return dict(zip(forests, each, strict=False)), usual, None
+    with _told_as(origin):
+        manifest = read_manifest(absolute(manifests[0]), usual)
+    return manifest.models, usual, manifest
 
 
-def _forests(config: pytest.Config) -> tuple[Path, ...]:
-    origin, paths = _given(config, "forest")
-    found = [_absolute(match) for path in paths for match in _expanded(origin, path)]
-    if not found and is_active(config):
-        raise pytest.UsageError("--draft: no forest is configured; give --draft-forest, or draft_forest in ini")
-    return tuple(dict.fromkeys(found))
-
-
-def _tables(config: pytest.Config, name: str, n_forests: int) -> tuple[Path | None, ...]:
+def _tables(config: pytest.Config, name: str, n_forests: int, from_manifest: bool) -> tuple[Path | None, ...]:
     """Return the table of each forest: one that was given for all of them, or its own."""
     origin, paths = _given(config, name)
-    found = [_absolute(match) for path in paths for match in _expanded(origin, path)]
-    if len(found) == 1:
-        return tuple(found * max(n_forests, 1))
-    if found and len(found) != n_forests:
+    with _told_as(origin):
+        found = [match for path in paths for match in expanded(path)]
+    if len(found) < 2:
+        return tuple(found or [None]) * max(n_forests, 1)
+    if from_manifest:
+        raise pytest.UsageError(
+            f"{origin}: {len(found)} files beside a manifest: give one for all its entries, or name each in its entry"
+        )
+    if len(found) != n_forests:
         raise pytest.UsageError(
             f"{origin}: {len(found)} files for {n_forests} forests; give one for all, or one for each"
         )
-    return tuple(found) if found else (None,) * max(n_forests, 1)
+    return tuple(found)
+
+
+@contextmanager
+def _told_as(origin: str) -> Iterator[None]:
+    """Let pytest tell what is wrong with an option, and which it is."""
+    try:
+        yield
+    except UsageError as error:
+        raise pytest.UsageError(f"{origin}: {error}") from None
 
 
 def _path(config: pytest.Config, name: str) -> Path | None:
@@ -378,28 +376,18 @@ def _path(config: pytest.Config, name: str) -> Path | None:
         raise pytest.UsageError(f"{origin}: give one file, not {len(paths)}")
     if paths and not paths[0].is_file():
         raise pytest.UsageError(f"{origin}: there is no file {str(paths[0])!r}")
-    return _absolute(paths[0]) if paths else None
+    return absolute(paths[0]) if paths else None
 
 
 def _policy(config: pytest.Config) -> Path | None:
-    """Return the policy's file: one that is named by its path, or a shipped one by its bare name."""
-    _, paths = _given(config, "policy")
+    origin, paths = _given(config, "policy")
+    if len(paths) != 1:
+        return _path(config, "policy")
     folder = config.invocation_params.dir
     if config.option.draft_policy is None and config.inipath is not None:
         folder = config.inipath.parent
-    if len(paths) == 1 and paths[0].parent == folder and not paths[0].is_file() and not paths[0].suffix:
-        from pytest_draft.documents import rules_folder
-
-        shipped = {path.stem: path for path in sorted(rules_folder().glob("*.toml"))}
-        if paths[0].name not in shipped:
-            origin = "--draft-policy" if config.option.draft_policy is not None else "ini value draft_policy"
-            name = paths[0].name
-            raise pytest.UsageError(
-                f"{origin}: there is no file {str(paths[0])!r}, and no shipped policy {one_line(name)!r}; "
-                f"{known_are(name, shipped)}"
-            )
-        return shipped[paths[0].name]
-    return _path(config, "policy")
+    with _told_as(origin):
+        return policy_file(folder, str(paths[0]))
 
 
 def _reports(config: pytest.Config) -> tuple[tuple[str, Path], ...]:
@@ -412,7 +400,7 @@ def _reports(config: pytest.Config) -> tuple[tuple[str, Path], ...]:
         kind, _, path = text.partition(":")
         if kind not in REPORT_TYPES:
             raise pytest.UsageError(f"{origin}: unknown type {kind!r}; {known_are(kind, REPORT_TYPES)}")
-        target = _absolute(folder / (path or REPORT_TYPES[kind]))
+        target = absolute(folder / (path or REPORT_TYPES[kind]))
         above = next(folder for folder in target.parents if folder.exists())  # what is missing below is made
         if target.is_dir() or not above.is_dir():
             raise pytest.UsageError(f"{origin}: {str(target)!r} cannot be written: it is a folder, or lies in a file")
@@ -431,9 +419,3 @@ def _refuse_overwriting(reports: tuple[tuple[str, Path], ...], inputs: list[Path
         if path.resolve() in taken:
             raise pytest.UsageError(f"--draft-report: {str(path)!r} is read or written in this run already")
         taken.add(path.resolve())
-
-
-def _absolute(path: Path) -> Path:
-    """Return a path as pytest names it: absolute, without ``..``, links as they are."""
-    named = Path(os.path.abspath(path))  # noqa: PTH100  (pathlib leaves the dots, and pytest does not)
-    return named if not path.exists() or (named.exists() and named.samefile(path)) else path.resolve()

@@ -30,14 +30,18 @@ def require_usable_data(config: pytest.Config, session: GateSession) -> None:
         needing = [rule for rule in rules if _needs_data(rule, model.inputs.domain is not None)]
         if needing:
             named = ", ".join(map(one_line, needing[:3])) + ", ..." * (len(needing) > 3)
+            said = f"{one_line(session.shown(model.forest))}, and the policy {one_line(model.policy.name)!r}"
+            origin, remedy = model.inputs.origin, "add --draft-data FILE"
+            if origin is not None:
+                remedy = "name them in this entry, or add --draft-data FILE for all entries that name none"
             raise pytest.UsageError(
-                f"--draft-data: no training data are given for {one_line(session.shown(model.forest))}, and the policy "
-                f"{one_line(model.policy.name)!r} compares with them ({named}): add --draft-data FILE"
+                f"{f'{origin}.data' if origin else '--draft-data'}: no training data are given for {said} compares "
+                f"with them ({named}): {remedy}"
             )
     for model in session.models.each.values():
         wrong = None if model.inputs.data is None else _wrong(session, model.forest)
         if wrong is not None:
-            raise pytest.UsageError(wrong)
+            raise pytest.UsageError(f"{model.inputs.origin}: {wrong}" if model.inputs.origin else wrong)
 
 
 def _wrong(session: GateSession, forest: Path) -> str | None:

@@ -1,0 +1,214 @@
+"""The manifest of a registry: in goes its path, out comes each model file with what it is judged with. Reads no model.
+
+A manifest is TOML, Parquet with the same keys as columns, or a folder, in which every model file is meant.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pytest_draft.bounded import content, what_failed
+from pytest_draft.documents import Problem, all_located, toml, violations
+from pytest_draft.errors import UsageError, one_line
+from pytest_draft.plugin.inputs import Inputs, absolute, policy_file
+
+SCHEMA = "manifest.schema.json"
+
+MOST_BYTES = 16 << 20
+"""The largest manifest that is read; an entry has some 200 bytes."""
+
+MOST_ROWS = 100_000
+"""Entries of a Parquet file; a few bytes could stand for very many."""
+
+_MOST_TEXT = 256 << 20  # bytes of a Parquet file unpacked
+
+SUFFIXES = (".joblib", ".pkl", ".pickle", ".skops", ".onnx")
+"""How the names of model files in a folder end, in letters of any case."""
+
+PACKED = ("", ".gz", ".z", ".bz2", ".xz", ".lzma", ".zlib")
+"""What can stand behind that where the file is packed."""
+
+_ENDS = tuple(suffix + packed for suffix in SUFFIXES for packed in PACKED)
+_FILES = ("data", "domain", "holdout")
+_KEYS = ("model", "data", "target", "domain", "holdout", "policy")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a manifest names.
+
+    Attributes
+    ----------
+    path : Path
+        The file, or the folder.
+    models : dict of Path to Inputs
+        Each model file, and what it is judged with.
+    passed_over : tuple of Path
+        Files in the folder that are no model files by their names.
+    """
+
+    path: Path
+    models: dict[Path, Inputs]
+    passed_over: tuple[Path, ...] = ()
+
+
+def read_manifest(path: Path, usual: Inputs) -> Manifest:
+    """Read a manifest, and see that everything that it names is there.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.toml`` or ``.parquet`` file, or a folder.
+    usual : Inputs
+        What entries do not say.
+
+    Raises
+    ------
+    UsageError
+        With all that is wrong in it, each with its entry and key.
+    """
+    where = one_line(path)
+    if path.is_dir():
+        return _folder(path, usual, where)
+    read = {".toml": _toml, ".parquet": _parquet, ".pq": _parquet}.get(path.suffix.lower())
+    if read is None:
+        raise UsageError(f"{where} is no manifest: give a .toml or a .parquet file, or a folder of model files")
+    try:
+        raw = content(path, MOST_BYTES)
+    except OSError as error:
+        raise UsageError(f"{where} cannot be read ({what_failed(error, MOST_BYTES)})") from None
+    try:
+        document, text = read(raw)
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}") from None
+    if listed := violations(document, SCHEMA, text):
+        raise UsageError(f"{where}: " + "; ".join(listed))
+    models, problems = _models(document["entry"], path, usual, _starts(text, len(document["entry"])))
+    if problems:
+        raise UsageError(f"{where}: " + "; ".join(all_located(problems, text)))
+    return Manifest(path, models)
+
+
+def _toml(raw: bytes) -> tuple[dict[str, Any], str]:
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8 text; save it as UTF-8") from None
+    return toml(text), text
+
+
+def _parquet(raw: bytes) -> tuple[dict[str, Any], str]:
+    """Return the document that a Parquet file stands for: a key is left out where its column holds no value."""
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise ValueError("a Parquet manifest needs pyarrow: pip install 'pytest-draft[parquet]'") from None
+    problem = None
+    try:
+        with parquet.ParquetFile(pa.BufferReader(raw)) as file:
+            footer = file.metadata
+            n_bytes = sum(footer.row_group(index).total_byte_size for index in range(footer.num_row_groups))
+            if footer.num_rows > MOST_ROWS or n_bytes > _MOST_TEXT:
+                problem = f"more than {MOST_ROWS:,} entries, or {_MOST_TEXT >> 20} MiB of text: give several manifests"
+            elif unknown := [name for name in file.schema_arrow.names if name not in _KEYS]:
+                problem = f"there is no key {one_line(unknown[0])!r}; known are: {', '.join(_KEYS)}: rename the column"
+            else:
+                rows = file.read().to_pylist()
+    except Exception as error:  # whatever it says could quote the file
+        problem = f"cannot be parsed as Parquet ({type(error).__name__})"
+    if problem is not None:
+        raise ValueError(problem)
+    entries = [{key: value for key, value in row.items() if value is not None} for row in rows]
+    return {"schema_version": 1, "entry": entries}, ""
+
+
+def _starts(text: str, n_entries: int) -> Sequence[str]:
+    """Return how messages name each entry: by the line of its header, where each has one."""
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[\s*entry\s*\]\]", line)]
+    at = [f"line {line}: " for line in lines] if len(lines) == n_entries else [""] * n_entries
+    return [f"{line}entry.{index}" for index, line in enumerate(at)]
+
+
+def _models(
+    entries: Sequence[dict[str, str]], path: Path, usual: Inputs, starts: Sequence[str]
+) -> tuple[dict[Path, Inputs], list[Problem]]:
+    """Return each model file with what it is judged with, and all that is wrong."""
+    models: dict[Path, Inputs] = {}
+    owner: dict[Path, int] = {}
+    problems: list[Problem] = []
+    for index, entry in enumerate(entries):
+
+        def checked(key: str, found: Callable[[Path, str], Any], of: int = index, said: str = "") -> Any:
+            try:
+                return found(path.parent, said)
+            except UsageError as error:
+                problems.append((str(error), ["entry", of, key]))
+                return None
+
+        given: dict[str, Any] = {key: checked(key, _file, said=entry[key]) for key in _FILES if key in entry}
+        if "policy" in entry:
+            given["policy"] = checked("policy", policy_file, said=entry["policy"])
+        if "target" in entry:
+            given["target"] = entry["target"]
+        inputs = replace(usual, **given, origin=f"{one_line(path)}: {starts[index]}")
+        for model in checked("model", _matches, said=entry["model"]) or ():
+            if owner.setdefault(model, index) != index:
+                message = f"{one_line(model)} is named by entry.{owner[model]} already: let one entry name it"
+                problems.append((message, ["entry", index, "model"]))
+            models[model] = inputs
+    return models, problems
+
+
+def _file(folder: Path, said: str) -> Path:
+    found = folder / said
+    if not _is_file(found):
+        raise UsageError(f"there is no file {one_line(found)}: correct the path, which is relative to the manifest")
+    return absolute(found)
+
+
+def _matches(folder: Path, said: str) -> list[Path]:
+    """Return the model files that a path or a glob names; what it matches besides may be folders, and nothing else."""
+    found = [folder / said] if _is_file(folder / said) else []
+    if glob.has_magic(said):  # also where a file has this very name: it must not hide those that are meant
+        pattern = str(Path(glob.escape(str(folder))) / said)
+        found += [Path(match) for match in sorted(glob.glob(pattern, recursive=True)) if not Path(match).is_dir()]  # noqa: PTH207
+    if not found:
+        raise UsageError(
+            f"no file matches {one_line(folder / said)}: correct the path, which is relative to the manifest"
+        )
+    for match in found:
+        if not _is_file(match):
+            raise UsageError(f"{one_line(match)} is not a regular file: remove it, or name what is meant")
+    return list(dict.fromkeys(map(absolute, found)))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def _folder(path: Path, usual: Inputs, where: str) -> Manifest:
+    """Return every model file in a folder and in those below it, however hidden; links to folders are not followed."""
+    failed: list[OSError] = []
+    models: list[Path] = []
+    others: list[Path] = []
+    for folder, below, names in os.walk(path, onerror=failed.append):
+        below.sort()
+        for name in sorted(names):
+            is_model = name.lower().endswith(_ENDS) and _is_file(Path(folder, name))
+            (models if is_model else others).append(Path(folder, name))
+    if failed:
+        raise UsageError(f"{where}: a folder below cannot be read ({what_failed(failed[0])}), and may hold model files")
+    if not models:
+        raise UsageError(f"{where}: no model file in this folder: names of such end in {', '.join(SUFFIXES)}")
+    inputs = replace(usual, origin=None)
+    return Manifest(path, {absolute(model): inputs for model in sorted(models)}, tuple(sorted(others)))
