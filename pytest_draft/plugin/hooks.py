@@ -25,6 +25,7 @@ from pytest_draft.plugin.unshown import NamesOnly
 
 if TYPE_CHECKING:
     from pytest_draft.plugin.items import Standing
+    from pytest_draft.plugin.records import Records
     from pytest_draft.plugin.summary import Summary
     from pytest_draft.policy.verdict import Check
 
@@ -143,6 +144,7 @@ def pytest_runtest_makereport(
         from pytest_draft.plugin.items import RECORD, STANDING, CheckFailed
 
         report.draft = item.stash.get(RECORD, None)  # type: ignore[attr-defined]
+        item.stash[RECORD] = None  # the item lives as long as the run
         _tell(report, item.stash.get(STANDING, None))
         if call.excinfo is not None and isinstance(call.excinfo.value, CheckFailed) and report.outcome == "failed":
             _mark(report, [call.excinfo.value.check])
@@ -227,7 +229,7 @@ class _Gatherer(_Marked):
 
     def __init__(self, config: pytest.Config) -> None:
         super().__init__(config)
-        self.records: list[dict[str, object]] = []
+        self.records: Records | None = None
         self.judged: set[str] = set()
         self.told: set[str] = set()
         self.said: set[tuple[str, str]] = set()
@@ -241,7 +243,12 @@ class _Gatherer(_Marked):
         """Keep what a report carries, also one that came from another process."""
         record = getattr(report, "draft", None)
         if record is not None:
-            self.records.append(record)
+            if self.records is None:
+                from pytest_draft.plugin.records import Records
+
+                self.records = Records()
+            self.records.add(record)
+            report.draft = None  # type: ignore[attr-defined]  # pytest keeps all reports to the end
             self.judged.add(report.nodeid)
         if record is not None and getattr(report, "draft_explained", False):
             from pytest_draft.plugin.explained import Explained

@@ -18,7 +18,7 @@ from pytest_draft.plugin.session import GateSession, Planned
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.verdict import Check, at_least, check_rule, gravest
 
-RECORD = pytest.StashKey[dict[str, Any]]()
+RECORD = pytest.StashKey["dict[str, Any] | None"]()
 STANDING = pytest.StashKey["Standing | None"]()
 
 

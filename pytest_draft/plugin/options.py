@@ -24,6 +24,9 @@ REPORT_TYPES = {
 }
 """Types of reports, and the names of their files where none is given."""
 
+FLEET_TYPES = {"fleet-html": "draft-fleet.html", "fleet-json": "draft-fleet.json"}
+"""The same for reports with one row a model."""
+
 _OPTIONS: tuple[tuple[str, str, str], ...] = (
     # name, type of the ini value, help
     ("target", "string", "name of the label column in the training data"),
@@ -144,7 +147,7 @@ def add_options(parser: pytest.Parser) -> None:
         action="append",
         default=None,
         metavar="TYPE[:PATH]",
-        help=f"write a report; TYPE is {', '.join(REPORT_TYPES)}; repeatable",
+        help=f"write a report; TYPE is {', '.join((*REPORT_TYPES, *FLEET_TYPES))}; repeatable",
     )
     group.addoption(
         "--draft-report-rows",
@@ -398,9 +401,10 @@ def _reports(config: pytest.Config) -> tuple[tuple[str, Path], ...]:
     reports = []
     for text in texts:
         kind, _, path = text.partition(":")
-        if kind not in REPORT_TYPES:
-            raise pytest.UsageError(f"{origin}: unknown type {kind!r}; {known_are(kind, REPORT_TYPES)}")
-        target = absolute(folder / (path or REPORT_TYPES[kind]))
+        types = REPORT_TYPES | FLEET_TYPES
+        if kind not in types:
+            raise pytest.UsageError(f"{origin}: unknown type {kind!r}; {known_are(kind, types)}")
+        target = absolute(folder / (path or types[kind]))
         above = next(folder for folder in target.parents if folder.exists())  # what is missing below is made
         if target.is_dir() or not above.is_dir():
             raise pytest.UsageError(f"{origin}: {str(target)!r} cannot be written: it is a folder, or lies in a file")

@@ -26,6 +26,7 @@ from pytest_draft.policy.comparison import Compared
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check, judge
 from pytest_draft.report.earlier_report import Earlier, read_earlier
+from pytest_draft.report.matched import matched
 from pytest_draft.report.result import Result, result_of
 
 if TYPE_CHECKING:
@@ -104,6 +105,11 @@ class GateSession:
         """Who attacks any of the run's models."""
         models = self.models.each.values() or (self.models.usual,)
         return tuple(dict.fromkeys(adversary for model in models for adversary in model.adversaries))
+
+    @cached_property
+    def _whose(self) -> dict[str, str]:
+        """Which file of the earlier report each model file of this run is."""
+        return matched(map(self.shown, self.models.each), self.earlier.files if self.earlier else ())
 
     def configured(self, forest: Path | str) -> Configured:
         """Return a model file with what is configured for it."""
@@ -207,7 +213,8 @@ class GateSession:
         """Return what an earlier report says beside an examination; None without one."""
         if self.earlier is None:
             return None
-        return self.earlier.beside(self._result(examination, (), self.configured(examination.case.artifact).policy))
+        result = self._result(examination, (), self.configured(examination.case.artifact).policy)
+        return self.earlier.beside(result, self._whose)
 
     def record(self, examination: Examination, checks: tuple[Check, ...], policy: Policy, item: str) -> dict[str, Any]:
         """Return what a test report carries to the controller: plain values, aggregates only."""

@@ -14,15 +14,25 @@ from typing import Any
 import pytest
 
 from pytest_draft.bounded import what_failed
-from pytest_draft.errors import one_line
+from pytest_draft.errors import listed, one_line
 from pytest_draft.facts.storage import write_atomically
 from pytest_draft.foreign_text import address
 from pytest_draft.plugin.explained import broken
+from pytest_draft.plugin.manifest import SUFFIXES
+from pytest_draft.plugin.options import FLEET_TYPES
+from pytest_draft.plugin.records import Records
 from pytest_draft.plugin.session import GateSession
 from pytest_draft.plugin.table import error_text, number, table
 from pytest_draft.report import ambiguity, wording
 from pytest_draft.report.canonical import with_hash
-from pytest_draft.report.document import document, merged, undecide_changed
+from pytest_draft.report.document import document, undecide_changed
+from pytest_draft.report.fleet import CHANGES, MEANINGS, VERDICTS, Fleet, fleet, story
+
+MOST_SHOWN = 40
+"""Results that the terminal shows, the gravest; of a run with more, reports tell all."""
+
+MOST_OF_A_CHANGE = 10
+"""Models that the terminal names for each way in which they can have changed."""
 
 EXTRA = "extra"
 """The key of a report under which a project's hooks can add something."""
@@ -39,6 +49,8 @@ class Summary:
     session : GateSession
     report : dict
         The whole report, plain.
+    fleet : dict
+        What is to be said of all models, plain.
     explanation : str or None
         Shown last, for the demo.
     refused : str or None
@@ -55,6 +67,7 @@ class Summary:
 
     session: GateSession
     report: dict[str, Any]
+    fleet: Fleet
     explanation: str | None
     refused: str | None = None
     told: frozenset[str] = frozenset()
@@ -66,34 +79,33 @@ class Summary:
     def of(
         cls,
         config: pytest.Config,
-        records: Sequence[dict[str, Any]],
+        records: Records | None,
         left: Sequence[str],
         told: frozenset[str],
         wrap: int | None,
     ) -> Summary:
         """Join the records of a run, and find out which planned checks are missing."""
-        session = GateSession.of(config)
-        done = {tuple(record["planned"]) for record in records if record["planned"]}
+        session, records = GateSession.of(config), records or Records()
         planned = session.planned() if session.settings.active else ()
-        not_run = [str(check) for check in planned if (check.artifact, check.rule, check.adversary) not in done]
-        not_run += [address(marked) for marked in left]
+        missing = [check for check in planned if (check.artifact, check.rule, check.adversary) not in records.done]
+        not_run = [*map(str, missing), *map(address, left)]
         explanation = None
         if config.option.draft_demo:
             from pytest_draft.plugin import demo
 
             explanation = demo.EXPLANATION
-        results = merged(result for record in records for result in record["results"])
-        own = [result for record in records if record["planned"] for result in record["results"]]
-        changed = undecide_changed(results, {check["item"] for result in own for check in result["checks"]})
+        results = records.results()
+        changed = undecide_changed(results, records.own_items)
         report, refused = _updated(config, document(results, not_run, _version()))
-        return cls(session, with_hash(report), explanation, refused, told, wrap, tuple(changed))
+        told_of = fleet(report, [check.artifact for check in missing], session.earlier)
+        return cls(session, with_hash(report), told_of, explanation, refused, told, wrap, tuple(changed))
 
     def finish(self, exitstatus: int) -> int:
         """Write the reports and return the exit status of the run."""
         for kind, path in self.session.settings.reports:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_atomically(path, _rendered(kind, self.report))
+                write_atomically(path, _rendered(kind, self.fleet if kind in FLEET_TYPES else self.report))
             except (OSError, ValueError) as error:  # whatever it says could quote what was to be written
                 self.not_written[path] = what_failed(error)
         passed = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -108,13 +120,21 @@ class Summary:
         """Show the table, one sentence for whatever did not pass, and what was not run."""
         terminal.section("how much of the training data the forest gives away")
         results = self.report["results"]
+        shown = sorted(results, key=lambda one: VERDICTS.index(one["verdict"]))[:MOST_SHOWN]
+        left_out = len(results) - len(shown)
+        results = shown if left_out else results
         for line in table(results, terminal.config.get_terminal_writer().fullwidth) if results else []:
             terminal.line(line)
+        if left_out:
+            where = "in the reports" if self.session.settings.reports else "told by --draft-report=fleet-html"
+            terminal.line(f"and {left_out:,} more, none with a graver verdict: {where}")
         mixed = len({check["asked_by"] for result in results for check in result["checks"]}) > 1
         for result in results:
             sentences = [*_figures(result), *_sentences(result, self.told, mixed)]
             about = f"{one_line(result['artifact']['path'])} (adversary {result['adversary']}):"
             self._write(terminal, [about, *sentences] if sentences else [], "  ")
+        for part in _of_fleet(self.fleet):
+            self._write(terminal, part, "  ")
         self._write(terminal, list(self._of_run()))
         if self.explanation:
             terminal.line("")
@@ -134,6 +154,10 @@ class Summary:
             so = "" if self.report["verdict"] == "failed" else ", so the verdict is inconclusive"
             strict = "; --draft-strict fails the run" if self.session.settings.strict else ""
             yield f"not run{so}{strict}: {', '.join(not_run)}"
+        manifest = self.session.settings.manifest
+        if manifest is not None and manifest.passed_over:
+            names = listed([self.session.shown(path) for path in manifest.passed_over], 3)
+            yield f"not judged, as their names are not those of model files ({', '.join(SUFFIXES)}): {names}"
         if self.refused:
             yield self.refused
         if self.changed:
@@ -163,9 +187,30 @@ def _plain(report: dict[str, Any]) -> str:
 
 def _rendered(kind: str, report: dict[str, Any]) -> str:
     """Return a report's text; what renders it is imported when it is asked for."""
-    render = import_module(f"pytest_draft.report.{'json_report' if kind == 'json' else kind}").render
-    text: str = render(report)
+    name = "json_report" if kind in ("json", "fleet-json") else kind.replace("-", "_")
+    text: str = import_module(f"pytest_draft.report.{name}").render(report)
     return text
+
+
+def _of_fleet(fleet: Fleet) -> Iterator[list[str]]:
+    """Yield how many models stand how, where there are several, and what became of them since the earlier report."""
+    counts, changes = fleet["counts"], fleet["changes"]
+    if len(fleet["models"]) > 1:
+        yield [f"{len(fleet['models']):,} models: " + ", ".join(f"{counts[one]:,} {one}" for one in VERDICTS)]
+    if changes is None:
+        return
+    told = ", ".join(f"{changes[one]:,} {meaning}" for one, meaning in MEANINGS.items() if changes[one])
+    lines = [f"since the earlier report: {told or 'no model in either'}"]
+    for change in CHANGES:
+        models = [model for model in fleet["models"] if model["change"] == change]
+        if change == "unchanged":  # its verdict is; the file can be another one
+            models = [model for model in models if model["renewed"]]
+        lines += [f"{one_line(model['path'])}: {story(model)}" for model in models[:MOST_OF_A_CHANGE]]
+        if len(models) > MOST_OF_A_CHANGE:
+            lines.append(f"and {len(models) - MOST_OF_A_CHANGE:,} more that are {MEANINGS[change]}")
+    if fleet["gone"]:
+        lines.append(f"gone: {listed([model['path'] for model in fleet['gone']], MOST_OF_A_CHANGE)}")
+    yield lines
 
 
 def _of_values(result: dict[str, Any]) -> list[str]:

@@ -13,29 +13,49 @@ from pytest_draft.report.wording import file_of
 
 def merged(results: Iterable[Result]) -> list[Result]:
     """Join the checks of results that are about the same artifact, adversary and data."""
-    joined: dict[tuple[str, str, str, bool, str], Result] = {}
+    joined = Joined()
     for result in results:
+        joined.add(result)
+    return joined.results()
+
+
+class Joined:
+    """Results that come one by one, with the checks of those that are about the same joined; only the first is kept."""
+
+    def __init__(self) -> None:
+        self._results: dict[tuple[str, str, str, bool, str], Result] = {}
+        self._known: dict[tuple[str, str, str, bool, str], set[tuple[str, str]]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._results)
+
+    def add(self, result: Result) -> None:
+        """Take over the checks of a result, and all of it where it is the first about this artifact, adversary, data."""
         asked = result["solver_status"] != "not asked"  # with an attack, metrics are others
         artifact, data = result["artifact"], result["data"]
         hashes = f"{artifact['sha256']} {data['sha256']}"
         key = (artifact["path"], result["adversary"], data["path"] or "", asked, hashes)
-        if key in joined:
-            known = {(check["item"], check["rule"]) for check in joined[key]["checks"]}
-            fresh = [check for check in result["checks"] if (check["item"], check["rule"]) not in known]
-            joined[key]["checks"].extend(fresh)
-        else:
-            joined[key] = {**result, "checks": list(result["checks"])}
-    for result in joined.values():
-        rules = list(result["policy"]["rules"])
-        result["checks"].sort(
-            key=lambda check: (
-                check["item"].partition("::")[0],
-                rules.index(check["rule"]) if check["rule"] in rules else len(rules),
-                check["item"],
+        if key not in self._results:
+            self._results[key], self._known[key] = {**result, "checks": []}, set()
+        known = self._known[key]
+        for check in result["checks"]:
+            if (name := (check["item"], check["rule"])) not in known:
+                known.add(name)
+                self._results[key]["checks"].append(check)
+
+    def results(self) -> list[Result]:
+        """Return the results, sorted, each with its checks in order and its verdict."""
+        for result in self._results.values():
+            order = {rule: number for number, rule in enumerate(result["policy"]["rules"])}
+            result["checks"].sort(
+                key=lambda check, order=order: (
+                    check["item"].partition("::")[0],
+                    order.get(check["rule"], len(order)),
+                    check["item"],
+                )
             )
-        )
-        result["verdict"] = _verdict(result)
-    return [joined[key] for key in sorted(joined)]
+            result["verdict"] = _verdict(result)
+        return [self._results[key] for key in sorted(self._results)]
 
 
 def undecide_changed(results: Sequence[Result], items: Collection[str]) -> list[str]:

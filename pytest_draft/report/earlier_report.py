@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,13 +15,21 @@ from pytest_draft.bounded import content, what_failed
 from pytest_draft.errors import UsageError, one_line
 from pytest_draft.policy.comparison import Compared, Figures
 from pytest_draft.report.canonical import HASH, sha256
+from pytest_draft.report.matched import file_name, matched
 from pytest_draft.report.result import SCHEMA_VERSION, Result
 from pytest_draft.report.schema import schema
+from pytest_draft.report.wording import file_of
 
-MOST_BYTES = 32 << 20
-"""The largest report that is read: one of hundreds of models has a tenth of that."""
+MOST_BYTES = 256 << 20
+"""The largest report that is read: one of a thousand models has a tenth of that."""
 
 _REMEDY = "give a report that --draft-report=json has written with this version"
+
+_KEPT = ("adversary", "verdict", "reasons", "seconds", "cached")
+_KEPT_METRICS = (
+    *("reconstruction_error", "perfect_rows", "singled_out_rows", "unique_rows", "certain_rows", "certain_rows_exact"),
+    *("n_rows", "random_error", "split_half_error", "expected_perfect_rows", "split_half_perfect_rows"),
+)
 
 
 @dataclass(frozen=True)
@@ -30,33 +39,49 @@ class Earlier:
     Attributes
     ----------
     results : tuple of dict
+        Only what a comparison needs.
+    not_run : tuple of str
+        Addresses of checks that were planned and not run.
     """
 
     results: tuple[Result, ...] = field(repr=False)
+    not_run: tuple[str, ...] = ()
 
-    def beside(self, result: Result) -> Compared:
+    @cached_property
+    def files(self) -> tuple[str, ...]:
+        """The paths of the model files, each once."""
+        return tuple(dict.fromkeys(file_of(result["artifact"]) for result in self.results))
+
+    @cached_property
+    def _by_name(self) -> Mapping[tuple[str, str], list[Result]]:
+        found: dict[tuple[str, str], list[Result]] = {}
+        for result in self.results:
+            found.setdefault((file_name(result["artifact"]["path"]), result["adversary"]), []).append(result)
+        return found
+
+    def beside(self, result: Result, whose: Mapping[str, str] | None = None) -> Compared:
         """Return the figures of a result of this run, beside those of the same model and adversary in the report.
-
-        A model is the same where its file is called the same; of several, where the whole path is.
 
         Parameters
         ----------
         result : dict
             As `result_of` returns it.
+        whose : mapping of str to str or None
+            Which file of the report each file of this run is, as `matched` returns it; None where this is the only one.
         """
         path, adversary = result["artifact"]["path"], result["adversary"]
-        matches = [
-            one
-            for one in self.results
-            if one["adversary"] == adversary and _file_name(one["artifact"]["path"]) == _file_name(path)
-        ]
-        if len(matches) > 1:
-            matches = [one for one in matches if one["artifact"]["path"] == path] or matches
+        file = file_of(result["artifact"])
+        whose = matched([file], self.files) if whose is None else whose
+        named = self._by_name.get((file_name(path), adversary), [])
+        matches = [one for one in named if file_of(one["artifact"]) == whose.get(file)]
         if len(matches) != 1:
-            number = f"{len(matches)} results" if matches else "no result"
+            taken = set(whose.values()) if named else set()
+            others = matches or [one for one in named if file_of(one["artifact"]) not in taken]
+            number = f"{len(others)} {'result' if len(others) == 1 else 'results'}" if others else "no result"
             why = (
-                f"the earlier report has {number} of a model file {one_line(_file_name(path))!r} and the adversary "
-                f"{one_line(adversary)!r}: compare with a report that has one"
+                f"the earlier report has {number} of a model file {one_line(file_name(path))!r} and the adversary "
+                f"{one_line(adversary)!r}{'' if matches or not others else ', none of them of this path'}: compare with a report that "
+                "has one"
             )
             return Compared(figures(result), {}, (why,))
         (before,) = matches
@@ -90,7 +115,25 @@ def read_earlier(path: Path) -> Earlier:
         raise UsageError(f"{where} is no valid report ({one_line(place)}: {one_line(wrong.message, 120)}): {_REMEDY}")
     if HASH in report and report[HASH] != sha256(report):
         raise UsageError(f"{where} was changed since it was written: its {HASH} is of another content; {_REMEDY}")
-    return Earlier(tuple(report["results"]))
+    return Earlier(tuple(map(_kept, report["results"])), tuple(report["not_run"]))
+
+
+def _kept(result: Result) -> Result:
+    """Return of a result what is compared, and what tells how the model stood."""
+    kept = {name: result[name] for name in _KEPT}
+    bounds = ("reconstruction_error_bounds", "perfect_rows_bounds")
+    return kept | {
+        "artifact": {name: result["artifact"].get(name) for name in ("path", "place", "sha256")},
+        "data": {name: result["data"][name] for name in ("path", "sha256")},
+        "policy": {name: result["policy"].get(name) for name in ("name", "sha256")},
+        "metrics": {name: result["metrics"][name] for name in _KEPT_METRICS},
+        "baselines": {name: result["baselines"][name] for name in bounds if name in result["baselines"]},
+        "entropy": {name: result["entropy"][name] for name in ("ratio_bounds", "reasons") if name in result["entropy"]},
+        "checks": [
+            {name: check[name] for name in ("rule", "result", "severity", "waiver", "sentence")}
+            for check in result["checks"]
+        ],
+    }
 
 
 def figures(result: Result) -> Figures:
@@ -123,10 +166,6 @@ def figures(result: Result) -> Figures:
 def _pair(bounds: list[Any]) -> tuple[float, float]:
     lower, upper = bounds
     return float(lower), float(upper)
-
-
-def _file_name(path: str) -> str:
-    return re.split(r"[\\/]", path)[-1]
 
 
 def _refuse(constant: str) -> NoReturn:

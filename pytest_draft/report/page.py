@@ -1,7 +1,7 @@
 """What pages have in common: in go packages of templates, out comes what renders them, and each page's security policy.
 
-A page needs no other file, no script and no network, and says so to the browser: were foreign text ever taken for
-markup, nothing of it would be loaded or run.
+A page needs no other file, no network and no script but its own, if any, and says so to the browser: were foreign text
+ever taken for markup, nothing of it would be loaded or run.
 """
 
 from __future__ import annotations
@@ -34,13 +34,19 @@ def environment(*packages: str) -> Environment:
     return made
 
 
-def security_policy(style: str) -> str:
-    """Return the content security policy of a page that has one style sheet, and nothing else.
+def security_policy(style: str, script: str | None = None) -> str:
+    """Return the content security policy of a page that has one style sheet, at most one script, and nothing else.
 
     Parameters
     ----------
     style : str
         All that stands between the tags of its ``style`` element.
+    script : str or None
+        The same of its ``script`` element; None for a page without one.
     """
-    digest = base64.b64encode(hashlib.sha256(str(style).encode()).digest()).decode("ascii")
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    allowed = "" if script is None else f"script-src '{_hash(script)}'; "
+    return f"default-src 'none'; style-src '{_hash(style)}'; {allowed}base-uri 'none'; form-action 'none'"
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(str(text).encode()).digest()).decode('ascii')}"

@@ -66,8 +66,10 @@ def headlines(report: Report) -> list[tuple[str, str]]:
     if report["not_run"]:
         number = _number(len(report["not_run"]), "planned check")
         found.append(("inconclusive", f"Not cleared for release: {number} did not run."))
-    for path in dict.fromkeys(result["artifact"]["path"] for result in report["results"]):
-        results = [result for result in report["results"] if result["artifact"]["path"] == path]
+    by_path: dict[str, list[Result]] = {}
+    for result in report["results"]:
+        by_path.setdefault(result["artifact"]["path"], []).append(result)
+    for path, results in by_path.items():
         verdict = next(one for one in STANDINGS if one in {result["verdict"] for result in results})
         found.append(_headline(harmless(path), verdict, results))
     if not found:

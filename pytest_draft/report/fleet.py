@@ -1,0 +1,231 @@
+"""The fleet report: in go a run's report and an earlier one, out comes a plain object with one entry for each model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pytest_draft.foreign_text import harmless_values
+from pytest_draft.policy.rule import Verdict
+from pytest_draft.policy.verdict import overall
+from pytest_draft.report import wording
+from pytest_draft.report.earlier_report import Earlier
+from pytest_draft.report.matched import matched
+from pytest_draft.report.result import Report, Result
+
+FLEET_VERSION = 1
+"""Of ``fleet.schema.json``."""
+
+Fleet = dict[str, Any]
+"""The whole fleet report, plain."""
+
+Model = dict[str, Any]
+"""One entry of its ``models``."""
+
+VERDICTS = ("failed", "inconclusive", "passed")
+"""The gravest first."""
+
+CHANGES = ("worse", "undecided", "new", "not run", "better", "unchanged")
+"""What became of a model since the earlier report, what needs somebody's eyes first."""
+
+MEANINGS = {
+    "worse": "worse",
+    "undecided": "no longer decided",
+    "new": "new",
+    "not run": "not run",
+    "better": "better",
+    "unchanged": "unchanged",
+    "gone": "gone",
+}
+"""What became of models, in words; each needs its own count."""
+
+_METRICS = ("n_rows", "split_half_error", "random_error", "split_half_perfect_rows", "expected_perfect_rows")
+
+
+def fleet(report: Report, not_run: Sequence[str], earlier: Earlier | None = None) -> Fleet:
+    """Return what is to be said of all models of a run, and what changed since an earlier report.
+
+    Parameters
+    ----------
+    report : dict
+        Of the run.
+    not_run : sequence of str
+        The model file of each check that was planned and did not run, a check each.
+    earlier : Earlier or None
+
+    Returns
+    -------
+    dict
+        Plain, with the gravest verdicts first, and by path.
+    """
+    models = _models(report["results"], Counter(not_run))
+    gone: list[dict[str, Any]] = []
+    if earlier is not None:
+        before = _models(earlier.results, Counter(_files_of(earlier.not_run)))
+        gone = _compare(models, before)
+    models.sort(key=lambda model: (VERDICTS.index(model["verdict"]), model["path"]))
+    verdicts, changes = (Counter(model[key] for model in models) for key in ("verdict", "change"))
+    said: Fleet = harmless_values(
+        {
+            "schema_version": FLEET_VERSION,
+            "tool": report["tool"],
+            "verdict": report["verdict"],
+            "counts": {verdict: verdicts[verdict] for verdict in VERDICTS},
+            "changes": None
+            if earlier is None
+            else {change: changes[change] for change in CHANGES} | {"gone": len(gone)},
+            "models": models,
+            "gone": gone,
+        }
+    )
+    return said
+
+
+def _files_of(addresses: Iterable[str]) -> list[str]:
+    """Return the files of addresses that are about models, and not a project's own tests."""
+    files = (address.partition("::")[0] for address in addresses)
+    return [file for file in files if not file.endswith(".py")]
+
+
+def _models(results: Sequence[Result], not_run: Mapping[str, int]) -> list[Model]:
+    """Return an entry for each model of some results, and for each file of which nothing ran."""
+    by_path: dict[str, list[Result]] = {}
+    for result in results:
+        by_path.setdefault(result["artifact"]["path"], []).append(result)
+    models = [_model(path, of_it, not_run) for path, of_it in by_path.items()]
+    known = {model["file"] for model in models}
+    return models + [_model(file, [], not_run) for file in not_run if file not in known]
+
+
+def _model(path: str, results: Sequence[Result], not_run: Mapping[str, int]) -> Model:
+    """Return what is to be said of one model, by the gravest of its results."""
+    file = wording.file_of(results[0]["artifact"]) if results else path
+    missing = not_run.get(file, 0)
+    verdicts: list[Verdict] = [result["verdict"] for result in results]
+    lead = min(results, key=_gravity, default=None)
+    metrics = {} if lead is None else lead["metrics"]
+    baselines = {} if lead is None else lead["baselines"]
+    return {
+        "path": path,
+        "file": file,
+        "sha256": None if lead is None else lead["artifact"]["sha256"],
+        "data_sha256": None if lead is None else lead["data"]["sha256"],
+        "policy": None if lead is None else {key: lead["policy"].get(key) for key in ("name", "sha256")},
+        "verdict": overall([*verdicts, "inconclusive"] if missing else verdicts),
+        "adversary": None if lead is None else lead["adversary"],
+        "worst": None if lead is None else _worst(lead),
+        "checks_not_run": missing,
+        "error": _bounds(metrics.get("reconstruction_error"), baselines.get("reconstruction_error_bounds")),
+        "perfect_rows": _bounds(metrics.get("perfect_rows"), baselines.get("perfect_rows_bounds")),
+        **{name: metrics.get(name) for name in _METRICS},
+        "seconds": round(sum(result["seconds"] for result in results), 3),
+        "cached": bool(results) and all(result["cached"] for result in results),
+        "change": None,
+        "renewed": [],
+        "before": None,
+        "same_file_as": None,
+    }
+
+
+def _gravity(result: Result) -> tuple[int, float, str]:
+    """Return what puts the result first that says most of a model: the gravest, then the one that gives most back."""
+    bounds = _bounds(result["metrics"]["reconstruction_error"], result["baselines"].get("reconstruction_error_bounds"))
+    return VERDICTS.index(result["verdict"]), bounds[0] if bounds else float("inf"), result["adversary"]
+
+
+def _worst(result: Result) -> dict[str, Any] | None:
+    """Return the check that stands worst, the first of several."""
+    checks = sorted(result["checks"], key=lambda check: wording.STANDINGS.index(wording.standing(check)))
+    return (
+        {
+            "rule": checks[0]["rule"],
+            "standing": wording.standing(checks[0]),
+            "sentence": checks[0]["sentence"],
+        }
+        if checks
+        else None
+    )
+
+
+def _bounds(exact: float | None, bounds: Sequence[float] | None) -> list[float] | None:
+    """Return the lower and upper bound of a figure, equal where it is exact; None where it is not known."""
+    if bounds is not None and None not in bounds:
+        return list(bounds)
+    return None if exact is None else [exact, exact]
+
+
+def _compare(models: Sequence[Model], before: Sequence[Model]) -> list[dict[str, Any]]:
+    """Say of each model what became of it, and return those that are gone."""
+    whose = matched((model["file"] for model in models), (model["file"] for model in before))
+    known = {model["path"]: model for model in before}
+    stayed = set()
+    for model in models:
+        file = whose.get(model["file"])
+        then = None if file is None else known.get(file + model["path"].removeprefix(model["file"]))
+        if then is not None:
+            stayed.add(then["path"])
+            model["before"] = {key: then[key] for key in ("path", "verdict", "error", "perfect_rows")}
+            model["renewed"] = [what for what, is_new in _renewed(model, then) if is_new]
+        model["change"] = _change(model, then)
+    gone = sorted((model for model in before if model["path"] not in stayed), key=lambda model: str(model["path"]))
+    by_hash = {model["sha256"]: model["path"] for model in reversed(gone) if model["sha256"] is not None}
+    for model in models:
+        if model["change"] == "new":
+            model["same_file_as"] = by_hash.get(model["sha256"])
+    return [{key: model[key] for key in ("path", "verdict", "sha256")} for model in gone]
+
+
+def _renewed(model: Model, then: Model) -> list[tuple[str, bool]]:
+    """Return what a model is judged with, and whether that has other bytes than before."""
+
+    def differs(now: str | None, before: str | None) -> bool:
+        return now is not None and before is not None and now != before
+
+    policies = [of["policy"] and of["policy"]["sha256"] for of in (model, then)]
+    return [
+        ("model file", differs(model["sha256"], then["sha256"])),
+        ("training data", differs(model["data_sha256"], then["data_sha256"])),
+        ("policy", differs(*policies)),
+    ]
+
+
+def _change(model: Model, then: Model | None) -> str:
+    """Return what became of a model: one that failed and is no longer decided has not become better."""
+    if then is None:
+        return "new"
+    if model["checks_not_run"] and model["verdict"] != "failed":
+        return "not run"
+    now, before = VERDICTS.index(model["verdict"]), VERDICTS.index(then["verdict"])
+    if now == before:
+        return "unchanged"
+    if now < before:
+        return "worse"
+    return "better" if model["verdict"] == "passed" else "undecided"
+
+
+def story(model: Model) -> str:
+    """Return what became of a model in words; empty where there is nothing to compare with."""
+    if model["change"] is None:
+        return ""
+    said = [MEANINGS[model["change"]]]
+    if (before := model["before"]) is not None:
+        if before["verdict"] != model["verdict"]:
+            said[0] += f" ({before['verdict']} before)"
+        if before["path"] != model["path"]:
+            said.append(f"moved from {before['path']}")
+        said += [f"another {what}" for what in model["renewed"]]
+        for name, kind, form in (("error", "error", ".4f"), ("perfect_rows", "perfect rows", ",.0f")):
+            if before[name] is not None and span(before[name], form) != span(model[name], form):
+                said.append(f"{kind} {span(before[name], form)} before")
+    if model["same_file_as"] is not None:
+        said.append(f"the same bytes as {model['same_file_as']} had")
+    return "; ".join(said)
+
+
+def span(bounds: list[float] | None, form: str) -> str | None:
+    """Return a figure, or its bounds."""
+    if bounds is None:
+        return None
+    lower, upper = (format(bound, form) for bound in bounds)
+    return lower if lower == upper else f"{lower} to {upper}"
