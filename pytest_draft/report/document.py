@@ -30,7 +30,7 @@ class Joined:
         return bool(self._results)
 
     def add(self, result: Result) -> None:
-        """Take over the checks of a result, and all of it where it is the first about this artifact, adversary, data."""
+        """Take over the checks of a result, and all of it where it is the first about its file, adversary and data."""
         asked = result["solver_status"] != "not asked"  # with an attack, metrics are others
         artifact, data = result["artifact"], result["data"]
         hashes = f"{artifact['sha256']} {data['sha256']}"

@@ -78,10 +78,10 @@ class Earlier:
             taken = set(whose.values()) if named else set()
             others = matches or [one for one in named if file_of(one["artifact"]) not in taken]
             number = f"{len(others)} {'result' if len(others) == 1 else 'results'}" if others else "no result"
+            besides = "" if matches or not others else ", none of them of this path"
             why = (
                 f"the earlier report has {number} of a model file {one_line(file_name(path))!r} and the adversary "
-                f"{one_line(adversary)!r}{'' if matches or not others else ', none of them of this path'}: compare with a report that "
-                "has one"
+                f"{one_line(adversary)!r}{besides}: compare with a report that has one"
             )
             return Compared(figures(result), {}, (why,))
         (before,) = matches
