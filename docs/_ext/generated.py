@@ -21,6 +21,7 @@ from pytest_draft.documents import rules_folder
 from pytest_draft.plugin import fixtures, hookspecs, marks, options
 from pytest_draft.policy import rules
 from pytest_draft.policy.policy import Policy, read_policy
+from pytest_draft.report.schema import fleet_schema
 from pytest_draft.report.schema import schema as report_schema
 
 if TYPE_CHECKING:
@@ -254,7 +255,9 @@ def shown(value: Any) -> str:
 
 def schema_tables(which: str) -> str:
     """Return tables of a schema's keys: one for the top level, one for each object below it."""
-    schema = report_schema() if which == "report" else json.loads((rules_folder() / which).read_text(encoding="utf-8"))
+    of_reports = {"report": report_schema, "fleet": fleet_schema}
+    shipped = rules_folder() / which
+    schema = of_reports[which]() if which in of_reports else json.loads(shipped.read_text(encoding="utf-8"))
     parts = [keys_of("the whole document", schema)]
     for name, definition in schema.get("$defs", {}).items():
         parts.append(f"## {name}\n\n{definition_of(definition)}")

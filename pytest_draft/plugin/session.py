@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 SESSION = pytest.StashKey["GateSession"]()
 
+MOST_REBUILT = 64
+"""Reconstructions that a process keeps for whoever asks for them again: each is as large as its training data."""
+
 
 @dataclass(frozen=True)
 class Planned:
@@ -166,13 +169,15 @@ class GateSession:
         return each_model(case, self.aggregates(case))
 
     def examine(self, case: Case, data: object = None) -> tuple[Examination, Reconstruction | None]:
-        """Examine a case, once for this process, in a child of it."""
+        """Examine a case in a child of this process, once while it is among the last that were examined."""
         given = data.value if isinstance(data, Unshown) else data
         key = (case, stamps(case), None if given is None else id(given))
         if key not in self._memo:
             self._in_memory[id(given)] = given  # keeps the object, and with it its id, alive
             with shown(self._config, self._named(case.artifact, case.place)) as tell:
                 self._memo[key] = children.run(case, data, tell or self._shared.heed_interrupt)
+            while len(self._memo) > MOST_REBUILT:  # the oldest; what was found out besides is kept by `aggregates`
+                del self._memo[next(iter(self._memo))]
         return self._memo[key]
 
     def aggregates(self, case: Case) -> Examination:

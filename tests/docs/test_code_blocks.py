@@ -24,6 +24,8 @@ from pytest_draft.artifact import read
 from pytest_draft.data import read_domain
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
+from pytest_draft.plugin.inputs import Inputs
+from pytest_draft.plugin.manifest import read_manifest
 from pytest_draft.policy import own_rules
 from pytest_draft.policy.policy import read_policy
 
@@ -38,6 +40,7 @@ RUN_BELOW = {
     "how-to/pipelines": {"sh": 1, "python": 1},
     "how-to/policies": {"bash": 1, "toml": 4},
     "how-to/private-forests": {"python": 1, "bash": 1},
+    "how-to/registry": {"bash": 1, "toml": 1, "yaml": 1},
     "how-to/trees-and-rule-lists": {"toml": 1},
     "README": {"bash": 2},
 }
@@ -72,6 +75,30 @@ def test_the_commands_of_the_readme_are_the_demo_and_the_tests(read_page, blocks
     assert demo == "pip install . && pytest --draft-demo\n"
     assert tests.startswith("pip install '.[test]' && pytest")
     assert "<!-- the test command -->\n```bash\n" + tests in read_page("README")
+
+
+def test_the_registry_is_read_as_it_stands(tmp_path, blocks):
+    (text,) = blocks("how-to/registry", "toml")
+    (tmp_path / "registry.toml").write_text(text)
+    named = ("credit/models/a.joblib", "credit/models/b.joblib", "churn/latest.skops")
+    for name in (*named, "credit/train.csv", "churn/train.parquet", "churn/holdout.parquet", "churn/domain.toml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = read_manifest(tmp_path / "registry.toml", Inputs()).models
+    assert [str(path.relative_to(tmp_path)) for path in found] == list(named)
+    assert [(inputs.target, len(inputs.files)) for inputs in found.values()] == [
+        ("default", 2),
+        ("default", 2),
+        ("left", 3),
+    ]
+
+
+def test_the_command_to_judge_a_registry_works_as_it_stands(released, blocks):
+    (command,) = blocks("how-to/registry", "bash")
+    entry = 'schema_version = 1\n[[entry]]\nmodel = "model.joblib"\ndata = "train.csv"\ntarget = "income"\n'
+    (released.path / "registry.toml").write_text(entry)
+    released.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=5)
+    assert {"draft-report.json", "draft-fleet.html"} <= {path.name for path in released.path.iterdir()}
 
 
 def test_the_command_to_judge_a_tree_works_as_it_stands(released, blocks):

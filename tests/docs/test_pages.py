@@ -12,7 +12,7 @@ import pytest
 from pytest_draft.documents import rules_folder, toml
 from pytest_draft.plugin.options import add_options
 from pytest_draft.policy.rules import COMPARED, RULES
-from pytest_draft.report.schema import schema
+from pytest_draft.report.schema import fleet_schema, schema
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -142,6 +142,7 @@ def test_every_link_of_the_readme_leads_to_a_file():
 def test_the_schemas_have_a_table_for_every_object(generated):
     for which, found in {
         "report": schema(),
+        "fleet": fleet_schema(),
         **{path.name: json.loads(path.read_text(encoding="utf-8")) for path in rules_folder().glob("*.schema.json")},
     }.items():
         text = generated.generated(f"schema {which}")

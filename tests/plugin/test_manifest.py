@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 
-import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from pytest_draft.errors import UsageError
 from pytest_draft.plugin.inputs import Inputs
@@ -81,7 +82,7 @@ def test_a_parquet_file_says_the_same_as_toml(project, registry):
         {"model": "shallow.joblib", "data": "train.csv", "target": None, "policy": "strict.toml"},
     ]
     path = registry.folder / "registry.parquet"
-    pd.DataFrame(rows).to_parquet(path)
+    parquet.write_table(pa.Table.from_pylist(rows), path)
     usual = Inputs(target="other")
     assert [without_origin(one) for one in read_manifest(path, usual).models.values()] == [
         without_origin(one) for one in read_manifest(project.path / registry(), usual).models.values()
@@ -213,14 +214,14 @@ def test_two_manifests_and_a_file_that_is_none_are_refused(project, registry, on
         ({"model": ["a"], "modl": ["b"]}, "there is no key 'modl'; known are: model, data"),
         ({"data": ["a"]}, "entry.0: 'model' is a required property"),
         ({"model": [1]}, "entry.0.model: 1 is not of type 'string'"),
-        ({"model": []}, "entry: "),
+        ({"model": pa.array([], pa.string())}, "entry: "),
         ({"model": ["none.joblib"]}, "entry.0.model: no file matches"),
         (b"PAR1 and no more", "cannot be parsed as Parquet"),
     ],
 )
 def test_a_wrong_parquet_file_is_refused_in_one_line(tmp_path, table, message):
     path = tmp_path / "m.parquet"
-    path.write_bytes(table) if isinstance(table, bytes) else pd.DataFrame(table).to_parquet(path)
+    path.write_bytes(table) if isinstance(table, bytes) else parquet.write_table(pa.table(table), path)
     with pytest.raises(UsageError, match=r"m\.parquet: ") as caught:
         read_manifest(path, Inputs())
     assert message in str(caught.value)
