@@ -60,10 +60,12 @@ def require_text(config: pytest.Config) -> None:
 
 
 def forest_files(session: pytest.Session) -> Iterator[ForestFile]:
-    """Yield a collector for each model's file."""
-    gate = GateSession.of(session.config)
+    """Yield a collector for each model's file; where some are asked for by their addresses, for these."""
+    gate, asked_for = GateSession.of(session.config), session.config.stash.get(ASKED, {})
     for forest, model in gate.models.each.items():
-        asked = session.config.stash.get(ASKED, {}).get(forest, ("",))
+        asked = asked_for.get(forest, () if asked_for else ("",))
+        if not asked:
+            continue
         wanted = tuple(name for name in item_names(model) if any(_is_meant(name, one) for one in asked))
         collector: ForestFile = ForestFile.from_parent(
             session, path=forest, name=gate.shown(Path(forest.name)), nodeid=gate.shown(forest), wanted=wanted

@@ -161,6 +161,6 @@ def test_a_process_keeps_a_result_once_and_no_more_than_some_reconstructions(pro
     monkeypatch.setattr(
         records.Records, "add", lambda self, record, add=records.Records.add: kept.append(add(self, record))
     )
-    run, found = fleet("--draft-policy=ours.toml")
+    _, found = fleet("--draft-policy=ours.toml")
     assert len(found["models"]) == len(kept) == 6
     assert max(sizes) == 2
