@@ -10,6 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from pytest_draft.errors import UsageError
+from pytest_draft.isolation import children
 from pytest_draft.plugin.inputs import Inputs
 from pytest_draft.plugin.manifest import SUFFIXES, read_manifest
 
@@ -289,6 +290,15 @@ def test_a_waiver_is_for_a_file_that_its_own_policy_judges(project, registry, on
     assert "is judged by this policy: remove it" in one_line_error(project.run("--draft-manifest", manifest))
     (registry.folder / "strict.toml").write_text(STRICT + waived("shallow.joblib"))
     project.run("--draft-manifest", manifest).assert_outcomes(passed=1, xfailed=1)
+
+
+def test_labels_are_tried_once_for_each_entry_before_any_work(project, registry, monkeypatch):
+    tried = []
+    for index in range(3):
+        shutil.copy(project.path / "shallow.joblib", registry.folder / "models" / f"{index}.joblib")
+    monkeypatch.setattr(type(children), "wrong", lambda self, case: tried.append(case.artifact))
+    project.run("--draft-manifest", registry(), "-k", "nothing")
+    assert [path.rpartition("/")[2] for path in tried] == ["0.joblib", "shallow.joblib"]
 
 
 def test_a_projects_own_tests_judge_each_model_with_its_data_and_policy(project, registry):
