@@ -187,17 +187,17 @@ class Project:
     def run(self, *arguments: object) -> pytest.RunResult:
         """Run pytest with arguments, in this process."""
         # hypothesis would be imported anew in each run
-        with self._knowing() as known:
+        with self.knowing() as known:
             known = known if any(str(argument).startswith("-n") for argument in arguments) else ()
             return self.pytester.runpytest_inprocess("-p", "no:hypothesispytest", *known, *map(str, arguments))
 
     def run_apart(self, *arguments: object) -> pytest.RunResult:
         """Run pytest with arguments, in a process of its own."""
-        with self._knowing() as known:
+        with self.knowing() as known:
             return self.pytester.runpytest_subprocess("-p", "no:hypothesispytest", *known, *map(str, arguments))
 
     @contextmanager
-    def _knowing(self) -> Iterator[tuple[str, ...]]:
+    def knowing(self) -> Iterator[tuple[str, ...]]:
         """Give the options with which other processes know what was examined before, where a test lets them."""
         if self.remembered.off:
             yield ()
