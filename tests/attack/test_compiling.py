@@ -17,11 +17,11 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
+from profiles import all_or
 from pytest_draft import isolation
 from pytest_draft.attack import compiling
 from pytest_draft.facts.case import Case
 from pytest_draft.timebox import CLOCK, TimeBox
-from profiles import all_or
 
 pytestmark = pytest.mark.usefixtures("examined_anew")
 

@@ -188,8 +188,9 @@ class Project:
         """Run pytest with arguments, in this process."""
         # hypothesis would be imported anew in each run
         with self.knowing() as known:
-            known = known if any(str(argument).startswith("-n") for argument in arguments) else ()
-            return self.pytester.runpytest_inprocess("-p", "no:hypothesispytest", *known, *map(str, arguments))
+            distributed = any(str(argument).startswith("-n") for argument in arguments)
+            more = (*(known if distributed else ()), *map(str, arguments))
+            return self.pytester.runpytest_inprocess("-p", "no:hypothesispytest", *more)
 
     def run_apart(self, *arguments: object) -> pytest.RunResult:
         """Run pytest with arguments, in a process of its own."""

@@ -19,11 +19,11 @@ import psutil
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
+from profiles import examples
 from pytest_draft import isolation
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import unexamined
 from pytest_draft.isolation import children
-from profiles import examples
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX"),

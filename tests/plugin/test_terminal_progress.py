@@ -102,7 +102,7 @@ LIVE = re.compile(r"\x1b\[(\d+)G\x1b\[K(?=[a-z][^\x1b]* of at most 60 s)")
 
 
 @pytest.mark.parametrize("arguments", [(), ("-v",), ("-s",)], ids=["captured", "verbose", "uncaptured"])
-def test_a_terminal_gets_one_line_that_is_rewritten_and_wiped_and_names_the_model_once(on_a_terminal, at_stage, arguments):
+def test_a_terminal_gets_one_line_that_is_rewritten_wiped_and_names_the_model_once(on_a_terminal, at_stage, arguments):
     seen = at_stage("reconstruct", UNTIL_SEEN).with_name("seen.txt")
     text = on_a_terminal("--draft-forest=shallow.joblib", "--draft-data=train.csv", *arguments, seen=seen)
     columns = LIVE.findall(text)

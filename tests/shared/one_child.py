@@ -46,7 +46,7 @@ def remembered(tmp_path_factory) -> Iterator[Remembered]:
 def one_isolation_forest() -> Iterator[None]:
     """Let examinations of the same rows in this process share the isolation forest, which a fifth of the time goes to.
 
-    It has a fixed random_state, so another one of these rows would be the same.
+    With the same parameters and a fixed random_state, another one of these rows would be the same.
     """
     from pytest_draft.data import individuals
 
@@ -55,9 +55,10 @@ def one_isolation_forest() -> Iterator[None]:
 
     class Shared(whole):
         def fit(self, rows):
-            key = (rows.tobytes(), rows.shape, rows.dtype.str, self.random_state)
-            if key not in grown:
-                grown[key] = whole(random_state=self.random_state).fit(rows)
+            parameters = self.get_params()
+            key = (rows.tobytes(), rows.shape, rows.dtype.str, repr(sorted(parameters.items())))
+            if key not in grown or self.random_state is None:
+                grown[key] = whole(**parameters).fit(rows)
             return grown[key]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -27,7 +27,7 @@ PASSED = Hunted(0, 0, "made up", "tree, 1 trees", "default", "artifact", "passed
 @pytest.fixture(scope="module")
 def leaking():
     one = specimen("screening", "forest without bootstrap", n_rows=40, strangers=STRANGERS)
-    return replace(one, effort=0.1)
+    return replace(one, effort=0.4)
 
 
 @pytest.fixture(scope="module")
