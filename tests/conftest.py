@@ -6,10 +6,12 @@ import gc
 import os
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import pytest_draft
 from pytest_draft.artifact import Forest, Tree
 
 # While tests are collected nothing is garbage, and what is compiled is kept, as numba keeps it: else each of some 200
@@ -17,6 +19,11 @@ from pytest_draft.artifact import Forest, Tree
 # test may write a module of the same length twice within a second, and the second time the first would be run.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Processes that tests start run the package that is tested here, not a copy that is installed beside it, for which all
+# compiled code would have to be compiled a second time.
+_ROOT = str(Path(pytest_draft.__file__).parents[1])
+os.environ["PYTHONPATH"] = os.pathsep.join([_ROOT, *filter(None, [os.environ.get("PYTHONPATH")])])
 
 pytest_plugins = ["pytester", "one_child"]
 

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
+from profiles import all_or
 from pytest_draft import isolation
 from pytest_draft.attack import compiling
 from pytest_draft.facts.case import Case
@@ -40,16 +41,16 @@ def run(code: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.fixture(scope="module")
-def case(tmp_path_factory) -> Case:
-    """Return a small judgement whose effort ends it."""
+@pytest.fixture(scope="module", params=all_or(["artifact+informed"], ["artifact+informed", "published"]))
+def case(tmp_path_factory, request) -> Case:
+    """Return a small judgement whose effort ends it: one that compiles little, and at night one that compiles much."""
     folder, rng = tmp_path_factory.mktemp("compiled"), np.random.default_rng(0)
     rows = pd.DataFrame(rng.integers(0, 2, (30, 6)), columns=list("abcdef"))
     labels = rng.integers(0, 2, len(rows))
     joblib.dump(RandomForestClassifier(4, max_depth=3, random_state=0).fit(rows, labels), folder / "m.joblib")
     rows.assign(label=labels).to_csv(folder / "rows.csv", index=False)
     path, data = str(folder / "m.joblib"), str(folder / "rows.csv")
-    return Case(path, data, "label", adversary="published", seconds=600.0, effort=0.05)
+    return Case(path, data, "label", adversary=request.param, seconds=600.0, effort=0.05)
 
 
 def test_a_time_box_does_not_pay_for_what_numba_compiles_meanwhile():

@@ -18,9 +18,11 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import pytest_draft
+import remembered_apart
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.isolation import Children, _Child, children
+from remembered import Remembered
 
 N_ROWS = 40
 N_COLUMNS = 8
@@ -171,9 +173,11 @@ class Project:
     Attributes
     ----------
     pytester : pytest.Pytester
+    remembered : Remembered
     """
 
     pytester: pytest.Pytester
+    remembered: Remembered
 
     @property
     def path(self) -> Path:
@@ -183,11 +187,26 @@ class Project:
     def run(self, *arguments: object) -> pytest.RunResult:
         """Run pytest with arguments, in this process."""
         # hypothesis would be imported anew in each run
-        return self.pytester.runpytest_inprocess("-p", "no:hypothesispytest", *map(str, arguments))
+        with self.knowing() as known:
+            distributed = any(str(argument).startswith("-n") for argument in arguments)
+            more = (*(known if distributed else ()), *map(str, arguments))
+            return self.pytester.runpytest_inprocess("-p", "no:hypothesispytest", *more)
 
     def run_apart(self, *arguments: object) -> pytest.RunResult:
         """Run pytest with arguments, in a process of its own."""
-        return self.pytester.runpytest_subprocess("-p", "no:hypothesispytest", *map(str, arguments))
+        with self.knowing() as known:
+            return self.pytester.runpytest_subprocess("-p", "no:hypothesispytest", *known, *map(str, arguments))
+
+    @contextmanager
+    def knowing(self) -> Iterator[tuple[str, ...]]:
+        """Give the options with which other processes know what was examined before, where a test lets them."""
+        if self.remembered.off:
+            yield ()
+            return
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(remembered_apart.FOLDER, str(self.remembered.folder))
+            patch.setenv("PYTHONPATH", before_all(Path(remembered_apart.__file__).parent))
+            yield ("-p", "remembered_apart")
 
     def judge(self, forest: str, *arguments: object, data: str | None = "train.csv") -> pytest.RunResult:
         """Judge one forest, and write ``report.json``."""
@@ -226,11 +245,11 @@ class Project:
 
 
 @pytest.fixture
-def project(pytester, released) -> Project:
+def project(pytester, released, remembered) -> Project:
     """Return a project of one's own with copies of all that was released."""
     for source in released.iterdir():
         shutil.copy(source, pytester.path)
-    return Project(pytester)
+    return Project(pytester, remembered)
 
 
 @pytest.fixture

@@ -26,6 +26,9 @@ LEFT = np.array([1, 2, 3, -1, -1, 6, -1, -1, 9, 10, -1, -1, 13, -1, -1])
 RIGHT = np.array([8, 5, 4, -1, -1, 7, -1, -1, 12, 11, -1, -1, 14, -1, -1])
 INNER = LEFT >= 0
 
+LITTLE = "--draft-effort=1"
+"""For tests of what is said, however far the attack gets."""
+
 
 def structure(seed=0):
     rng = np.random.default_rng(seed)
@@ -154,7 +157,7 @@ def test_counts_that_were_clipped_after_the_noise_are_no_pass(noisy, project):
 
 
 def test_more_rows_than_are_looked_for_are_said(noisy, project):
-    run = noisy("--draft-adversary=artifact+n-unknown", epsilon=0.05)
+    run = noisy("--draft-adversary=artifact+n-unknown", LITTLE, epsilon=0.05)
     assert run.parseoutcomes() == {"inconclusive": 3, "passed": 4}
     judged = project.result()
     assert judged["verdict"] == "inconclusive"
@@ -168,7 +171,7 @@ def test_no_rows_to_compare_with_is_inconclusive(noisy, project, rows):
     domain = project.write("domain.toml", columns)
     rules = "[rules.certain-rows]\nmax_certain_rows = 40\n"  # needs no data where there is a domain
     project.write("ours.toml", f'schema_version = 1\nname = "ours"\n{rules}')
-    arguments = (f"--draft-domain={domain}", "--draft-policy=ours.toml")
+    arguments = (f"--draft-domain={domain}", "--draft-policy=ours.toml", LITTLE)
     assert project.judge("noisy.joblib", *arguments, data=None).parseoutcomes() == {"inconclusive": 1}
     assert project.result()["reasons"][-1].startswith("no training data are given to compare with")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -88,3 +89,19 @@ def test_what_is_to_be_examined_anew_is(shared):
         examine(case)
     examine(case)
     assert (len(runs), len(memo.asked)) == (2, 3)
+
+
+def test_a_pytest_of_its_own_answers_as_another_was_answered_and_starts_no_child(project, policy, tmp_path):
+    project.write("ours.toml", policy(0.0))
+    memo = Remembered(tmp_path / "answers")
+    memo.folder.mkdir()
+    alone = replace(project, remembered=memo)
+    judge = ("--draft-forest=shallow.joblib", "--draft-data=train.csv", "--draft-policy=ours.toml")
+    alone.run_apart(*judge).assert_outcomes(passed=1)
+    (kept,) = (path for path in memo.folder.iterdir() if path.stat().st_size)
+    packed, rows = pickle.loads(kept.read_bytes())
+    changed = replace(pickle.loads(packed), notes=("as it was told before",))
+    kept.write_bytes(pickle.dumps((pickle.dumps(changed), rows)))
+    again = alone.run_apart(*judge)
+    again.assert_outcomes(passed=1)
+    again.stdout.fnmatch_lines(["*note: as it was told before"])

@@ -80,10 +80,11 @@ def test_the_table_of_a_run_at_80_columns_is_a_table(project, monkeypatch):
 def test_on_a_terminal_no_line_is_wider_than_it_is(project, columns):
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", "--draft-forest=leaking.joblib"]
-    command += ["--draft-data=train.csv", "--draft-adversary=artifact", "--draft-adversary=published", "--color=no"]
-    environment = {**os.environ, "TERM": "dumb", "COLUMNS": columns}
-    process = subprocess.Popen(command, cwd=project.path, stdout=theirs, stderr=theirs, env=environment)
+    with project.knowing() as known:
+        command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", *known, "--draft-forest=leaking.joblib"]
+        command += ["--draft-data=train.csv", "--draft-adversary=artifact", "--draft-adversary=published", "--color=no"]
+        environment = {**os.environ, "TERM": "dumb", "COLUMNS": columns}
+        process = subprocess.Popen(command, cwd=project.path, stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)
     parts = []
     try:

@@ -34,31 +34,36 @@ class Remembered:
         All that was asked of children here, whether it was remembered or not.
     off : bool
         Whether each examination runs, whatever is remembered.
+    rows : bool
+        Whether a remembered answer comes with the rows that were rebuilt, to unpickle which the engine is imported.
     """
 
     folder: Path
     asked: list[Case] = field(default_factory=list)
     off: bool = False
+    rows: bool = True
 
     def instead_of(self, run: Callable[..., tuple[Examination, Any]]) -> Callable[..., tuple[Examination, Any]]:
         """Return what takes the place of `Children.run`."""
 
         def remember(children: Children, case: Case, data: object = None, tell: object = None):
             self.asked.append(case)
-            key = None if self.off else _key(case, data)
+            key = None if self.off else key_of_files(case, data)
             if key is None:
                 return run(children, case, data, tell)
             path = self.folder / key
             if path.exists():
-                examination, rebuilt = pickle.loads(path.read_bytes())
+                packed, rows = pickle.loads(path.read_bytes())
+                examination, rebuilt = pickle.loads(packed), pickle.loads(rows) if self.rows else None
                 return replace(
                     _renamed(examination, {f"<{n}>": p for n, p in _paths(case).items()}), case=case
                 ), rebuilt
             examination, rebuilt = run(children, case, data, tell)
-            if not _depends_on_the_machine(examination) and _key(case, data) == key:
+            if not _depends_on_the_machine(examination) and key_of_files(case, data) == key:
                 names = {path: f"<{name}>" for name, path in _paths(case).items()}
                 temporary = path.with_suffix(f".{os.getpid()}")
-                temporary.write_bytes(pickle.dumps((_renamed(replace(examination, case=None), names), rebuilt)))
+                anonymous = _renamed(replace(examination, case=None), names)
+                temporary.write_bytes(pickle.dumps((pickle.dumps(anonymous), pickle.dumps(rebuilt))))
                 temporary.replace(path)
             return examination, rebuilt
 
@@ -79,7 +84,7 @@ def _depends_on_the_machine(examination: Examination) -> bool:
     return any(word in why for why in examination.reasons for word in ("time box", "clock", "memory", "process"))
 
 
-def _key(case: Case, data: object) -> str | None:
+def key_of_files(case: Case, data: object) -> str | None:
     """Return what is the same for the same code, parameters, bytes of files and data in memory; None for no such."""
     known = key_of(case)
     try:
