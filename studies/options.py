@@ -1,14 +1,16 @@
-"""Options that several studies have: in goes a study's parser, out come these options, and the rows they ask for."""
+"""Options that several studies have: in goes a study's parser, out come these options, and what they ask for."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from pytest_draft.errors import DraftError
 from studies.cells import Study, run
 
 STORE = Path(".studies")
@@ -43,6 +45,19 @@ def rows_of(study: Study, arguments: argparse.Namespace) -> pd.DataFrame:
     arguments.failed = getattr(arguments, "failed", 0) + rows.attrs["failed"]
     arguments.about = [*getattr(arguments, "about", []), *rows.attrs["about"]]
     return rows
+
+
+def status_of(command: Callable[[argparse.Namespace], int | None], arguments: argparse.Namespace) -> int:
+    """Run a study's command, and return the exit status: 1 where anything is wrong or failed, 130 after Ctrl-C."""
+    try:
+        wrong = command(arguments)
+    except (DraftError, FileNotFoundError) as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        return 130
+    for line in getattr(arguments, "about", []):
+        print(line)
+    return 1 if wrong or getattr(arguments, "failed", 0) else 0
 
 
 def groups(rows: pd.DataFrame, *names: str) -> dict[tuple[Any, ...], pd.DataFrame]:
