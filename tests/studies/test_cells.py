@@ -161,6 +161,7 @@ def test_a_parameter_can_choose_the_file(cells_here, tmp_path):
     assert run(asked, tmp_path / "store")["size"].tolist() == [6, 2]
     alone = Study("tiny", from_file, cells[:1], {"table": {"adult": tmp_path / "adult"}})
     assert keys(alone) == keys(asked)[:1]
+    assert cells_of(replace(asked, given={"table": {"adult": tmp_path / "adult", "compas": None}}))[1][1].files == {}
     with pytest.raises(DraftError, match="no file is given for table=compas"):
         keys(replace(asked, given={"table": {"adult": tmp_path / "adult"}}))
 
