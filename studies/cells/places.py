@@ -150,7 +150,7 @@ def _dask(address: str, n_processes: int | None, calls: Sequence[Call]) -> Outco
 
 
 def dask_setup(worker: Any) -> None:
-    """Let Ctrl-C reach the process alone that takes the outcomes; called by Dask in each worker that is started here."""
+    """Let Ctrl-C reach the process alone that takes the outcomes; called by Dask in each worker started here."""
     if hasattr(os, "setpgid"):
         with suppress(OSError):
             os.setpgid(0, 0)
