@@ -67,6 +67,13 @@ def under_way(folder, process):
         path.unlink()
 
 
+def news(err):
+    """Return what was told, without where the study stood at times, which a slow machine tells more often."""
+    return [
+        line for line in err.splitlines() if not line.startswith(("waiting: 0 of", "waiting: 2 of", "waiting: 3 of"))
+    ]
+
+
 @pytest.mark.parametrize("ending", ["SIGINT", "SIGKILL"])
 def test_a_study_that_was_stopped_goes_on_and_gives_the_same_table(ending, where, tmp_path):
     folder = tmp_path / "stopped"
@@ -77,15 +84,13 @@ def test_a_study_that_was_stopped_goes_on_and_gives_the_same_table(ending, where
     out, err = process.communicate(timeout=PATIENCE)
     if ending == "SIGINT":
         assert process.returncode == 130
-        assert err.splitlines() == [
-            "waiting: stopped; 2 of 4 cells stand in store; the same command goes on",
-        ]
+        assert news(err) == ["waiting: stopped; 2 of 4 cells stand in store; the same command goes on"]
     assert out == ""
     (folder / "go").touch()
     process = started(folder, where)
     out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
-    assert err == ""
+    assert news(err) == []
     table, about = out.split("\n\n")
     assert f"{table}\n" == TABLE
     assert about.startswith("4 cells, ")
