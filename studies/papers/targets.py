@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 
+from pytest_draft.arrays import Rows
 from pytest_draft.artifact import Forest
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.reconstruct import reconstruct
@@ -174,10 +175,7 @@ def attacked(target: Target, adversary: str, seconds: float, seed: int) -> dict[
 
 
 def measured(
-    truth: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
-    rows: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None,
-    domain: Domain,
-    known: Sequence[int] = (),
+    truth: Rows, rows: Rows | None, domain: Domain, known: Sequence[int] = ()
 ) -> dict[str, Plain]:
     """Return ``error``, ``perfect`` and ``unknown_rows`` of what was rebuilt; no error without it.
 
@@ -194,9 +192,13 @@ def measured(
     """
     if rows is None:
         return {"error": None, "perfect": 0, "unknown_rows": len(truth)}
-    distance = matched_distance(truth, rows, encoded_weights(domain, known), TimeBox(_MATCHING_SECONDS))
     perfect = len(truth) - len(unmatched(*row_identities(truth, rows))[0])
-    return {"error": distance.upper, "perfect": perfect, "unknown_rows": len(truth)}
+    return {"error": error_of(truth, rows, domain, known), "perfect": perfect, "unknown_rows": len(truth)}
+
+
+def error_of(truth: Rows, rows: Rows, domain: Domain, known: Sequence[int] = ()) -> float:
+    """Return the papers' error, as `measured` does; where rows are too many for a matching, what it is at most."""
+    return matched_distance(truth, rows, encoded_weights(domain, known), TimeBox(_MATCHING_SECONDS)).upper
 
 
 def random_error(target: Target, seed: int) -> float | None:
