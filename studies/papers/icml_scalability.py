@@ -160,7 +160,7 @@ RESULT = PaperResult(
     draw=draw,
     remarks=(
         "The published result files hold runs with the status UNKNOWN: the solver gave no answer, and the error that "
-        "stands beside it is that of random rows. They are counted here as without an answer, are in no mean error, and "
-        "in the mean times, as in the paper."
+        "stands beside it is that of random rows. They are counted here as without an answer, are in no mean error, "
+        "and in the mean times, as in the paper."
     ),
 )
