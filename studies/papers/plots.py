@@ -107,7 +107,6 @@ def panels(
         axis.set_title(title, fontsize=9)
         axis.set_xlabel(x_label, fontsize=8)
         axis.tick_params(labelsize=7)
-        axis.grid(alpha=0.3, linewidth=0.5)
     for axis in axes[:, 0]:
         axis.set_ylabel(y_label, fontsize=8)
     figure.legend(legend.values(), legend.keys(), loc="outside lower center", ncols=min(6, len(legend)), fontsize=7)
