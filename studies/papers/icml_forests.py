@@ -223,10 +223,10 @@ RESULT = PaperResult(
     sections=sections,
     draw=draw,
     remarks=(
-        "Default Credit with bagging and 30 trees or more has no answer here: the box of 10 s on a loaded machine is too "
-        "short for it, and so was one of 60 s on forests of 100 trees ([figure 6](icml-figure-6.md), nothing known). The "
-        "authors' runs with the status UNKNOWN are without an answer; the error that their files hold is that of random "
-        "rows, and is in no mean. One of their 2,160 runs is missing from the files. *Without*: runs that ended without "
-        "any reconstruction."
+        "Default Credit with bagging and 30 trees or more has no answer here: the box of 10 s on a loaded machine is "
+        "too short for it, and so was one of 60 s on forests of 100 trees ([figure 6](icml-figure-6.md), nothing "
+        "known). The authors' runs with the status UNKNOWN are without an answer; the error that their files hold is "
+        "that of random rows, and is in no mean. One of their 2,160 runs is missing from the files. *Without*: runs "
+        "that ended without any reconstruction."
     ),
 )

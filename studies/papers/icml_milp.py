@@ -157,8 +157,8 @@ RESULT = PaperResult(
     sections=sections,
     draw=draw,
     remarks=(
-        "Both of the paper's models grow with rows x nodes, and most of their runs end without a solution in so short a "
-        "box on a loaded machine; the authors' had 5 hours on 16 threads. That tells how long these models take, not "
+        "Both of the paper's models grow with rows x nodes, and most of their runs end without a solution in so short "
+        "a box on a loaded machine; the authors' had 5 hours on 16 threads. That tells how long these models take, not "
         "that the data are safe: the engine rebuilds rows from the same files."
     ),
 )
