@@ -13,7 +13,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from types import FrameType, ModuleType
 
-from pytest_draft.errors import DraftError
 from studies import (
     agreement,
     claims,
@@ -33,6 +32,7 @@ from studies import (
     verdicts,
 )
 from studies.fuzz import run as fuzz
+from studies.options import status_of
 from studies.papers import command as papers
 
 STUDIES: Mapping[str, tuple[ModuleType, str]] = {
@@ -79,15 +79,7 @@ def main(words: Sequence[str] | None = None) -> int:
         The exit status.
     """
     arguments = parser().parse_args(words)
-    try:
-        wrong = STUDIES[arguments.study][0].command(arguments)
-    except (DraftError, FileNotFoundError) as error:
-        sys.exit(str(error))
-    except KeyboardInterrupt:
-        return 130
-    for line in getattr(arguments, "about", []):
-        print(line)
-    return 1 if wrong or getattr(arguments, "failed", 0) else 0
+    return status_of(STUDIES[arguments.study][0].command, arguments)
 
 
 def parser() -> argparse.ArgumentParser:

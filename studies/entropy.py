@@ -41,7 +41,7 @@ from pytest_draft.timebox import TimeBox
 from studies import entropy_figures, entropy_trends
 from studies.cells import Plain, Study
 from studies.learners import cart, dl85, greedy_rules, optimal_rules, optimal_trees
-from studies.options import add_cells, add_seeds, add_tables, rows_of
+from studies.options import add_cells, add_seeds, add_tables, datasets_of, rows_of
 
 BoolArray = NDArray[np.bool_]
 Learner = Literal["CART", "optimal trees", "DL8.5", "greedy rules", "optimal rules"]
@@ -337,6 +337,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def command(a: argparse.Namespace) -> None:
     """Run this study."""
     entropy_figures.matplotlib_pyplot()
-    asked = study(a.datasets, a.names, a.seeds, a.depths, a.supports, a.budget, learners=a.learners)
+    asked = study(datasets_of(a, a.names), a.names, a.seeds, a.depths, a.supports, a.budget, learners=a.learners)
     write(rows_of(asked, a), a.output)
     report(a.output, a.published)

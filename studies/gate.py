@@ -21,7 +21,7 @@ import joblib
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 
-from studies.options import add_bagging, add_seeds, add_tables, flags
+from studies.options import add_bagging, add_seeds, add_tables, datasets_of, flags
 from studies.public_data import TARGETS, divided
 
 _HEADER = (
@@ -139,4 +139,4 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def command(a: argparse.Namespace) -> None:
     """Run this study."""
     parameters = {"n_estimators": a.trees, "max_depth": a.depth}
-    run(a.datasets, a.names, a.rows, a.seeds, flags(a.bootstrap), parameters, a.max_error)
+    run(datasets_of(a, a.names), a.names, a.rows, a.seeds, flags(a.bootstrap), parameters, a.max_error)

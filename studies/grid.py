@@ -26,7 +26,7 @@ from pytest_draft.matching import encoded_weights, matched_distance, row_identit
 from pytest_draft.timebox import TimeBox
 from studies.cells import Study
 from studies.files import through_file
-from studies.options import add_attacks, add_cells, add_seeds, add_tables, groups, rows_of
+from studies.options import add_attacks, add_cells, add_seeds, add_tables, datasets_of, groups, rows_of
 from studies.public_data import TARGETS, divided
 
 _HEADER = (
@@ -174,7 +174,7 @@ def command(a: argparse.Namespace) -> None:
     """Run this study."""
     depths = [depth or None for depth in a.depth]
     asked = study(
-        *(a.datasets, a.names, a.trees, depths, a.seeds),
+        *(datasets_of(a, a.names), a.names, a.trees, depths, a.seeds),
         bootstrap=a.bootstrap == "yes",
         seconds=a.seconds,
         workers=a.threads,

@@ -31,7 +31,7 @@ from pytest_draft.timebox import TimeBox
 from studies import reconn
 from studies.cells import Plain, Study
 from studies.dp_forests import papers_forest
-from studies.options import add_cells, add_seeds, add_tables, groups, rows_of
+from studies.options import add_cells, add_seeds, add_tables, datasets_of, groups, rows_of
 from studies.public_data import read_divided
 
 N_ROWS = {"compas": 2_000, "default_credit": 10_000, "adult": 20_000}
@@ -308,4 +308,4 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def command(a: argparse.Namespace) -> None:
     """Run this study."""
-    report(rows_of(study(a.datasets, a.names, a.epsilons, a.seeds, network=a.reconn), a), a.published)
+    report(rows_of(study(datasets_of(a, a.names), a.names, a.epsilons, a.seeds, network=a.reconn), a), a.published)

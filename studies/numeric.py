@@ -12,7 +12,8 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,8 @@ from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.verdict import judge, verdict_of
 from pytest_draft.report.result import metrics_of
 from pytest_draft.timebox import TimeBox
-from studies.options import add_seeds
+from studies.cells import Plain, Study
+from studies.options import add_cells, add_seeds, groups, records, rows_of
 
 TOYS: Mapping[str, Callable[..., Any]] = {
     "iris": datasets.load_iris,
@@ -136,8 +138,8 @@ class Run:
     figures: dict[str, float]
 
 
-def run(names: Sequence[str], seeds: Sequence[int], setting: Setting) -> None:
-    """Print one line for each data set and seed, the means of each data set, and what was wrong in all.
+def study(names: Sequence[str], seeds: Sequence[int], setting: Setting) -> Study:
+    """Return one cell for each data set and seed.
 
     Parameters
     ----------
@@ -152,8 +154,33 @@ def run(names: Sequence[str], seeds: Sequence[int], setting: Setting) -> None:
     DataError
         Where there is no such data set, file or column; before any work.
     """
-    tables = {name: table_of(name) for name in names}
-    width = max(map(len, tables))
+    for name in names:
+        table_of(name)
+    cells: list[dict[str, Plain]] = [
+        {"table": name, "label": _place(name)[1], "seed": seed, **asdict(setting)} for name in names for seed in seeds
+    ]
+    return Study("numeric", cell, cells, {"table": {name: _place(name)[0] for name in names}})
+
+
+def cell(table: Path | str, label: str | None, seed: int, **setting: Any) -> dict[str, Plain]:
+    """Return `examined` of a data set, each figure as ``figure`` and its name."""
+    asked = Setting(**setting)
+    _warm_up(asked)
+    found = asdict(examined(*table_of(str(table) if label is None else f"{table}:{label}"), seed, asked))
+    figures = {f"figure {name}": value for name, value in found.pop("figures").items()}
+    return {"n_rows_used": found.pop("n_rows"), **figures, **found}
+
+
+def report(rows: pd.DataFrame, setting: Setting) -> None:
+    """Print one line for each data set and seed, the means of each data set, and what was wrong in all.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of `study`.
+    setting : Setting
+    """
+    width = max(map(len, rows["table"]), default=4)
     print(
         f"{FORESTS[setting.forest].__name__}(n_estimators={setting.n_trees}), {setting.seconds:g} s, "
         f"{setting.workers} threads\n{_LEGEND}"
@@ -161,18 +188,24 @@ def run(names: Sequence[str], seeds: Sequence[int], setting: Setting) -> None:
     columns = _columns(setting)
     names_of_figures = " ".join(f"{name:>{_width(name)}}" for name in columns)
     print(f"{'data':<{width}} rows seed {'status':<13} {'verdict':<12} {names_of_figures}")
-    _warm_up(setting)
-    runs = []
-    for name, (features, target) in tables.items():
-        mine = []
-        for seed in seeds:
-            mine.append(examined(features, target, seed, setting))
-            print(f"{name:<{width}} {_line(mine[-1], str(seed), columns)}", flush=True)
+    for (name,), some in groups(rows, "table").items():
+        mine = {values["seed"]: _run_of(values) for values in records(some)}
+        for seed, one in mine.items():
+            print(f"{name:<{width}} {_line(one, str(seed), columns)}")
         if len(mine) > 1:
-            print(f"{name:<{width}} {_line(_mean(mine), 'mean', columns)}", flush=True)
-        runs += mine
-    refuted = sum(one.figures["refuted"] == 1 for one in runs)
-    print(f"{refuted} of {len(runs)} runs prove what the training data contradict")
+            print(f"{name:<{width}} {_line(_mean(list(mine.values())), 'mean', columns)}")
+    refuted = (rows["figure refuted"] == 1).sum()
+    print(f"{refuted} of {len(rows)} runs prove what the training data contradict")
+
+
+def _run_of(values: Mapping[str, Any]) -> Run:
+    """Return what a row of `study` says."""
+    figures = {
+        name.removeprefix("figure "): np.nan if value is None else value
+        for name, value in values.items()
+        if name.startswith("figure ")
+    }
+    return Run(values["n_rows_used"], values["status"], values["verdict"], values["papers_status"], figures)
 
 
 def table_of(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
@@ -181,22 +214,18 @@ def table_of(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
     Parameters
     ----------
     name : str
-        As `run` takes it.
+        As `study` takes it.
 
     Raises
     ------
     DataError
         Where there is none.
     """
-    if name in TOYS:
+    path, label = _place(name)
+    if path is None or label is None:
         bunch = TOYS[name](as_frame=True)
         several = isinstance(bunch.target, pd.DataFrame)
         return bunch.data, bunch.target.iloc[:, 0] if several else bunch.target
-    found = re.fullmatch(r"(.+?\.csv(?:\.gz)?):(.+)", name)
-    if found is None:
-        known = ", ".join(TOYS)
-        raise DataError(f"data set {one_line(name)!r} is unknown: give one of {known}, or a CSV file as PATH:LABEL")
-    path, label = Path(found[1]), found[2]
     if not path.is_file():
         raise DataError(f"data {one_line(str(path))!r}: no such file; give PATH:LABEL of a CSV file")
     table = pd.read_csv(path)
@@ -205,6 +234,17 @@ def table_of(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
             f"data {one_line(str(path))!r} has no column {one_line(label)!r}: name its label behind the colon"
         )
     return table.drop(columns=label), table[label]
+
+
+def _place(name: str) -> tuple[Path | None, str | None]:
+    """Return file and label of a data set; None for a toy."""
+    if name in TOYS:
+        return None, None
+    found = re.fullmatch(r"(.+?\.csv(?:\.gz)?):(.+)", name)
+    if found is None:
+        known = ", ".join(TOYS)
+        raise DataError(f"data set {one_line(name)!r} is unknown: give one of {known}, or a CSV file as PATH:LABEL")
+    return Path(found[1]), found[2]
 
 
 def examined(features: pd.DataFrame, target: pd.Series[Any], seed: int, setting: Setting) -> Run:
@@ -340,6 +380,7 @@ class _SolverClock:
         return now - self._since
 
 
+@cache
 def _warm_up(setting: Setting) -> None:
     """Let numba compile, or load what it has kept, so that no run is charged for it."""
     features, target = table_of("wine")
@@ -440,6 +481,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--effort", type=float, default=None, help="the most units of work for each search")
     command.add_argument("--threads", type=int, default=2)
     command.add_argument("--forest", default="random", choices=list(FORESTS))
+    add_cells(command)
     command.add_argument(
         "--draft-model", type=float, metavar="SECONDS", help="DRAFT's own row-based model beside it, for so long"
     )
@@ -447,4 +489,5 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def command(a: argparse.Namespace) -> None:
     """Run this study."""
-    run(a.data, a.seeds, Setting(a.forest, a.trees, a.rows, a.budget, a.threads, a.draft_model, a.effort))
+    setting = Setting(a.forest, a.trees, a.rows, a.budget, a.threads, a.draft_model, a.effort)
+    report(rows_of(study(a.data, a.seeds, setting), a), setting)

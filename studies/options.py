@@ -1,14 +1,16 @@
-"""Options that several studies have: in goes a study's parser, out come these options, and the rows they ask for."""
+"""Options that several studies have: in goes a study's parser, out come these options, and what they ask for."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from pytest_draft.errors import DraftError
 from studies.cells import Study, run
 
 STORE = Path(".studies")
@@ -45,12 +47,47 @@ def rows_of(study: Study, arguments: argparse.Namespace) -> pd.DataFrame:
     return rows
 
 
+def status_of(command: Callable[[argparse.Namespace], int | None], arguments: argparse.Namespace) -> int:
+    """Run a study's command, and return the exit status: 1 where anything is wrong or failed, 130 after Ctrl-C."""
+    try:
+        wrong = command(arguments)
+    except (DraftError, FileNotFoundError) as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        return 130
+    for line in getattr(arguments, "about", []):
+        print(line)
+    return 1 if wrong or getattr(arguments, "failed", 0) else 0
+
+
+def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows as dictionaries of Python's own values."""
+    columns = {str(name): rows[name].tolist() for name in rows}
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
 def groups(rows: pd.DataFrame, *names: str) -> dict[tuple[Any, ...], pd.DataFrame]:
     """Return the rows of each combination of values, in the order of its first row; None is a value too."""
     places: dict[tuple[Any, ...], list[int]] = {}
     for place, values in enumerate(zip(*(rows[name].tolist() for name in names), strict=True)):
         places.setdefault(values, []).append(place)
     return {values: rows.iloc[some] for values, some in places.items()}
+
+
+def add_datasets(command: argparse.ArgumentParser) -> None:
+    """Add the folder of public tables."""
+    command.add_argument(
+        "--datasets",
+        type=Path,
+        help="folder of compas.csv, adult.csv, ...: binarized; without it, adult and default_credit come from OpenML",
+    )
+
+
+def datasets_of(arguments: argparse.Namespace, names: Iterable[str]) -> Path:
+    """Return a folder that holds public tables: the one that was named, or one of what is fetched from OpenML."""
+    from studies.datasets import folder_of  # late: scikit-learn takes a while
+
+    return folder_of(arguments.datasets, names)
 
 
 def add_tables(
@@ -61,7 +98,7 @@ def add_tables(
     published: str | None = None,
 ) -> None:
     """Add the folder of public tables, which of them are taken, and what was published on them."""
-    command.add_argument("--datasets", type=Path, required=True, help="folder of compas.csv, adult.csv, ...: binarized")
+    add_datasets(command)
     if published is not None:
         command.add_argument("--published", type=Path, required=True, help=published)
     command.add_argument("--names", nargs="+", default=list(default), choices=None if known is None else list(known))

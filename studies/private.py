@@ -33,7 +33,7 @@ from pytest_draft.timebox import TimeBox
 from studies.cells import Study
 from studies.dp_forests import papers_forest, released_forest
 from studies.grid import standard_error
-from studies.options import add_attacks, add_cells, add_seeds, add_tables, groups, rows_of
+from studies.options import add_attacks, add_cells, add_seeds, add_tables, datasets_of, groups, rows_of
 from studies.public_data import TARGETS, read_divided
 
 N_ROWS = 100
@@ -340,7 +340,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def command(a: argparse.Namespace) -> None:
     """Run this study."""
     asked = study(
-        a.datasets,
+        datasets_of(a, a.names),
         settings_of(a.names, a.trees, a.depth, [float(epsilon) for epsilon in a.epsilons], a.known),
         a.seeds,
         size_known=a.size == "known",

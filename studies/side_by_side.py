@@ -36,7 +36,7 @@ from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
 from studies import reference
-from studies.options import add_bagging, add_seeds, add_tables, flags
+from studies.options import add_bagging, add_seeds, add_tables, datasets_of, flags
 from studies.public_data import TARGETS, divided
 
 _HEADER = (
@@ -250,7 +250,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def command(a: argparse.Namespace) -> None:
     """Run this study."""
     limits = a.depth, a.seconds, a.threads
-    run(a.draft, a.draft_python, a.datasets, a.names, a.rows, a.seeds, flags(a.bootstrap), a.trees, *limits)
+    run(
+        a.draft, a.draft_python, datasets_of(a, a.names), a.names, a.rows, a.seeds, flags(a.bootstrap), a.trees, *limits
+    )
 
 
 if __name__ == "__main__":

@@ -1,22 +1,20 @@
-"""The gate's verdicts on a grid of tables and forests: in go both, out comes a line of JSON for each, and a table.
+"""The gate's verdicts on a grid of tables and forests: in go both, out comes a row for each that is kept, and a table.
 
 Each forest is trained on rows drawn at random, saved, and judged by the default policy in a process of its own, as the
-gate does it. What an output file holds already is not judged again, so that a run that was stopped goes on.
+gate does it.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import joblib
@@ -34,7 +32,9 @@ from pytest_draft.facts.findings import Findings
 from pytest_draft.hardening.model import hardened
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.verdict import judge, verdict_of
-from studies.options import add_seeds
+from studies.cells import Plain, Study
+from studies.cells.store import Store
+from studies.options import add_cells, add_datasets, add_seeds, datasets_of, records, rows_of
 from studies.public_data import TARGETS
 
 LABEL = "label"
@@ -179,10 +179,13 @@ class Answer:
     seconds: float
 
     @classmethod
-    def of(cls, line: str) -> Answer:
-        """Return what a line of an output file holds."""
-        content = json.loads(line)
-        return cls(**{**content, "setting": Setting(**content["setting"])})
+    def of(cls, values: Mapping[str, Any]) -> Answer:
+        """Return what a row says; ``limit`` is the time box."""
+        rest = dict(values)
+        names = [field.name for field in fields(Setting) if field.name != "seconds"]
+        setting = Setting(**{name: rest.pop(name) for name in names}, seconds=rest.pop("limit"))
+        del rest["workers"]
+        return cls(setting, **rest)
 
 
 def table_of(name: str, folder: Path | None) -> pd.DataFrame:
@@ -202,9 +205,13 @@ def table_of(name: str, folder: Path | None) -> pd.DataFrame:
     """
     if name in GENERATED:
         return GENERATED[name]()
+    return pd.read_csv(_file(name, folder)).rename(columns={_PUBLIC[name]: LABEL})
+
+
+def _file(name: str, folder: Path | None) -> Path:
     if folder is None:
         raise FileNotFoundError(f"{name}: name the folder of {name}.csv with --datasets")
-    return pd.read_csv(folder / f"{name}.csv").rename(columns={_PUBLIC[name]: LABEL})
+    return folder / f"{name}.csv"
 
 
 def answered(setting: Setting, folder: Path | None, workers: int = 1) -> Answer:
@@ -314,75 +321,50 @@ def settings_of(
     ]
 
 
-def kept(output: Path) -> dict[Setting, Answer]:
-    """Return the answers that an output file holds; of a line that was not written to its end, none."""
-    if not output.exists():
-        return {}
-    found = {}
-    for line in output.read_text(encoding="utf-8").splitlines(keepends=True):
-        if line.endswith("\n") and line.strip():
-            answer = Answer.of(line)
-            found[answer.setting] = answer
-    return found
-
-
-def run(
-    settings: Sequence[Setting],
-    folder: Path | None,
-    output: Path,
-    *,
-    workers: int = 2,
-    jobs: int = 1,
-    contradict: bool = False,
-) -> int:
-    """Judge what was not judged yet, and print a table.
+def study(settings: Sequence[Setting], folder: Path | None, workers: int = 2) -> Study:
+    """Return one cell for each judgement.
 
     Parameters
     ----------
     settings : sequence of Setting
     folder : Path or None
         Of public tables.
-    output : Path
-        File of JSON lines.
     workers : int
         Threads of each judgement.
-    jobs : int
-        Judgements at a time.
-    contradict : bool
-        Judge again, as the settings say, those questions alone that have a verdict already, and list what differs.
 
-    Returns
-    -------
-    int
-        How many verdicts are contradicted.
+    Raises
+    ------
+    FileNotFoundError
+        Where a public table is named and no folder.
     """
-    known = kept(output)
-    if contradict:
-        decided = {one.setting.question for one in known.values() if one.verdict != "inconclusive"}
-        settings = [setting for setting in settings if setting.question in decided]
-    _judge([setting for setting in settings if setting not in known], folder, output, workers=workers, jobs=jobs)
-    known = kept(output)
-    if contradict:
-        lines, wrong = differing(known.values())
-        print("\n".join(lines))
-        return wrong
-    print("\n".join(summary([known[setting] for setting in settings])))
-    return 0
+    cells: list[dict[str, Plain]] = []
+    for setting in settings:
+        parameters = asdict(setting)
+        cells.append({**parameters, "limit": parameters.pop("seconds"), "workers": workers})
+        del cells[-1]["seconds"]
+    files = {one.table: _file(one.table, folder) if one.table in _PUBLIC else None for one in settings}
+    return Study("verdicts", cell, cells, {"table": files})
 
 
-def _judge(settings: Sequence[Setting], folder: Path | None, output: Path, *, workers: int, jobs: int) -> None:
-    """Append a line for each setting to a file, as it is judged."""
-    lock = Lock()
-    if output.exists() and (before := output.read_bytes()) and not before.endswith(b"\n"):
-        output.write_bytes(before[: before.rfind(b"\n") + 1])
+def cell(table: str | Path, workers: int, limit: float, **parameters: Any) -> dict[str, Plain]:
+    """Return the answer to a setting, whose public table is a file."""
+    folder = table.parent if isinstance(table, Path) else None
+    name = table.stem if isinstance(table, Path) else table
+    found = asdict(answered(Setting(name, **parameters, seconds=limit), folder, workers))
+    del found["setting"]
+    return found
 
-    def one(setting: Setting) -> None:
-        answer = answered(setting, folder, workers)
-        with lock, output.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(answer)) + "\n")
 
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(one, settings))
+def answers_of(rows: pd.DataFrame) -> list[Answer]:
+    """Return the answers of rows of `study`."""
+    return [Answer.of(values) for values in records(rows)]
+
+
+def kept(store: Path) -> dict[Setting, Answer]:
+    """Return all answers that a store holds, of whichever code the latest."""
+    rows = Store(store, "verdicts", lambda line: print(line, file=sys.stderr)).rows()
+    answers = [Answer.of(row.values) for row in rows]
+    return {answer.setting: answer for answer in answers}
 
 
 # Telling.
@@ -478,7 +460,7 @@ def differing(answers: Iterable[Answer]) -> tuple[list[str], int]:
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the options of this study."""
-    command.add_argument("--datasets", type=Path, help="folder of compas.csv, adult.csv, ..., where these are judged")
+    add_datasets(command)
     command.add_argument("--tables", nargs="+", default=list(TABLES), choices=list(TABLES))
     command.add_argument("--forests", nargs="+", default=list(FORESTS), choices=list(FORESTS), metavar="FOREST")
     command.add_argument("--adversaries", default="artifact", help="such as artifact,published")
@@ -491,15 +473,14 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--bootstrap", choices=["yes", "no"], default=None, help="of each forest")
     command.add_argument("--workers", type=int, default=2, help="threads of each judgement")
-    command.add_argument("--jobs", type=int, default=1, help="judgements at a time")
-    command.add_argument("--output", type=Path, required=True, help="file of JSON lines; what is there is kept")
     command.add_argument(
         "--contradict", action="store_true", help="judge again what has a verdict: give other --seconds, --attack-seed"
     )
+    add_cells(command)
 
 
 def command(a: argparse.Namespace) -> int:
-    """Run this study."""
+    """Run this study, or judge again what has a verdict, as other options say, and list what differs."""
     settings = settings_of(
         *(a.tables, a.forests, a.adversaries.split(","), a.seeds, a.levels),
         rows=a.rows,
@@ -507,4 +488,11 @@ def command(a: argparse.Namespace) -> int:
         attack_seed=a.attack_seed,
         bootstrap=a.bootstrap if a.bootstrap is None else a.bootstrap == "yes",
     )
-    return run(settings, a.datasets, a.output, workers=a.workers, jobs=a.jobs, contradict=a.contradict)
+    if a.contradict:
+        decided = {one.setting.question for one in kept(a.store).values() if one.verdict != "inconclusive"}
+        settings = [setting for setting in settings if setting.question in decided]
+    public = [name for name in a.tables if name in _PUBLIC]
+    rows = rows_of(study(settings, datasets_of(a, public) if public else None, a.workers), a)
+    lines, wrong = differing(kept(a.store).values()) if a.contradict else (summary(answers_of(rows)), 0)
+    print("\n".join(lines))
+    return wrong

@@ -27,6 +27,7 @@ Outcomes: TypeAlias = Generator[tuple[int, Outcome], None, None]
 
 _PROCESSES = re.compile(r"(local|dask):([1-9][0-9]{0,3})")
 _DIED = "the process that computed it died, twice; perhaps of too little memory"
+_LOST = "its Dask workers died, several times, or the scheduler went away"
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _WATCH_SECONDS = 1.0
 _CONNECT_SECONDS = 20.0
@@ -138,14 +139,21 @@ def _dask(address: str, n_processes: int | None, calls: Sequence[Call]) -> Outco
                 number = futures.pop(future)
                 try:
                     outcome = future.result()
-                except Exception as error:  # a worker that died several times, or a scheduler that went away
-                    outcome = Outcome(None, f"{in_one_line(error)} on Dask")
+                except Exception as error:
+                    outcome = Outcome(None, f"{_LOST} ({type(error).__name__})")
                 future.release()
                 yield number, outcome
         finally:
             if futures:
                 with suppress(Exception):
                     client.cancel(list(futures), force=True)
+
+
+def dask_setup(worker: Any) -> None:
+    """Let Ctrl-C reach the process alone that takes the outcomes; called by Dask in each worker started here."""
+    if hasattr(os, "setpgid"):
+        with suppress(OSError):
+            os.setpgid(0, 0)
 
 
 @contextmanager
@@ -160,7 +168,11 @@ def _cluster(distributed: Any, n_processes: int | None, address: str) -> Iterato
     with (
         dask.config.set({"distributed.worker.daemon": False}),
         distributed.LocalCluster(
-            n_workers=n_processes, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+            n_workers=n_processes,
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+            preload=[__name__],
         ) as cluster,
     ):
         yield cluster
@@ -174,6 +186,7 @@ def _client(distributed: Any, place: Any) -> Iterator[Any]:
         raise UsageError(
             f"{one_line(place)}: no Dask scheduler ({type(error).__name__}); start one by 'dask scheduler'"
         ) from None
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # a lost scheduler is told by its cells
     try:
         yield client
     finally:

@@ -20,7 +20,7 @@ from studies.cells.code import code_hash
 Plain: TypeAlias = "bool | int | float | str | None"
 """What a parameter or a result is; integers within 64 bits."""
 
-Files: TypeAlias = "Mapping[str, Path | Mapping[Any, Path]]"
+Files: TypeAlias = "Mapping[str, Path | Mapping[Any, Path | None]]"
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
@@ -47,7 +47,8 @@ class Study:
         Input files by the name of the argument that `compute` takes them as. Where several files stand under a name,
         the cell's parameter of this name says which one is meant, and the call gets the file in place of it: with
         ``given={"table": {"adult": Path("x/adult.csv")}}``, the cell ``{"table": "adult"}`` is computed by
-        ``compute(table=Path("x/adult.csv"))``. A cell depends on the content of its own files, not on their paths.
+        ``compute(table=Path("x/adult.csv"))``; where None stands there, the value stays as it is. A cell depends on the
+        content of its own files, not on their paths.
     """
 
     name: str
@@ -94,7 +95,8 @@ def cells_of(study: Study) -> tuple[str, list[Cell]]:
     code, found = code_hash(study.compute), []
     for given in study.cells:
         parameters = plain_row(given)
-        files = {name: _file(study, name, one, parameters, hashes) for name, one in study.given.items()}
+        all_files = {name: _file(study, name, one, parameters, hashes) for name, one in study.given.items()}
+        files = {name: one for name, one in all_files.items() if one is not None}
         content = {name: sha for name, (_, sha) in files.items()}
         question = _digest([study.name, {name: _written(value) for name, value in parameters.items()}, content])
         found.append(Cell(_digest([question, code]), question, parameters, files))
@@ -127,13 +129,20 @@ def plain_row(given: Mapping[str, Any]) -> dict[str, Plain]:
 
 
 def _file(
-    study: Study, name: str, one: Path | Mapping[Any, Path], parameters: Mapping[str, Plain], hashes: dict[Path, str]
-) -> tuple[Path, str]:
+    study: Study,
+    name: str,
+    one: Path | Mapping[Any, Path | None],
+    parameters: Mapping[str, Plain],
+    hashes: dict[Path, str],
+) -> tuple[Path, str] | None:
     """Return path and hash of one of a cell's files, hashing each file once."""
     if isinstance(one, Mapping):
         if parameters.get(name) not in one:
             raise UsageError(f"study {study.name}: no file is given for {name}={one_line(parameters.get(name))}")
-        path = Path(one[parameters[name]])
+        chosen = one[parameters[name]]
+        if chosen is None:
+            return None
+        path = Path(chosen)
     else:
         if name in parameters:
             raise UsageError(f"study {study.name}: {name} is both a parameter and a given file; rename one of them")

@@ -31,7 +31,9 @@ def test_the_readme_is_for_newcomers_and_short():
 
 def test_every_option_that_is_named_exists(all_pages, read_page, generated):
     options = {name for name, _ in generated.registered().options}
-    options |= set(re.findall(r"--draft[a-z-]*", (ROOT / "studies" / "__main__.py").read_text(encoding="utf-8")))
+    options |= set(
+        re.findall(r"--draft[a-z-]*", "".join(path.read_text("utf-8") for path in (ROOT / "studies").glob("*.py")))
+    )
     named = {option for page in all_pages for option in re.findall(r"--draft[a-z0-9-]*", read_page(page))}
     assert named - options == set()
 
@@ -96,10 +98,10 @@ def test_every_file_that_the_architecture_names_exists(read_page):
 
 
 def test_every_study_can_be_run_as_it_stands_in_the_reference(read_page, all_pages):
-    from studies.__main__ import _parser
+    from studies.__main__ import parser
 
     lines = re.findall(r"^python -m studies ([^#\n]+)", read_page("reference/studies"), re.MULTILINE)
-    assert all(_parser().parse_args(line.split()).run for line in lines)
+    assert all(parser().parse_args(line.split()).study for line in lines)
     listed = {line.split()[0] for line in lines}
     for page in [*all_pages, *OTHERS[:2]]:
         assert set(re.findall(r"`python -m studies ([\w-]+)", read_page(page))) <= listed, page

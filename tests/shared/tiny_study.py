@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
 from pytest_draft.errors import DataError
 from studies.cells import Study
+from studies.options import add_cells, rows_of, status_of
 
 KINDS = [True, 7, -0.5, float("nan"), None, "text", "", 2**62, 0.1]
 
@@ -53,3 +56,22 @@ def waiting(number, last, folder):
 
 def study(compute, n_cells=4, name="tiny", **given):
     return Study(name, compute, [{"number": number} for number in range(n_cells)], given)
+
+
+def add_arguments(command):
+    command.add_argument("--folder", type=Path, required=True)
+    add_cells(command)
+
+
+def command(a):
+    cells = [{"number": number, "last": 2, "folder": str(a.folder)} for number in range(4)]
+    print(rows_of(Study("waiting", waiting, cells), a).drop(columns="folder").to_csv(index=False))
+
+
+if __name__ == "__main__":
+    import tiny_study  # so that functions are found by other processes
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    sys.exit(status_of(tiny_study.command, parser.parse_args()))

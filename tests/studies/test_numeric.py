@@ -19,6 +19,7 @@ from pytest_draft.domain import infer
 from pytest_draft.errors import DataError
 from pytest_draft.timebox import TimeBox
 from studies import __main__, numeric
+from studies.cells import run as cells_run
 
 # TINY: the effort ends each search, so that the clock makes no difference.
 TINY = numeric.Setting("random", n_trees=8, n_rows=30, seconds=120.0, workers=1, effort=0.1)
@@ -45,13 +46,23 @@ def table(tmp_path):
     return tmp_path / "people.csv"
 
 
+@pytest.fixture
+def printed(cells_here, tmp_path):
+    """Run the study as its command does, and print its report."""
+
+    def run(names, seeds, setting=TINY):
+        numeric.report(cells_run(numeric.study(names, seeds, setting), tmp_path / "store"), setting)
+
+    return run
+
+
 def of_line(line):
     """Return the words of a printed line before its figures: data, rows, seed."""
     return line.split()[:3]
 
 
-def test_each_run_has_a_line_and_each_data_set_its_means(capsys):
-    numeric.run(["linnerud"], [3, 4], TINY)
+def test_each_run_has_a_line_and_each_data_set_its_means(printed, capsys):
+    printed(["linnerud"], [3, 4])
     *_, header, one, other, mean, last = capsys.readouterr().out.splitlines()
     assert header.split()[:6] == ["data", "rows", "seed", "status", "verdict", "residual"]
     assert [of_line(line)[2] for line in (one, other, mean)] == ["3", "4", "mean"]
@@ -66,8 +77,8 @@ def test_the_same_effort_gives_the_same_figures():
     assert [name for name in one.figures if repr(one.figures[name]) != repr(again.figures[name])] == ["s"]
 
 
-def test_a_csv_file_with_text_is_judged_raw(table, capsys):
-    numeric.run([f"{table}:label"], [0], TINY)
+def test_a_csv_file_with_text_is_judged_raw(table, printed, capsys):
+    printed([f"{table}:label"], [0])
     line = capsys.readouterr().out.splitlines()[-2]
     assert of_line(line) == [f"{table}:label", "30", "0"]
     assert "refused" not in line

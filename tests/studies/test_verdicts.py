@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -21,7 +20,7 @@ def answer(verdict: str, setting: Setting = Setting("wine", "full tree"), error:
 
 
 @pytest.fixture
-def as_if_judged(monkeypatch):
+def as_if_judged(monkeypatch, cells_here):
     """Let each setting have an answer by its seed of the attack, without any judgement; return what was asked."""
     asked = []
 
@@ -33,47 +32,40 @@ def as_if_judged(monkeypatch):
     return asked
 
 
-def test_two_forests_are_trained_saved_and_judged(tmp_path, capsys):
-    output = tmp_path / "out.jsonl"
-    main(["verdicts", *TINY, "--forests", "5 x depth 2", "full tree", "--output", str(output)])
-    lines = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
-    assert [line["setting"]["forest"] for line in lines] == ["5 x depth 2", "full tree"]
-    for line in lines:
-        assert line["verdict"] in ("passed", "failed", "inconclusive")
-        assert (line["rule"] is None) == (line["verdict"] == "passed")
-        assert line["error"] > 0.0
-        assert line["bar"] > 0.0
-        assert line["status"] not in ("error", "refused")
+def test_two_forests_are_trained_saved_and_judged(tmp_path, cells_here, capsys):
+    main(["verdicts", *TINY, "--forests", "5 x depth 2", "full tree", "--store", str(tmp_path)])
+    answers = verdicts.kept(tmp_path)
+    assert [setting.forest for setting in answers] == ["5 x depth 2", "full tree"]
+    for one in answers.values():
+        assert one.verdict in ("passed", "failed", "inconclusive")
+        assert (one.rule is None) == (one.verdict == "passed")
+        assert one.error > 0.0
+        assert one.bar > 0.0
+        assert one.status not in ("error", "refused")
     printed = capsys.readouterr().out
     assert printed.count("| wine |") == 2
     assert "of 2 have a verdict" in printed
 
 
-def test_a_hardened_forest_is_judged_without_its_counts(tmp_path, capsys):
-    output = tmp_path / "out.jsonl"
-    words = ["--forests", "5 x depth 2", "--levels", "plain", "counts", "--bootstrap", "no", "--output", str(output)]
+def test_a_hardened_forest_is_judged_without_its_counts(tmp_path, cells_here, capsys):
+    words = ["--forests", "5 x depth 2", "--levels", "plain", "counts", "--bootstrap", "no", "--store", str(tmp_path)]
     main(["verdicts", *TINY, *words])
-    plain, hardened = (json.loads(line) for line in output.read_text(encoding="utf-8").splitlines())
-    assert (plain["setting"]["level"], hardened["setting"]["level"]) == ("plain", "counts")
-    assert hardened["error"] > 0.0
+    plain, hardened = verdicts.kept(tmp_path).values()
+    assert (plain.setting.level, hardened.setting.level) == ("plain", "counts")
+    assert hardened.error > 0.0
     assert "| wine | 5 x depth 2, no bootstrap | counts | artifact |" in capsys.readouterr().out
 
 
-def test_what_was_judged_is_not_judged_again_and_a_line_that_was_cut_is(tmp_path, as_if_judged):
-    output = tmp_path / "out.jsonl"
-    words = ["verdicts", *TINY, "--forests", "defaults", "full tree", "--output", str(output)]
+def test_what_was_judged_is_not_judged_again(tmp_path, as_if_judged):
+    words = ["verdicts", *TINY, "--forests", "defaults", "full tree", "--store", str(tmp_path)]
     main(words)
     main(words)
-    assert len(as_if_judged) == 2
-    output.write_text(output.read_text(encoding="utf-8")[:-20], encoding="utf-8")
-    main(words)
-    assert [setting.forest for setting in as_if_judged] == ["defaults", "full tree", "full tree"]
-    assert len(verdicts.kept(output)) == len(output.read_text(encoding="utf-8").splitlines()) == 2
+    assert [setting.forest for setting in as_if_judged] == ["defaults", "full tree"]
+    assert list(verdicts.kept(tmp_path)) == as_if_judged
 
 
 def test_another_seed_that_says_otherwise_is_listed_as_a_contradiction(tmp_path, as_if_judged, capsys):
-    output = tmp_path / "out.jsonl"
-    words = ["verdicts", *TINY, "--forests", "full tree", "--output", str(output)]
+    words = ["verdicts", *TINY, "--forests", "full tree", "--store", str(tmp_path)]
     assert main(words) == 0
     capsys.readouterr()
     assert main([*words, "--contradict", "--attack-seed", "1"]) == 1
@@ -81,16 +73,14 @@ def test_another_seed_that_says_otherwise_is_listed_as_a_contradiction(tmp_path,
 
 
 def test_another_seed_that_has_no_verdict_contradicts_none(tmp_path, as_if_judged, capsys):
-    output = tmp_path / "out.jsonl"
-    words = ["verdicts", *TINY, "--forests", "full tree", "--output", str(output)]
+    words = ["verdicts", *TINY, "--forests", "full tree", "--store", str(tmp_path)]
     main(words)
     assert main([*words, "--contradict", "--attack-seed", "2"]) == 0
     assert "1 judged again: 0 contradicted, 1 not reached by all" in capsys.readouterr().out
 
 
 def test_what_has_no_verdict_is_not_judged_again(tmp_path, as_if_judged):
-    output = tmp_path / "out.jsonl"
-    words = ["verdicts", *TINY, "--forests", "full tree", "--output", str(output)]
+    words = ["verdicts", *TINY, "--forests", "full tree", "--store", str(tmp_path)]
     main([*words, "--attack-seed", "2"])
     main([*words, "--attack-seed", "1", "--contradict"])
     assert len(as_if_judged) == 1
@@ -101,11 +91,6 @@ def test_who_knows_more_and_gets_less_is_told(error, told):
     setting = Setting("wine", "full tree")
     answers = [answer("passed", setting, error), answer("passed", replace(setting, adversary="published"))]
     assert f"artifact gets less than published, by more than 0.003: {told} of 1" in verdicts.summary(answers)
-
-
-def test_an_answer_is_the_same_after_it_was_written():
-    written = answer("failed")
-    assert Answer.of(json.dumps(asdict(written))) == written
 
 
 @pytest.mark.parametrize("name", verdicts.GENERATED)
@@ -120,6 +105,8 @@ def test_each_table_of_ones_own_has_a_label_and_numbers(name):
 def test_a_public_table_is_read_from_its_folder_and_asked_for_in_one_line(tmp_path):
     pd.DataFrame({"income": [0, 1], "age": [1, 0]}).to_csv(tmp_path / "adult.csv", index=False)
     assert list(verdicts.table_of("adult", tmp_path)) == [LABEL, "age"]
+    asked = verdicts.study([Setting("adult", "full tree"), Setting("wine", "full tree")], tmp_path)
+    assert asked.given == {"table": {"adult": tmp_path / "adult.csv", "wine": None}}
     with pytest.raises(FileNotFoundError, match=r"name the folder of adult\.csv with --datasets"):
         verdicts.table_of("adult", None)
 
