@@ -33,6 +33,7 @@ from studies import (
 )
 from studies.fuzz import run as fuzz
 from studies.options import status_of
+from studies.papers import command as papers
 
 STUDIES: Mapping[str, tuple[ModuleType, str]] = {
     # The whole gate, by the real pytest.
@@ -56,6 +57,7 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
     "private": (private, "private forests, beside DRAFT-DP's published runs"),
     "numeric": (numeric, "judge forests trained on scikit-learn's toy data, or on any CSV file"),
     "entropy": (entropy, "what greedy and optimal trees and rule lists give away"),
+    "papers": (papers, "results of the papers, one by one, beside the published runs"),
     # Leaks that a verdict may miss.
     "invariances": (invariances, "whether a verdict becomes milder where only the writing changes"),
     "hunt": (hunt, "judge drawn triples, and what passes by all that could contradict it"),
