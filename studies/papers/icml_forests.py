@@ -1,0 +1,248 @@
+"""ICML 2024, figure 2 and tables 2 and 3: in go forests with and without bagging, out come errors, times and failures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from studies.papers.plots import PANELS, Curve, panels
+from studies.papers.result import (
+    Cells,
+    PaperResult,
+    Plain,
+    Section,
+    about_run,
+    bold,
+    is_worse,
+    mean_text,
+    reason_of,
+    settings,
+    standard_error,
+    values_of,
+    where,
+)
+from studies.papers.targets import attacked, random_error, target_of
+
+TREES = (1, 5, *range(10, 101, 10))
+DEPTHS = (2, 3, 4, 5, 10, 0)
+"""0 for no limit."""
+
+SEEDS = range(5)
+N_ROWS = 100
+
+_SECONDS = 10.0
+_CUT_TREES = (1, 10, 30, 100)
+_CUT_TREES_OF_TABLE_3 = (50, 80)
+_BAGGING = {False: "no bagging", True: "bagging"}
+
+
+def compute(
+    *,
+    data: str,
+    bagging: bool,
+    trees: int,
+    depth: int,
+    seed: int,
+    rows: int,
+    seconds: float,
+    **tables: Path,
+) -> dict[str, Plain]:
+    """Train one forest and attack it, knowing its structure and counts."""
+    target = target_of(tables[data], rows, trees, depth, seed, bagging=bagging)
+    return {
+        **attacked(target, "published", seconds, seed),
+        "random_error": random_error(target, seed),
+        "train_accuracy": target.train_accuracy,
+        "test_accuracy": target.test_accuracy,
+        **about_run(),
+    }
+
+
+def cells(part: str) -> Cells:
+    """Return the forests of figure 2; tables 2 and 3 are of the same."""
+    if part == "quick":
+        return _cells(("compas",), (5,), (3, 0), range(1), N_ROWS, 5.0)
+    if part == "all":
+        return _cells(tuple(PANELS), TREES, DEPTHS, SEEDS, N_ROWS, _SECONDS)
+    chosen = [
+        *_cells(tuple(PANELS), _CUT_TREES, DEPTHS, range(2), N_ROWS, _SECONDS),
+        *_cells(tuple(PANELS), _CUT_TREES_OF_TABLE_3, (0,), range(2), N_ROWS, _SECONDS),
+    ]
+    return sorted(chosen, key=lambda cell: bool(cell["bagging"]))
+
+
+def _cells(
+    names: Sequence[str], sizes: Sequence[int], depths: Sequence[int], seeds: range, rows: int, seconds: float
+) -> list[dict[str, Plain]]:
+    return [
+        {
+            "data": name,
+            "bagging": bagging,
+            "trees": size,
+            "depth": depth,
+            "seed": seed,
+            "rows": rows,
+            "seconds": seconds,
+        }
+        for bagging in (False, True)
+        for name in names
+        for depth in depths
+        for size in sizes
+        for seed in seeds
+    ]
+
+
+def theirs_of(runs: pd.DataFrame, bagging: bool, name: str, size: int | None = None, depth: int | None = None) -> Any:
+    """Return the authors' runs of forests like ours, by their CP model."""
+    runs = where(runs, method="cp-sat", bagging=bagging, dataset=name)
+    if size is not None:
+        runs = where(runs, n_trees=size)
+    return runs if depth is None else where(runs, max_depth=depth or None)
+
+
+def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Section]:
+    """Return figure 2 as a table for each setting of bagging, and tables 2 and 3."""
+    runs = authors["draft_runs"]
+    found = []
+    for bagging, words in _BAGGING.items():
+        mine = rows[rows["bagging"].astype(bool) == bagging]
+        found.append(Section(f"Figure 2, {words}: reconstruction error", "", _errors(mine, runs, bagging)))
+    found.append(
+        Section(
+            "Table 2: 100 trees, by depth",
+            "Mean seconds of a run, and runs without any reconstruction. The authors' ran on 16 threads for up to 5 "
+            "hours, ours on one thread in the time box.",
+            _times(rows[rows["trees"] == max(rows["trees"])], runs, ["data", "depth"]),
+        )
+    )
+    found.append(
+        Section(
+            "Table 3: no limit of depth, by number of trees",
+            "As in table 2.",
+            _times(rows[rows["depth"] == 0], runs, ["data", "trees"]),
+        )
+    )
+    return found
+
+
+def _errors(rows: pd.DataFrame, runs: pd.DataFrame, bagging: bool) -> pd.DataFrame:
+    lines = []
+    for name, depth, size in settings(rows, ["data", "depth", "trees"]):
+        same = where(rows, data=name, depth=depth, trees=size)
+        ours = values_of(same, "error")
+        published = theirs_of(runs, bagging, name, size, depth)
+        theirs = values_of(published, "reconstruction_error")
+        worse = is_worse(ours, theirs)
+        random = values_of(same, "random_error")
+        lines.append(
+            {
+                "data": name,
+                "depth": depth or "none",
+                "trees": size,
+                "ours": bold(mean_text(ours), worse),
+                "published": mean_text(theirs),
+                "random": f"{random.mean():.3f}" if len(random) else None,
+                "perfect rows": f"{same['perfect'].mean():.1f} of {same['unknown_rows'].iloc[0]}",
+                "no answer": f"{len(same) - len(ours)} of {len(same)}",
+                "why worse": reason_of(same, _OTHERWISE[bagging]) if worse else "",
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+_OTHERWISE = {
+    False: "several datasets meet all counts; which is found is chance",
+    True: "the search stopped by itself; the likeliest dataset is not the closest",
+}
+"""Why an error may be above the published one, by bagging, where no time box ended the search."""
+
+
+def _times(rows: pd.DataFrame, runs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    lines = []
+    for name, value in settings(rows, by):
+        line: dict[str, object] = {"data": name, by[1]: value if by[1] == "trees" else value or "none"}
+        for bagging, words in _BAGGING.items():
+            same = where(rows, **{"data": name, by[1]: value, "bagging": bagging})
+            if same.empty:
+                continue
+            size, depth = int(same["trees"].iloc[0]), int(same["depth"].iloc[0])
+            published = theirs_of(runs, bagging, name, size, depth)
+            ours, theirs = values_of(same, "seconds"), values_of(published, "seconds")
+            line[f"{words}: s, ours"] = mean_text(ours, 1)
+            if not bagging:
+                slower = bool(len(theirs)) and ours.mean() > theirs.mean()
+                line[f"{words}: s, ours"] = bold(mean_text(ours, 1), slower)
+                line[f"{words}: s, published"] = mean_text(theirs, 1)
+            missing = len(same) - len(values_of(same, "error"))
+            missed = len(published) - len(values_of(published, "reconstruction_error"))
+            more = missing * len(published) > missed * len(same)
+            line[f"{words}: without, ours"] = bold(f"{missing} of {len(same)}", more)
+            line[f"{words}: without, published"] = f"{missed} of {len(published)}" if len(published) else None
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def draw(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
+    """Draw errors over numbers of trees: a panel for each data set and setting of bagging, a colour a depth."""
+    runs = authors["draft_runs"]
+    of_panel: dict[str, list[Curve]] = {}
+    for bagging, words in _BAGGING.items():
+        for (name,) in settings(rows, ["data"]):
+            mine = where(rows, data=name, bagging=bagging)
+            curves = of_panel.setdefault(f"{PANELS[name]}, {words}", [])
+            for (depth,) in settings(mine, ["depth"]):
+                colour, label = DEPTHS.index(depth), f"depth {depth or 'not limited'}"
+                curves.append(curve_of(where(mine, depth=depth), "trees", "error", label, colour))
+                published = theirs_of(runs, bagging, name, depth=depth)
+                curves.append(curve_of(published, "n_trees", "reconstruction_error", "", colour, published=True))
+            sizes = sorted({float(size) for (size,) in settings(mine, ["trees"])})
+            guessed = values_of(mine, "random_error")
+            if len(guessed):
+                curves.append(Curve(sizes, [float(guessed.mean())] * len(sizes), "random guesses", len(DEPTHS)))
+    return panels(of_panel, "trees (drawn through: ours; dotted: published)", "reconstruction error")
+
+
+def curve_of(
+    rows: pd.DataFrame, x: str, y: str, label: str, colour: int, *, published: bool = False, bars: bool = True
+) -> Curve:
+    """Return the means of a column over another one, with standard errors; without those that have no value."""
+    numbers = pd.to_numeric(rows[x])
+    points = []
+    for value in sorted(set(numbers)):
+        of_point = values_of(rows[(numbers == value).to_numpy()], y)
+        if len(of_point):
+            points.append((float(value), float(np.mean(of_point)), standard_error(of_point)))
+    at, mean, spread = zip(*points, strict=True) if points else ((), (), ())
+    return Curve(list(at), list(mean), label, colour, published, list(spread) if bars else None)
+
+
+RESULT = PaperResult(
+    name="icml-figure-2-tables-2-3",
+    title="ICML 2024, figure 2 and tables 2 and 3: forests with and without bagging",
+    measured=(
+        "DRAFT (ICML 2024, section 7.2) rebuilds 100 training rows of three data sets from random forests of 1 to 100 "
+        "trees and depths 2 to 10 or without a limit, by CP-SAT, from the trees' structure and the counts of their "
+        "nodes. The error is the share of wrong binary attributes after matching rebuilt with true rows. Here the same "
+        "forests are trained on rows drawn with our own seeds and attacked by this engine, which is granted the same: "
+        "the domain, structure and counts, no seeds. (The gate's own adversary `artifact` has the file's seeds, too.)"
+    ),
+    compute=compute,
+    cells=cells,
+    cut=(
+        "Cut: 1, 10, 30 and 100 trees of 12 sizes (50 and 80 more without a limit of depth, for table 3), 2 seeds of "
+        "5, a time box of 10 s on one thread for each attack."
+    ),
+    tables=tuple(PANELS),
+    published=("draft_runs",),
+    sections=sections,
+    draw=draw,
+    remarks=(
+        "Some of the authors' runs are missing from their result files (without bagging, on Adult and Default of "
+        "Credit Card Clients); the numbers in brackets are of those that are there. *Without*: runs that ended without "
+        "any reconstruction; they have no error and are counted, as in the paper."
+    ),
+)

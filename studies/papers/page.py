@@ -1,0 +1,87 @@
+"""The page of a paper's result: in go stored rows, ours and the authors', out come Markdown and an SVG file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from studies.papers.plots import save
+from studies.papers.result import PaperResult, Section
+
+
+def markdown_table(table: pd.DataFrame) -> str:
+    """Return a table in Markdown; values are shown as they are, a missing one as a dash."""
+
+    def line(values: Sequence[object]) -> str:
+        return "| " + " | ".join("-" if value is None else str(value).replace("|", "\\|") for value in values) + " |"
+
+    rows = [line(row) for row in table.itertuples(index=False, name=None)]
+    return "\n".join([line(list(table.columns)), "|" + " --- |" * table.shape[1], *rows])
+
+
+def printed(sections: Sequence[Section]) -> str:
+    """Return the tables of a result as the terminal shows them."""
+    return "\n\n".join(f"{section.heading}\n{section.table.to_string(index=False)}" for section in sections)
+
+
+def markdown(result: PaperResult, rows: pd.DataFrame, sections: Sequence[Section]) -> str:
+    """Return the page of a result.
+
+    Parameters
+    ----------
+    result : PaperResult
+    rows : DataFrame
+        Ours, with what `about_run` tells.
+    sections : sequence of Section
+    """
+    worse = sum(str(value).startswith("**") for section in sections for value in section.table.to_numpy().ravel())
+    blocks = [
+        f"# {result.title}",
+        result.measured,
+        f"```\npython -m studies papers {result.name} --datasets FOLDER --published FOLDER --store FOLDER\n```",
+        f"![{result.title}: ours and published]({result.name}.svg)",
+        "Means, ± standard error, (number of runs). "
+        + (f"In bold: worse than published, in {worse} places." if worse else "Nothing is worse than published."),
+    ]
+    for section in sections:
+        blocks += [f"## {section.heading}", section.text, markdown_table(section.table)]
+    if result.remarks:
+        blocks += ["## What to know", result.remarks]
+    blocks += ["## How it was run", _run_of(result, rows)]
+    return "\n\n".join(block.strip() for block in blocks if block.strip()) + "\n"
+
+
+def write(
+    result: PaperResult, rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame], folder: Path
+) -> tuple[Path, Path]:
+    """Write the page and its plot.
+
+    Returns
+    -------
+    page, plot : Path
+        ``NAME.md`` and ``NAME.svg`` in the folder, which is made where it does not exist.
+    """
+    page, plot = folder / f"{result.name}.md", folder / f"{result.name}.svg"
+    text, figure = markdown(result, rows, result.sections(rows, authors)), result.draw(rows, authors)
+    folder.mkdir(parents=True, exist_ok=True)
+    page.write_text(text, encoding="utf-8")
+    save(figure, plot)
+    return page, plot
+
+
+def _run_of(result: PaperResult, rows: pd.DataFrame) -> str:
+    """Return where, when and by what the rows were computed, and what was left out."""
+    n_all = len(result.cells("all"))
+    lines = [f"{len(rows):,} cells here, {n_all:,} in the paper's form (`--part all`). {result.cut}".strip()]
+    days = sorted(set(rows["on"]))
+    lines.append(f"Run on {days[0]}." if len(days) == 1 else f"Run from {days[0]} to {days[-1]}.")
+    lines += [f"Machine: {machine}." for machine in sorted(set(rows["machine"]))]
+    lines += [f"Versions: {versions}." for versions in sorted(set(rows["versions"]))]
+    load = rows["load"].astype(float)
+    lines.append(
+        f"Load of the machine while it ran, in processes for each processor: {load.mean():.1f} on average, "
+        f"{load.max():.1f} at most. Above 1, other programs took part of the time that a box allows."
+    )
+    return "\n".join(f"- {line}" for line in lines)

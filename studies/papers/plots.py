@@ -1,0 +1,114 @@
+"""Plots of the pages: in go curves by panel, out comes a matplotlib figure, and of that an SVG file of few kilobytes.
+
+The same figure gives the same bytes: the SVG holds no date, and its identifiers come from a fixed salt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_draft.arrays import FloatArray
+from studies.entropy_figures import matplotlib_pyplot
+
+PANELS = {"compas": "COMPAS", "adult": "Adult", "default_credit": "Default of Credit Card Clients"}
+"""Titles of panels, by data set."""
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A line of a panel.
+
+    Attributes
+    ----------
+    x, y : sequence of float
+        Not-a-number is a gap.
+    label : str
+        In the legend, once for all panels; empty for none.
+    colour : int
+        Which of the colours.
+    published : bool
+        The authors' are dotted, ours drawn through.
+    spread : sequence of float or None
+        Standard errors, drawn as bars.
+    """
+
+    x: Sequence[float] | FloatArray
+    y: Sequence[float] | FloatArray
+    label: str
+    colour: int = 0
+    published: bool = False
+    spread: Sequence[float] | FloatArray | None = None
+
+
+def panels(
+    curves: Mapping[str, Sequence[Curve]],
+    x_label: str,
+    y_label: str,
+    *,
+    logarithmic: bool = False,
+    columns: int = 3,
+) -> Any:
+    """Return a figure with one panel for each title.
+
+    Parameters
+    ----------
+    curves : mapping of str to sequence of Curve
+        By title.
+    x_label, y_label : str
+    logarithmic : bool
+        Both axes.
+    columns : int
+        Panels side by side.
+
+    Raises
+    ------
+    MissingPackageError
+        Without matplotlib.
+    """
+    pyplot = matplotlib_pyplot()
+    columns = min(columns, len(curves))
+    lines = -(-len(curves) // columns)
+    figure, axes = pyplot.subplots(
+        lines, columns, figsize=(0.5 + 3.4 * columns, 0.6 + 2.7 * lines), sharey=True, squeeze=False
+    )
+    colours = pyplot.get_cmap("tab10")
+    legend: dict[str, Any] = {}
+    for axis in axes.flat[len(curves) :]:
+        axis.set_visible(False)
+    for axis, (title, of_panel) in zip(axes.flat, curves.items(), strict=False):
+        for curve in of_panel:
+            drawn = axis.errorbar(
+                curve.x,
+                curve.y,
+                yerr=curve.spread,
+                color=colours(curve.colour % 10),
+                linestyle=":" if curve.published else "-",
+                marker="x" if curve.published else "o",
+                markersize=3,
+                linewidth=1,
+                elinewidth=0.6,
+            )
+            if curve.label:
+                legend.setdefault(curve.label, drawn)
+        if logarithmic:
+            axis.set_xscale("log")
+            axis.set_yscale("log")
+        axis.set_title(title, fontsize=9)
+        axis.set_xlabel(x_label, fontsize=8)
+        axis.tick_params(labelsize=7)
+        axis.grid(alpha=0.3, linewidth=0.5)
+    for axis in axes[:, 0]:
+        axis.set_ylabel(y_label, fontsize=8)
+    figure.legend(legend.values(), legend.keys(), loc="outside lower center", ncols=min(6, len(legend)), fontsize=7)
+    return figure
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure as SVG, and forget it."""
+    pyplot = matplotlib_pyplot()
+    with pyplot.rc_context({"svg.hashsalt": "pytest-draft", "svg.fonttype": "none"}):
+        figure.savefig(path, format="svg", metadata={"Date": None})
+    pyplot.close(figure)

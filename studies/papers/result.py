@@ -1,0 +1,219 @@
+"""One result of a paper: in go stored rows, ours and the authors', out come the `Section`s and the plot of its page."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pytest_draft.arrays import FloatArray
+
+Plain = bool | int | float | str | None
+"""What parameters and results of a cell can be."""
+
+Cells = Sequence[Mapping[str, Plain]]
+
+PARTS = ("quick", "cut", "all")
+"""How many cells are run: a few tiny ones, those of the pages of the docs, or all of the paper."""
+
+NOTICED = 0.01
+"""By how much an error must exceed the published one, besides two standard errors, to be called worse."""
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "ortools", "numba")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table of a page.
+
+    Attributes
+    ----------
+    heading : str
+    text : str
+        Markdown above the table.
+    table : DataFrame
+        Of what is printed; its column names are the head. A cell with a number that is worse than the published one is
+        made by `bold`.
+    """
+
+    heading: str
+    text: str
+    table: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class PaperResult:
+    """A table or figure of a paper, and how it is computed and shown here.
+
+    Attributes
+    ----------
+    name : str
+        Of the study and of the page, such as ``icml-figure-2``.
+    title : str
+        Heading of the page.
+    measured : str
+        What the paper measured, and how we measure it; Markdown.
+    compute : callable
+        Of the cells, in the sense of `studies.cells.Study`: a function of a module, which returns one flat row, with
+        what `about_run` tells.
+    cells : callable
+        Returns the cells of one of `PARTS`; ``cut`` ones are among all.
+    cut : str
+        What the cells of the docs leave out of the paper's.
+    tables : tuple of str
+        Names of the CSV files that are computed on, in the folder of the data sets.
+    published : tuple of str
+        Names of the CSV files of the authors' runs, in their folder.
+    sections : callable
+        Takes our rows and the authors' by file name; returns the tables of the page.
+    draw : callable
+        Takes the same; returns a matplotlib figure.
+    remarks : str
+        What is to be said below the tables; Markdown.
+    """
+
+    name: str
+    title: str
+    measured: str
+    compute: Callable[..., Mapping[str, Plain]]
+    cells: Callable[[str], Cells]
+    cut: str
+    tables: tuple[str, ...]
+    published: tuple[str, ...]
+    sections: Callable[[pd.DataFrame, Mapping[str, pd.DataFrame]], Sequence[Section]]
+    draw: Callable[[pd.DataFrame, Mapping[str, pd.DataFrame]], Any]
+    remarks: str = ""
+
+    def given(self, datasets: Path | None) -> dict[str, Path]:
+        """Return the files of data, by the names of the arguments of `compute`."""
+        return {} if datasets is None else {name: datasets / f"{name}.csv" for name in self.tables}
+
+    def authors(self, published: Path | None) -> dict[str, pd.DataFrame]:
+        """Return the authors' runs, by file name without its ending; every column as text.
+
+        Runs with the status UNKNOWN are without a reconstruction: the error beside it is that of random guesses, and
+        is taken away.
+
+        Raises
+        ------
+        FileNotFoundError
+        """
+        if published is None:
+            return {}
+        return {name: _authors_runs(published / f"{name}.csv") for name in self.published}
+
+
+def _authors_runs(path: Path) -> pd.DataFrame:
+    runs = pd.read_csv(path, keep_default_na=False, dtype=str)
+    if {"status", "reconstruction_error"} <= set(runs.columns):
+        runs.loc[runs["status"] == "UNKNOWN", "reconstruction_error"] = ""
+    return runs
+
+
+def about_run() -> dict[str, Plain]:
+    """Return what the row of a cell must tell besides its result: day (UTC), machine, versions, load.
+
+    The load is the mean number of processes that ran or waited in the last minute, this one among them, for each
+    processor.
+    """
+    return {
+        "on": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
+        "machine": _machine(),
+        "versions": _versions(),
+        "load": round(os.getloadavg()[0] / (os.cpu_count() or 1), 2),
+    }
+
+
+@cache
+def _machine() -> str:
+    """Return processor, number of processors, memory and operating system."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        names = {line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")}
+    except OSError:
+        names = set()
+    processor = " and ".join(sorted(names)) or platform.processor() or platform.machine()
+    return f"{os.cpu_count()} x {processor}, {platform.system()}"
+
+
+@cache
+def _versions() -> str:
+    """Return the versions of Python and of what results depend on."""
+    found = [f"Python {platform.python_version()}"]
+    for package in ("pytest-draft", *_PACKAGES):
+        try:
+            found.append(f"{package} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:  # a checkout that is not installed
+            continue
+    return ", ".join(found)
+
+
+def values_of(rows: pd.DataFrame, column: str) -> FloatArray:
+    """Return the numbers of a column, without those that are missing: a run without an answer has none."""
+    numbers = pd.to_numeric(rows[column], errors="coerce").to_numpy(np.float64)
+    return numbers[~np.isnan(numbers)]
+
+
+def standard_error(values: FloatArray) -> float:
+    """Return the standard error of a mean; 0 for fewer than two values."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def mean_text(values: FloatArray, digits: int = 4) -> str:
+    """Return a mean, its standard error and the number of runs: ``0.0123 ± 0.0010 (5)``; a dash without any."""
+    if not len(values):
+        return "-"
+    if len(values) == 1:
+        return f"{values[0]:.{digits}f} (1)"
+    return f"{values.mean():.{digits}f} ± {standard_error(values):.{digits}f} ({len(values)})"
+
+
+def is_worse(ours: FloatArray, theirs: FloatArray, noticed: float = NOTICED) -> bool:
+    """Return whether our mean exceeds theirs by more than `noticed` and two standard errors of the difference."""
+    if not len(ours) or not len(theirs):
+        return False
+    return bool(ours.mean() - theirs.mean() > noticed + 2 * np.hypot(standard_error(ours), standard_error(theirs)))
+
+
+def bold(text: str, really: bool = True) -> str:
+    """Return Markdown in bold, where something is worse."""
+    return f"**{text}**" if really else text
+
+
+def reason_of(rows: pd.DataFrame, otherwise: str) -> str:
+    """Return why our error may be above the published one, from the rows of some runs.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        With the columns ``clock_ended`` and ``seconds_allowed``.
+    otherwise : str
+        Where no time box ended a search.
+    """
+    ended = int(rows["clock_ended"].astype(bool).sum())
+    if not ended:
+        return otherwise
+    allowed = ", ".join(f"{seconds:g}" for seconds in sorted(set(rows["seconds_allowed"])))
+    return f"the time box ({allowed} s) ended {ended} of {len(rows)} searches"
+
+
+def where(table: pd.DataFrame, /, **values: object) -> pd.DataFrame:
+    """Return the rows whose columns have values, compared as text so that they may come from a file."""
+    chosen = np.ones(len(table), dtype=bool)
+    for column, value in values.items():
+        chosen &= (table[column].astype(str) == str(value)).to_numpy()
+    return table[chosen]
+
+
+def settings(rows: pd.DataFrame, columns: Iterable[str]) -> list[tuple[Any, ...]]:
+    """Return the different values of some columns, in the order in which they first occur."""
+    return list(dict.fromkeys(rows[list(columns)].itertuples(index=False, name=None)))
