@@ -174,9 +174,7 @@ def attacked(target: Target, adversary: str, seconds: float, seed: int) -> dict[
     }
 
 
-def measured(
-    truth: Rows, rows: Rows | None, domain: Domain, known: Sequence[int] = ()
-) -> dict[str, Plain]:
+def measured(truth: Rows, rows: Rows | None, domain: Domain, known: Sequence[int] = ()) -> dict[str, Plain]:
     """Return ``error``, ``perfect`` and ``unknown_rows`` of what was rebuilt; no error without it.
 
     Rows are matched at the least cost over all columns; the error is the share of wrong values in those of unknown
