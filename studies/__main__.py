@@ -34,6 +34,7 @@ from studies import (
 from studies.fixed_judgements import JUDGEMENTS
 from studies.fuzz import run as fuzz
 from studies.fuzz.plan import SHARES
+from studies.papers import command as papers
 from studies.public_data import TARGETS
 from studies.relations import RELATIONS
 from studies.specimens import MODELS, TABLES
@@ -196,6 +197,8 @@ def _add_papers(studies: _Subparsers) -> None:
     _add_seeds(command, [0, 1])
     command.add_argument("--bootstrap", default="no", choices=["no", "yes"])
     _add_attacks(command, seconds=60.0)
+    command = _study(studies, "papers", "results of the papers, one by one, beside the published runs", papers.run)
+    papers.add(command)
 
 
 def _add_private(studies: _Subparsers) -> None:

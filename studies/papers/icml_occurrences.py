@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from pytest_draft.arrays import BoolArray
-from pytest_draft.artifact.occurrences import occurrences
-from pytest_draft.attack.descent import leaf_positions
+from studies.papers.icml_cells import known_occurrences
 from studies.papers.icml_forests import DEPTHS, N_ROWS, SEEDS, TREES, curve_of
 from studies.papers.plots import PANELS, Curve, panels
 from studies.papers.result import (
     Cells,
     PaperResult,
-    Plain,
     Section,
-    about_run,
     bold,
     is_worse,
     mean_text,
@@ -28,77 +22,9 @@ from studies.papers.result import (
     values_of,
     where,
 )
-from studies.papers.targets import Target, attacked, error_of, target_of
 
-_CUT_TREES = (1, 10, 30, 100)
+_CUT_TREES = (1, 10, 100)
 _SECONDS = 10.0
-
-
-def compute(
-    *, data: str, trees: int, depth: int, seed: int, rows: int, seconds: float, **tables: Path
-) -> dict[str, Plain]:
-    """Train one bagged forest; compute the benchmark of appendix E, and attack it with known occurrences."""
-    target = target_of(tables[data], rows, trees, depth, seed, bagging=True)
-    return {
-        **attacked(target, "artifact", seconds, seed),
-        "benchmark_error": worst_case_error(target, likeliest_seen(target, seed)),
-        "drawn_error": worst_case_error(target, occurrences(target.forest) > 0),
-        **about_run(),
-    }
-
-
-def likeliest_seen(target: Target, seed: int) -> BoolArray:
-    """Return which tree sees which row by the likeliest occurrences, given the training data (appendix E).
-
-    The draws of a class in a leaf fall on the rows of that class which reach it. The log-likelihood is concave in how
-    often one row is drawn, so it is largest where they are spread evenly: with at least as many draws as rows all are
-    seen, else as many as there are draws. Which ones makes no difference to it, and is drawn.
-
-    Parameters
-    ----------
-    target : Target
-        Of a bagged forest.
-    seed : int
-
-    Returns
-    -------
-    ndarray of bool, shape (n_trees, n_rows)
-    """
-    rng = np.random.default_rng([seed, 5])
-    rows, labels, forest = np.ascontiguousarray(target.data.rows.T), target.data.labels, target.forest
-    seen = np.zeros((forest.n_trees, len(labels)), dtype=bool)
-    for t, tree in enumerate(forest.trees):
-        counts, leaf = forest.counts(t)[tree.leaves], leaf_positions(tree, rows)
-        for v, c in np.argwhere(counts).tolist():
-            there = np.flatnonzero((leaf == v) & (labels == c))
-            seen[t, rng.permutation(there)[: int(counts[v, c])]] = True
-    return seen
-
-
-def worst_case_error(target: Target, seen: BoolArray) -> float:
-    """Return the error of who knows the leaves of every row in the trees that see it, and guesses all else wrongly.
-
-    A tree that sees a row fixes the columns that are tested on the way to the row's leaf. Rows are matched at the
-    least cost, as the authors' are.
-
-    Parameters
-    ----------
-    target : Target
-        On binary columns.
-    seen : ndarray of bool, shape (n_trees, n_rows)
-    """
-    rows = target.data.rows
-    fixed = np.zeros(rows.shape, dtype=bool)
-    for tree, mine in zip(target.forest.trees, seen, strict=True):
-        tested = np.zeros((tree.n_nodes, rows.shape[1]), dtype=bool)
-        for v in np.flatnonzero(tree.left >= 0):  # parents stand before their children
-            for child in (tree.left[v], tree.right[v]):
-                tested[child] = tested[v]
-                tested[child, tree.feature[v]] = True
-        on_path = tested[tree.leaves][leaf_positions(tree, np.ascontiguousarray(rows.T))]
-        fixed |= on_path & mine[:, None]
-    guess = np.where(fixed, rows, 1 - rows).astype(np.float32)
-    return error_of(rows, guess, target.domain)
 
 
 def cells(part: str) -> Cells:
@@ -112,7 +38,7 @@ def cells(part: str) -> Cells:
         "all": (TREES, DEPTHS, SEEDS, N_ROWS, _SECONDS),
     }[part]
     return [
-        {"data": name, "trees": size, "depth": depth, "seed": seed, "rows": rows, "seconds": seconds}
+        {"data": name, "trees": size, "depth": depth, "seed": seed, "rows": rows, "limit": seconds}
         for name in names
         for depth in depths
         for size in sizes
@@ -187,10 +113,10 @@ RESULT = PaperResult(
         "closed form. Scikit-learn's files store the seeds that rows are drawn by, so the occurrences can be known "
         "from the file itself: the attack runs with them (counts and occurrences, nothing refitted)."
     ),
-    compute=compute,
+    compute=known_occurrences,
     cells=cells,
     cut=(
-        "Cut: 1, 10, 30 and 100 trees of 12 sizes, 2 seeds of 5, a time box of 10 s on one thread. Figure 5 (a, c, e), "
+        "Cut: 1, 10 and 100 trees of 12 sizes, 2 seeds of 5, a time box of 10 s on one thread. Figure 5 (a, c, e), "
         "without bagging, is [figure 2](icml-figure-2-tables-2-3.md)."
     ),
     tables=tuple(PANELS),

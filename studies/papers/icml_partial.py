@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from studies.papers.icml_cells import side_knowledge
 from studies.papers.icml_forests import N_ROWS, curve_of
 from studies.papers.plots import PANELS, Curve, panels
 from studies.papers.result import (
@@ -15,7 +15,6 @@ from studies.papers.result import (
     PaperResult,
     Plain,
     Section,
-    about_run,
     bold,
     is_worse,
     mean_text,
@@ -24,7 +23,6 @@ from studies.papers.result import (
     values_of,
     where,
 )
-from studies.papers.targets import attacked, target_of
 
 ATTRIBUTES = {"compas": 7, "adult": 14, "default_credit": 16}
 """Original attributes of each data set, a one-hot group being one."""
@@ -35,25 +33,8 @@ SHARES = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.
 _KINDS = {"known_attributes": "known attributes", "known_proportion": "share of known examples"}
 _CUT_ATTRIBUTES = {"compas": (0, 2, 4, 6), "adult": (0, 4, 9, 13), "default_credit": (0, 5, 10, 15)}
 _CUT_SHARES = (0.1, 0.5, 0.9)
-_SECONDS = 15.0
+_SECONDS = 10.0
 _TREES = 100
-
-
-def compute(
-    *,
-    data: str,
-    knowledge: str,
-    known: float,
-    trees: int,
-    seed: int,
-    rows: int,
-    seconds: float,
-    **tables: Path,
-) -> dict[str, Plain]:
-    """Train one bagged forest without a limit of depth, and attack it with side knowledge, without its seeds."""
-    target = target_of(tables[data], rows, trees, 0, seed, bagging=True)
-    side = f"+columns:{known:.0f}" if knowledge == "known_attributes" else f"+rows:{100 * known:g}%"
-    return {**attacked(target, "published" + (side if known else ""), seconds, seed), **about_run()}
 
 
 def cells(part: str) -> Cells:
@@ -87,7 +68,7 @@ def _cells(
             "trees": trees,
             "seed": seed,
             "rows": rows,
-            "seconds": seconds,
+            "limit": seconds,
         }
         for kind, of_data in kinds.items()
         for name, several in of_data.items()
@@ -150,16 +131,16 @@ RESULT = PaperResult(
     name="icml-figure-6",
     title="ICML 2024, figure 6: some attributes or examples are known",
     measured=(
-        "DRAFT (ICML 2024, appendix G) rebuilds the rest of 100 rows from scikit-learn's default forests, with bagging, "
-        "where the values of some attributes are known in every row, or some rows are known whole. Which ones is drawn "
-        "at random. Here the adversaries are `published+columns:NUMBER` and `published+rows:SHARE%`: structure and "
+        "DRAFT (ICML 2024, appendix G) rebuilds the rest of 100 rows from scikit-learn's default forests with "
+        "bagging, where the values of some attributes are known in every row, or some rows are known whole. Which ones "
+        "is drawn at random. Here the adversaries are `published+columns:NUMBER` and `published+rows:SHARE%`: structure and "
         "counts, no seeds."
     ),
-    compute=compute,
+    compute=side_knowledge,
     cells=cells,
     cut=(
         "Cut: 4 numbers of known attributes for each data set of 7 to 16, 3 shares of known examples of 14, 2 seeds of "
-        "5, a time box of 15 s on one thread."
+        "5, a time box of 10 s on one thread."
     ),
     tables=tuple(PANELS),
     published=("draft_partial_runs",),

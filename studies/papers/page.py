@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from studies.papers.plots import save
-from studies.papers.result import PaperResult, Section
+from studies.papers.result import PaperResult, Section, bold
 
 
 def markdown_table(table: pd.DataFrame) -> str:
@@ -33,7 +33,7 @@ def markdown(result: PaperResult, rows: pd.DataFrame, sections: Sequence[Section
     ----------
     result : PaperResult
     rows : DataFrame
-        Ours, with what `about_run` tells.
+        Ours, as `studies.cells.run` returns them.
     sections : sequence of Section
     """
     worse = sum(str(value).startswith("**") for section in sections for value in section.table.to_numpy().ravel())
@@ -75,13 +75,14 @@ def _run_of(result: PaperResult, rows: pd.DataFrame) -> str:
     """Return where, when and by what the rows were computed, and what was left out."""
     n_all = len(result.cells("all"))
     lines = [f"{len(rows):,} cells here, {n_all:,} in the paper's form (`--part all`). {result.cut}".strip()]
-    days = sorted(set(rows["on"]))
-    lines.append(f"Run on {days[0]}." if len(days) == 1 else f"Run from {days[0]} to {days[-1]}.")
-    lines += [f"Machine: {machine}." for machine in sorted(set(rows["machine"]))]
-    lines += [f"Versions: {versions}." for versions in sorted(set(rows["versions"]))]
-    load = rows["load"].astype(float)
-    lines.append(
-        f"Load of the machine while it ran, in processes for each processor: {load.mean():.1f} on average, "
-        f"{load.max():.1f} at most. Above 1, other programs took part of the time that a box allows."
-    )
+    failed = int(rows.attrs.get("failed", 0))
+    if failed:
+        lines.append(bold(f"{failed} cells ended with an error and are missing."))
+    lines += [f"{line[:1].upper()}{line[1:]}." for line in rows.attrs.get("about", ())]
+    if "load" in rows:
+        load = rows["load"].astype(float)
+        lines.append(
+            f"Load of the machine while it ran, in processes for each processor: {load.mean():.1f} on average, "
+            f"{load.max():.1f} at most. Above 1, other programs took part of the time that a box allows."
+        )
     return "\n".join(f"- {line}" for line in lines)

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pytest_draft.arrays import FloatArray
-
-Plain = bool | int | float | str | None
-"""What parameters and results of a cell can be."""
+from studies.cells import Plain, Study
 
 Cells = Sequence[Mapping[str, Plain]]
 
@@ -27,8 +20,6 @@ PARTS = ("quick", "cut", "all")
 
 NOTICED = 0.01
 """By how much an error must exceed the published one, besides two standard errors, to be called worse."""
-
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "ortools", "numba")
 
 
 @dataclass(frozen=True)
@@ -63,14 +54,15 @@ class PaperResult:
     measured : str
         What the paper measured, and how we measure it; Markdown.
     compute : callable
-        Of the cells, in the sense of `studies.cells.Study`: a function of a module, which returns one flat row, with
-        what `about_run` tells.
+        Of the cells, in the sense of `studies.cells.Study`; its rows may tell the ``load`` of the machine
+        (`studies.papers.load`). It and what it imports stands in other modules than texts, tables and plots, so that
+        these can change without computing anything anew.
     cells : callable
         Returns the cells of one of `PARTS`; ``cut`` ones are among all.
     cut : str
         What the cells of the docs leave out of the paper's.
     tables : tuple of str
-        Names of the CSV files that are computed on, in the folder of the data sets.
+        Names of the CSV files that are computed on, in the folder of the data sets; a cell's ``data`` is one of them.
     published : tuple of str
         Names of the CSV files of the authors' runs, in their folder.
     sections : callable
@@ -93,11 +85,12 @@ class PaperResult:
     draw: Callable[[pd.DataFrame, Mapping[str, pd.DataFrame]], Any]
     remarks: str = ""
 
-    def given(self, datasets: Path | None) -> dict[str, Path]:
-        """Return the files of data, by the names of the arguments of `compute`."""
-        return {} if datasets is None else {name: datasets / f"{name}.csv" for name in self.tables}
+    def study(self, part: str, datasets: Path) -> Study:
+        """Return the study of one of `PARTS`."""
+        files = {"data": {name: datasets / f"{name}.csv" for name in self.tables}} if self.tables else {}
+        return Study(self.name, self.compute, self.cells(part), files)
 
-    def authors(self, published: Path | None) -> dict[str, pd.DataFrame]:
+    def authors(self, published: Path) -> dict[str, pd.DataFrame]:
         """Return the authors' runs, by file name without its ending; every column as text.
 
         Runs with the status UNKNOWN are without a reconstruction: the error beside it is that of random guesses, and
@@ -107,8 +100,6 @@ class PaperResult:
         ------
         FileNotFoundError
         """
-        if published is None:
-            return {}
         return {name: _authors_runs(published / f"{name}.csv") for name in self.published}
 
 
@@ -117,44 +108,6 @@ def _authors_runs(path: Path) -> pd.DataFrame:
     if {"status", "reconstruction_error"} <= set(runs.columns):
         runs.loc[runs["status"] == "UNKNOWN", "reconstruction_error"] = ""
     return runs
-
-
-def about_run() -> dict[str, Plain]:
-    """Return what the row of a cell must tell besides its result: day (UTC), machine, versions, load.
-
-    The load is the mean number of processes that ran or waited in the last minute, this one among them, for each
-    processor.
-    """
-    return {
-        "on": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
-        "machine": _machine(),
-        "versions": _versions(),
-        "load": round(os.getloadavg()[0] / (os.cpu_count() or 1), 2),
-    }
-
-
-@cache
-def _machine() -> str:
-    """Return processor, number of processors, memory and operating system."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        names = {line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")}
-    except OSError:
-        names = set()
-    processor = " and ".join(sorted(names)) or platform.processor() or platform.machine()
-    return f"{os.cpu_count()} x {processor}, {platform.system()}"
-
-
-@cache
-def _versions() -> str:
-    """Return the versions of Python and of what results depend on."""
-    found = [f"Python {platform.python_version()}"]
-    for package in ("pytest-draft", *_PACKAGES):
-        try:
-            found.append(f"{package} {metadata.version(package)}")
-        except metadata.PackageNotFoundError:  # a checkout that is not installed
-            continue
-    return ", ".join(found)
 
 
 def values_of(rows: pd.DataFrame, column: str) -> FloatArray:
@@ -195,14 +148,14 @@ def reason_of(rows: pd.DataFrame, otherwise: str) -> str:
     Parameters
     ----------
     rows : DataFrame
-        With the columns ``clock_ended`` and ``seconds_allowed``.
+        With the columns ``clock_ended`` and ``limit``, the time box in seconds.
     otherwise : str
         Where no time box ended a search.
     """
     ended = int(rows["clock_ended"].astype(bool).sum())
     if not ended:
         return otherwise
-    allowed = ", ".join(f"{seconds:g}" for seconds in sorted(set(rows["seconds_allowed"])))
+    allowed = ", ".join(f"{seconds:g}" for seconds in sorted(set(rows["limit"])))
     return f"the time box ({allowed} s) ended {ended} of {len(rows)} searches"
 
 

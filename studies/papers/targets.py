@@ -28,8 +28,8 @@ from pytest_draft.facts.adversary import Adversary
 from pytest_draft.knowledge import exchangeable_groups, grant
 from pytest_draft.matching import encoded_weights, matched_distance, row_identities, unmatched
 from pytest_draft.timebox import TimeBox
+from studies.cells import Plain
 from studies.files import through_file
-from studies.papers.result import Plain
 from studies.public_data import divided
 
 ONE_HOT: dict[str, tuple[range, ...]] = {
@@ -131,7 +131,7 @@ def target_of(
     )
 
 
-def attacked(target: Target, adversary: str, seconds: float, seed: int) -> dict[str, Plain]:
+def attacked(target: Target, adversary: str, limit: float, seed: int) -> dict[str, Plain]:
     """Attack a forest on one thread, and measure what was rebuilt.
 
     Parameters
@@ -139,8 +139,8 @@ def attacked(target: Target, adversary: str, seconds: float, seed: int) -> dict[
     target : Target
     adversary : str
         Such as ``published+columns:3``; ``artifact`` stands for known occurrences, as the stored seeds tell them.
-    seconds : float
-        Time box of building and searching.
+    limit : float
+        Time box of building and searching, in seconds.
     seed : int
         Of the search, and of what of the data is known.
 
@@ -148,9 +148,9 @@ def attacked(target: Target, adversary: str, seconds: float, seed: int) -> dict[
     -------
     dict
         ``error``: the papers', on what is unknown, None without an answer; ``perfect`` rows, ``unknown_rows``,
-        ``status``, ``seconds`` spent, ``seconds_allowed``, and whether ``clock_ended`` the search.
+        ``status``, ``seconds`` spent, and whether ``clock_ended`` the search.
     """
-    box = TimeBox(seconds)
+    box = TimeBox(limit)
     knowledge = grant(Adversary.parse(adversary), target.data, target.domain, target.forest, seed)
     status, rows = "no solution", None
     try:
@@ -169,7 +169,6 @@ def attacked(target: Target, adversary: str, seconds: float, seed: int) -> dict[
         **measured(truth, rows, target.domain, known),
         "status": status,
         "seconds": spent,
-        "seconds_allowed": seconds,
         "clock_ended": ended,
     }
 
