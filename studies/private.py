@@ -1,7 +1,8 @@
 """Private forests beside DRAFT-DP's published runs: in go tables and those runs, out comes a line for each setting.
 
 Tables I to IV and figure 12 of the paper (SaTML 2026): the forests are the authors' own, number by number (the first
-100 rows of each table, their seeds), and so are the domains: binary columns and the one-hot groups that they declare. Errors are the paper's; the leak p-value, inliers and outliers are those of `pytest_draft.evaluate`.
+100 rows of each table, their seeds), and so are the domains: binary columns and the one-hot groups that they declare.
+Errors are the paper's; the leak p-value, inliers and outliers are those of `pytest_draft.evaluate`.
 """
 
 from __future__ import annotations
@@ -201,10 +202,7 @@ def attack(
 ) -> Run:
     """Train one forest, attack it within seconds and units of work, and measure what was rebuilt."""
     everyone, target = read_divided(folder / f"{setting.name}.csv")
-    chosen = np.zeros(len(everyone), dtype=bool)
-    chosen[: setting.n_rows] = True
-    if setting.drawn:
-        chosen = np.random.default_rng([seed, 43]).permutation(chosen)
+    chosen = chosen_rows(len(everyone), setting, seed)
     features, labels = everyone[chosen], target[chosen]
     forest = (papers_forest if rounding == "noise" else released_forest)(
         features, labels, setting.n_trees, setting.depth, setting.epsilon, seed
@@ -259,6 +257,15 @@ def attack(
         np.nan if significance is None else significance.mean,
         np.nan if significance is None else significance.deviation,
     )
+
+
+def chosen_rows(n_everyone: int, setting: Setting, seed: int) -> NDArray[np.bool_]:
+    """Return which rows of a table are trained on, shape (n_everyone,)."""
+    chosen = np.zeros(n_everyone, dtype=bool)
+    chosen[: setting.n_rows] = True
+    if setting.drawn:
+        chosen = np.random.default_rng([seed, 43]).permutation(chosen)
+    return chosen
 
 
 def _mean(values: NDArray[np.float64] | NDArray[np.bool_]) -> float:

@@ -1,0 +1,159 @@
+"""Which cells the DP paper's results have: in goes a part (quick, cut or all), out come the cells of each result.
+
+All forests have seeds of the authors' (0 to 4). Rows are the table's first ones, so that forests are the authors' own,
+number by number, or drawn at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from studies.cells import Plain
+from studies.papers.plots import PANELS
+from studies.papers.result import Cells
+
+NAMES = tuple(PANELS)
+TREES, DEPTHS, EPSILONS = (1, 5, 10, 20, 30), (3, 5, 7), (0.1, 1.0, 5.0, 10.0, 20.0, 30.0)
+SIZES = (25, 50, 100, 200, 300, 400, 500)
+INFORMED_EPSILONS = (0.1, 1.0, 5.0, 10.0, 20.0, 30.0, 1000.0)
+
+ATTRIBUTES = {"compas": 7, "adult": 14, "default_credit": 16}
+"""Attributes with a one-hot group as one."""
+
+EFFORT = 0.5
+"""Of each search in the cut form: about half a second of one core."""
+
+FULL_EFFORT = 60.0
+"""Of each search in the paper's form."""
+
+_CUT_TREES, _CUT_EPSILONS = (1, 10, 30), (1.0, 5.0, 30.0)
+_QUICK_EFFORT = 0.1
+
+
+def forests(
+    names: Iterable[str] = NAMES,
+    trees: Iterable[int] = (10,),
+    depths: Iterable[int] = (5,),
+    epsilons: Iterable[float] = (5.0,),
+    seeds: Iterable[int] = range(1),
+    *,
+    rows: int = 100,
+    drawn: bool = False,
+    size: str = "known",
+    known: int = 0,
+    effort: float = EFFORT,
+) -> list[dict[str, Plain]]:
+    """Return all combinations as cells of `studies.papers.dp_cells.forests`."""
+    return [
+        {
+            "data": name,
+            "trees": n_trees,
+            "depth": depth,
+            "epsilon": epsilon,
+            "seed": seed,
+            "rows": rows,
+            "drawn": drawn,
+            "size": size,
+            "known": known,
+            "effort": effort,
+        }
+        for name in names
+        for n_trees in trees
+        for depth in depths
+        for epsilon in epsilons
+        for seed in seeds
+    ]
+
+
+def grid(part: str) -> Cells:
+    """Return the cells of tables I, II and VI and of figures 3, 4 and 7 to 9."""
+    if part == "quick":
+        return forests(("compas",), (1, 5), (3,), (5.0,), rows=25, effort=_QUICK_EFFORT)
+    if part == "all":
+        return forests(NAMES, TREES, DEPTHS, EPSILONS, range(5), effort=FULL_EFFORT)
+    return [
+        *forests(NAMES, (10,), DEPTHS, (0.1, *_CUT_EPSILONS)),
+        *forests(NAMES, (1, 30), DEPTHS, _CUT_EPSILONS),
+    ]
+
+
+def individuals(part: str) -> Cells:
+    """Return the cells of table III: rows drawn at random in the cut form, the authors' else."""
+    if part == "quick":
+        return forests(("compas",), (5,), (3,), (30.0,), rows=25, drawn=True, effort=_QUICK_EFFORT)
+    if part == "all":
+        return forests(epsilons=EPSILONS, seeds=range(5), effort=FULL_EFFORT)
+    return forests(epsilons=EPSILONS, seeds=range(2), drawn=True)
+
+
+def size_unknown(part: str) -> Cells:
+    """Return the cells of table IV."""
+    if part == "quick":
+        return forests(("compas",), (5,), (3,), (30.0,), rows=25, size="unknown", effort=_QUICK_EFFORT)
+    if part == "all":
+        return forests(NAMES, TREES, DEPTHS, EPSILONS, range(5), size="unknown", effort=FULL_EFFORT)
+    return forests(NAMES, (10,), DEPTHS, _CUT_EPSILONS, size="unknown")
+
+
+def more_rows(part: str) -> Cells:
+    """Return the cells of table VII and figures 10 and 11; rows are drawn at random."""
+    if part == "quick":
+        return [
+            *forests(("compas",), (5,), (3,), rows=10, drawn=True, effort=_QUICK_EFFORT),
+            *forests(("compas",), (5,), (3,), rows=25, drawn=True, effort=_QUICK_EFFORT),
+        ]
+    efforts, seeds = ((0.1, EFFORT, 2.0), 1) if part == "cut" else ((0.1, EFFORT, 2.0, 10.0, FULL_EFFORT), 5)
+    return [
+        cell
+        for size in SIZES
+        for effort in efforts
+        if part == "all" or effort == EFFORT or size in (25, 100, 500)
+        for cell in forests(rows=size, seeds=range(seeds), drawn=True, effort=effort)
+    ]
+
+
+def known_attributes(part: str) -> Cells:
+    """Return the cells of figure 12."""
+    if part == "quick":
+        return [
+            cell for n in (0, 3) for cell in forests(("compas",), (5,), (3,), rows=25, known=n, effort=_QUICK_EFFORT)
+        ]
+    step, seeds, effort = (4, 2, EFFORT) if part == "cut" else (1, 5, FULL_EFFORT)
+    return [
+        cell
+        for name, attributes in ATTRIBUTES.items()
+        for n in range(0, attributes, 3 if part == "cut" and name == "compas" else step)
+        for cell in forests((name,), seeds=range(seeds), known=n, effort=effort)
+    ]
+
+
+def without_noise(part: str) -> Cells:
+    """Return the cells of figure 2; a missing privacy budget stands for the true counts."""
+    sizes: Sequence[int]
+    epsilons: Sequence[float | None]
+    sizes, epsilons, seeds, effort = {
+        "quick": ((5,), (None, 30.0), 1, _QUICK_EFFORT),
+        "cut": ((1, 5, 10, 30), (None, *_CUT_EPSILONS), 1, EFFORT),
+        "all": (TREES, (None, *EPSILONS), 5, FULL_EFFORT),
+    }[part]
+    return [
+        {"data": "compas", "trees": n, "depth": 5, "epsilon": epsilon, "seed": seed, "effort": effort, "limit": 20.0}
+        for n in sizes
+        for epsilon in epsilons
+        for seed in range(seeds)
+    ]
+
+
+def informed(part: str) -> Cells:
+    """Return the cells of figure 13."""
+    names, epsilons, seeds = {
+        "quick": (("compas",), (30.0,), 1),
+        "cut": (NAMES, INFORMED_EPSILONS, 1),
+        "all": (NAMES, INFORMED_EPSILONS, 10),
+    }[part]
+    return [
+        {"data": name, "epsilon": epsilon, "seed": seed}
+        for name in names
+        for epsilon in epsilons
+        for seed in range(seeds)
+    ]
