@@ -7,16 +7,17 @@ from typing import Any
 
 import pandas as pd
 
+from studies.cells import Plain
 from studies.papers.icml_cells import FIGURE_1, four_rows
 from studies.papers.icml_forests import curve_of
 from studies.papers.plots import panels
-from studies.papers.result import Cells, PaperResult, Section, mean_text, settings, values_of, where
+from studies.papers.result import PaperResult, Section, mean_text, settings, values_of, where
 
 _DEFAULT = "default"
 _SECONDS = 10.0
 
 
-def cells(part: str) -> Cells:
+def cells(part: str) -> list[dict[str, Plain]]:
     """Return the two trees of figure 1, and forests of more and more trees by scikit-learn's defaults."""
     sizes, seeds = ((2,), 2) if part == "quick" else ((1, 2, 3, 5, 10, 20), 20)
     return [

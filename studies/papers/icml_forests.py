@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from studies.cells import Plain
 from studies.papers.icml_cells import forests
 from studies.papers.plots import PANELS, Curve, panels
 from studies.papers.result import (
     Cells,
     PaperResult,
-    Plain,
     Section,
     bold,
     is_worse,

@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 
+from studies.cells import Plain
 from studies.papers.icml_cells import side_knowledge
 from studies.papers.icml_forests import N_ROWS, curve_of
 from studies.papers.plots import PANELS, Curve, panels
 from studies.papers.result import (
     Cells,
     PaperResult,
-    Plain,
     Section,
     bold,
     is_worse,
@@ -133,8 +133,8 @@ RESULT = PaperResult(
     measured=(
         "DRAFT (ICML 2024, appendix G) rebuilds the rest of 100 rows from scikit-learn's default forests with "
         "bagging, where the values of some attributes are known in every row, or some rows are known whole. Which ones "
-        "is drawn at random. Here the adversaries are `published+columns:NUMBER` and `published+rows:SHARE%`: structure and "
-        "counts, no seeds."
+        "is drawn at random. Here the adversaries are `published+columns:NUMBER` and `published+rows:SHARE%`: "
+        "structure and counts, no seeds."
     ),
     compute=side_knowledge,
     cells=cells,

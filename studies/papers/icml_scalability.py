@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from pytest_draft.arrays import FloatArray
+from studies.cells import Plain
 from studies.papers.icml_cells import more_rows
 from studies.papers.icml_forests import curve_of
 from studies.papers.plots import PANELS, panels
 from studies.papers.result import (
     Cells,
     PaperResult,
-    Plain,
     Section,
     bold,
     is_worse,
@@ -146,7 +146,10 @@ RESULT = PaperResult(
     ),
     compute=more_rows,
     cells=cells,
-    cut="Cut: N of 300, 400 and 750, 2 seeds of 5. A time box of 60 s on one thread, of 120 s for all rows (one run each).",
+    cut=(
+        "Cut: N of 300, 400 and 750, 2 seeds of 5. A time box of 60 s on one thread, of 120 s for all rows (one run "
+        "each)."
+    ),
     tables=tuple(PANELS),
     published=("draft_scalability_runs",),
     sections=sections,

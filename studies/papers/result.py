@@ -115,8 +115,9 @@ def _authors_runs(path: Path) -> pd.DataFrame:
 
 def values_of(rows: pd.DataFrame, column: str) -> FloatArray:
     """Return the numbers of a column, without those that are missing: a run without an answer has none."""
-    numbers = pd.to_numeric(rows[column], errors="coerce").to_numpy(np.float64)
-    return numbers[~np.isnan(numbers)]
+    numbers: FloatArray = pd.to_numeric(rows[column], errors="coerce").to_numpy(np.float64)
+    present: FloatArray = numbers[~np.isnan(numbers)]
+    return present
 
 
 def standard_error(values: FloatArray) -> float:

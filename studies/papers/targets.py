@@ -78,8 +78,8 @@ def papers_domain(name: str, columns: Sequence[str]) -> Domain:
         Of `ONE_HOT`.
     columns : sequence of str
     """
-    grouped = [tuple(group) for group in ONE_HOT[name]]
-    alone = [(i,) for i in range(len(columns)) if not any(i in group for group in grouped)]
+    grouped: list[tuple[int, ...]] = [tuple(group) for group in ONE_HOT[name]]
+    alone: list[tuple[int, ...]] = [(i,) for i in range(len(columns)) if not any(i in group for group in grouped)]
     attributes = [
         Attribute(columns[group[0]], "one-hot" if len(group) > 1 else "binary", group)
         for group in sorted(grouped + alone)
