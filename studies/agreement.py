@@ -8,6 +8,7 @@ likeliest is. What the engine certifies must hold in all of them.
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,7 @@ from pytest_draft.errors import InfeasibleError
 from pytest_draft.timebox import TimeBox
 from studies.agreement_enumeration import MOST_STEPS, Enumeration, TooManyError
 from studies.agreement_instances import SETTINGS, Instance, IntArray, generated
+from studies.options import add_instances
 
 _SECONDS = 60.0
 """Guard of each search and solver: an instance takes a fraction of it, so that the clock decides nothing."""
@@ -344,3 +346,13 @@ def _sizes(instances: list[Instance]) -> dict[str, list[int]]:
         "trees": [instance.forest.n_trees for instance in instances],
         "leaves": [sum(len(tree.leaves) for tree in instance.forest.trees) for instance in instances],
     }
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    add_instances(command, 200)
+
+
+def command(a: argparse.Namespace) -> int:
+    """Run this study."""
+    return run(a.instances, a.seed)

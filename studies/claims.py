@@ -8,6 +8,7 @@ is said to be left, another one; and no more rows are certain, or shared with an
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
+from studies.options import add_instances
 
 MODELS: dict[str, Callable[[int, int], Any]] = {  # given a number of trees and a seed
     "random forest": lambda trees, seed: RandomForestClassifier(trees, random_state=seed),
@@ -185,3 +187,14 @@ def run(n_instances: int, seed: int, models: tuple[str, ...] = tuple(MODELS)) ->
             proved = sum(answer.proved for answer in some)
             print(f"{model:<30} {adversary:<20} {len(some):>6} {proved:>11} {found:>10}  {statuses}", flush=True)
     return number
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    add_instances(command, 500, "of each kind of model")
+    command.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
+
+
+def command(a: argparse.Namespace) -> int:
+    """Run this study."""
+    return run(a.instances, a.seed, tuple(a.models))

@@ -16,14 +16,15 @@ does not say which.
 
 from __future__ import annotations
 
-import csv
+import argparse
+import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import product
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -38,7 +39,9 @@ from pytest_draft.domain import Domain, declared, infer
 from pytest_draft.errors import DataError, one_line
 from pytest_draft.timebox import TimeBox
 from studies import entropy_figures, entropy_trends
+from studies.cells import Plain, Study
 from studies.learners import cart, dl85, greedy_rules, optimal_rules, optimal_trees
+from studies.options import add_cells, add_seeds, add_tables, rows_of
 
 BoolArray = NDArray[np.bool_]
 Learner = Literal["CART", "optimal trees", "DL8.5", "greedy rules", "optimal rules"]
@@ -122,20 +125,17 @@ class _Split:
         return f"{type(self).__name__}({len(self.labels)} training rows, {len(self.test_labels)} others)"
 
 
-def run(
+def study(
     folder: Path,
     names: Sequence[str],
     seeds: Sequence[int],
     depths: Sequence[int],
     supports: Sequence[float],
     seconds: float,
-    output: Path,
     *,
     learners: Sequence[Learner] = LEARNERS[:-1],
-    published: Path | None = None,
-    jobs: int = 1,
-) -> None:
-    """Write ``models.csv``, ``rows.csv`` and the figures, and print the trends.
+) -> Study:
+    """Return one cell for each search, which yields models of all depths.
 
     Parameters
     ----------
@@ -148,13 +148,7 @@ def run(
     supports : sequence of float
     seconds : float
         Limit of each search for an optimal model.
-    output : Path
-        Folder; made where there is none.
     learners : sequence of str
-    published : Path or None
-        Folder of the authors' results, e.g. ``sklearn_DT_compas.csv``, to be compared with.
-    jobs : int
-        Searches at a time.
 
     Raises
     ------
@@ -163,35 +157,48 @@ def run(
     """
     if "DL8.5" in learners:
         dl85.pydl85()
-    entropy_figures.matplotlib_pyplot()
-    output.mkdir(parents=True, exist_ok=True)
-    tasks = [
-        (name, seed, share, learner) for name in names for seed in seeds for share in supports for learner in learners
+    for name in names:
+        _split(folder / f"{name}.csv", 0)
+    limits: dict[str, Plain] = {"depths": " ".join(map(str, sorted(set(depths)))), "limit": float(seconds)}
+    cells: list[dict[str, Plain]] = [
+        {"table": name, "seed": seed, "support": support, "learner": learner, **limits}
+        for name, seed, support, learner in product(names, seeds, supports, learners)
     ]
-    largest = max(depths), min(supports)
-    results = joblib.Parallel(jobs, return_as="generator")(
-        joblib.delayed(_lines)(folder / f"{name}.csv", seed, share, learner, sorted(set(depths)), seconds)
-        for name, seed, share, learner in tasks
-    )
-    with (output / "models.csv").open("w", newline="") as models, (output / "rows.csv").open("w", newline="") as rows:
-        lines = csv.DictWriter(models, [field.name for field in fields(Line)])
-        curves = csv.writer(rows)
-        lines.writeheader()
-        curves.writerow(["data", "learner", "seed", "share", "ratio"])
-        for found in results:
-            for line, quantiles in found:
-                lines.writerow(asdict(line))
-                if (line.depth, line.support) == largest:
-                    curves.writerows(
-                        (line.data, line.learner, line.seed, *pair) for pair in zip(SHARES, quantiles, strict=True)
-                    )
-            models.flush()
-            rows.flush()
-    report(output, published)
+    return Study("entropy", cell, cells, {"table": {name: folder / f"{name}.csv" for name in names}})
+
+
+def cell(table: Path, seed: int, support: float, learner: Learner, depths: str, limit: float) -> dict[str, str]:
+    """Return the models of one learner, as JSON: for each depth a line and its quantiles."""
+    found = _lines(table, seed, support, learner, [int(depth) for depth in depths.split()], limit)
+    return {"models": json.dumps([[asdict(line), quantiles.tolist()] for line, quantiles in found])}
+
+
+def write(rows: pd.DataFrame, output: Path) -> None:
+    """Write ``models.csv`` and ``rows.csv``.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of `study`.
+    output : Path
+        Folder; made where there is none.
+    """
+    found = [one for models in rows["models"] for one in json.loads(models)]
+    models = pd.DataFrame([line for line, _ in found], columns=[field.name for field in fields(Line)])
+    largest = (models["depth"] == models["depth"].max()) & (models["support"] == models["support"].min())
+    curves = [
+        (line["data"], line["learner"], line["seed"], *pair)
+        for (line, quantiles), chosen in zip(found, largest, strict=True)
+        if chosen
+        for pair in zip(SHARES, quantiles, strict=True)
+    ]
+    output.mkdir(parents=True, exist_ok=True)
+    models.to_csv(output / "models.csv", index=False)
+    pd.DataFrame(curves, columns=["data", "learner", "seed", "share", "ratio"]).to_csv(output / "rows.csv", index=False)
 
 
 def report(output: Path, published: Path | None) -> None:
-    """Print the trends of what `run` wrote, and draw its figures.
+    """Print the trends of what `write` wrote, and draw its figures.
 
     Parameters
     ----------
@@ -312,3 +319,24 @@ def _accuracy(model: Model, features: BoolArray, labels: BoolArray) -> float:
         at = leaf_positions(model, np.ascontiguousarray(features.T, dtype=np.float32))
         predictions = model.value[model.leaves].argmax(axis=1)[at]
     return float(np.mean(predictions == labels))
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    add_tables(command, ["compas", "adult"], None)
+    add_seeds(command, [0, 1, 2, 3, 4])
+    command.add_argument("--depths", type=int, nargs="+", default=list(range(1, 11)))
+    command.add_argument("--supports", type=float, nargs="+", default=[0.01, 0.02, 0.03, 0.04, 0.05])
+    command.add_argument("--learners", nargs="+", default=list(LEARNERS[:-1]), choices=list(LEARNERS))
+    command.add_argument("--budget", type=float, default=600.0, help="seconds of each search for an optimal model")
+    command.add_argument("--output", type=Path, required=True, help="folder for tables and figures")
+    command.add_argument("--published", type=Path, help="folder of the authors' results, to be compared with")
+    add_cells(command)
+
+
+def command(a: argparse.Namespace) -> None:
+    """Run this study."""
+    entropy_figures.matplotlib_pyplot()
+    asked = study(a.datasets, a.names, a.seeds, a.depths, a.supports, a.budget, learners=a.learners)
+    write(rows_of(asked, a), a.output)
+    report(a.output, a.published)

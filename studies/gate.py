@@ -6,6 +6,7 @@ and the memory are those of that whole process.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -20,6 +21,7 @@ import joblib
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 
+from studies.options import add_bagging, add_seeds, add_tables, flags
 from studies.public_data import TARGETS, divided
 
 _HEADER = (
@@ -121,3 +123,20 @@ def _measured(command: list[str], folder: Path) -> tuple[int, float, float]:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     return process.returncode, time.monotonic() - start, usage.ru_maxrss / 1024
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    add_tables(command, TARGETS, TARGETS)
+    command.add_argument("--rows", type=int, default=100, help="rows drawn at random; 0 for all")
+    add_seeds(command, [0, 1, 2, 3, 4])
+    add_bagging(command, ["no", "yes"])
+    command.add_argument("--trees", type=int, default=100)
+    command.add_argument("--depth", type=int, default=None)
+    command.add_argument("--max-error", type=float, default=None, help="judge by this budget, not the default policy")
+
+
+def command(a: argparse.Namespace) -> None:
+    """Run this study."""
+    parameters = {"n_estimators": a.trees, "max_depth": a.depth}
+    run(a.datasets, a.names, a.rows, a.seeds, flags(a.bootstrap), parameters, a.max_error)

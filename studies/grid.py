@@ -6,11 +6,12 @@ seeds. The error is the paper's; time is that of building and attacking, without
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
@@ -23,8 +24,10 @@ from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.matching import encoded_weights, matched_distance, row_identities, unmatched
 from pytest_draft.timebox import TimeBox
+from studies.cells import Study
 from studies.files import through_file
-from studies.public_data import divided
+from studies.options import add_attacks, add_cells, add_seeds, add_tables, groups, rows_of
+from studies.public_data import TARGETS, divided
 
 _HEADER = (
     f"{'data':<15} trees depth {'ours':>7} {'se':>6} {'DRAFT':>7} {'se':>6} {'excess':>7} {'limit':>6} "
@@ -42,9 +45,8 @@ class Run:
     status: str
 
 
-def run(
+def study(
     folder: Path,
-    published: Path,
     names: Sequence[str],
     sizes: Sequence[int],
     depths: Sequence[int | None],
@@ -52,17 +54,14 @@ def run(
     *,
     bootstrap: bool,
     seconds: float,
-    jobs: int,
     workers: int,
-) -> None:
-    """Print one line for each data set, size and depth, and a summary.
+) -> Study:
+    """Return one cell for each forest.
 
     Parameters
     ----------
     folder : Path
         Of ``compas.csv`` and the like.
-    published : Path
-        ``draft_runs.csv``.
     names : sequence of str
     sizes : sequence of int
         Numbers of trees.
@@ -73,41 +72,59 @@ def run(
         With it, the adversary is ``published``: occurrences unknown.
     seconds : float
         Time box of one attack.
-    jobs, workers : int
-        Attacks at a time, and threads of each.
+    workers : int
+        Threads of each attack.
+    """
+    limits = {"bootstrap": bootstrap, "limit": seconds, "workers": workers}
+    cells = [
+        {"table": name, "n_trees": size, "depth": depth, "seed": seed, **limits}
+        for name, size, depth, seed in product(names, sizes, depths, seeds)
+    ]
+    return Study("grid", cell, cells, {"table": {name: folder / f"{name}.csv" for name in names}})
+
+
+def cell(table: Path, n_trees: int, depth: int | None, seed: int, bootstrap: bool, limit: float, workers: int) -> Run:
+    """Return `attack` of a forest; `limit` is its time box in seconds."""
+    return attack(table, n_trees, depth, seed, bootstrap=bootstrap, seconds=limit, workers=workers)
+
+
+def report(rows: pd.DataFrame, published: Path) -> None:
+    """Print one line for each data set, size and depth, and a summary.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of `study`.
+    published : Path
+        ``draft_runs.csv``.
     """
     theirs = pd.read_csv(published, keep_default_na=False, dtype=str)
-    theirs = theirs[(theirs["method"] == "cp-sat") & (theirs["bagging"] == str(bootstrap))]
-    theirs = theirs[theirs["reconstruction_error"] != ""]
-    configurations = [(name, size, depth) for name in names for size in sizes for depth in depths]
-    tasks = [(folder / f"{name}.csv", size, depth, seed) for name, size, depth in configurations for seed in seeds]
-    attempts = joblib.Parallel(jobs, return_as="generator")(
-        joblib.delayed(attack)(*task, bootstrap=bootstrap, seconds=seconds, workers=workers) for task in tasks
-    )
+    theirs = theirs[(theirs["method"] == "cp-sat") & (theirs["reconstruction_error"] != "")]
+    theirs = theirs.astype({"reconstruction_error": float, "seconds": float})
     print(_HEADER)
-    above, all_seconds, their_seconds = 0, [], []
-    for name, size, depth in configurations:
-        runs = [next(attempts) for _ in seeds]
+    above, their_seconds = 0, []
+    configurations = groups(rows, "table", "n_trees", "depth", "bootstrap")
+    for (name, size, depth, bootstrap), runs in configurations.items():
         same = theirs[
-            (theirs["dataset"] == name) & (theirs["n_trees"] == str(size)) & (theirs["max_depth"] == str(depth))
-        ].astype({"reconstruction_error": float, "seconds": float})
-        ours = np.array([attempt.error for attempt in runs])
-        other = same["reconstruction_error"].to_numpy()
-        excess, limit = ours.mean() - other.mean(), 0.01 + 2 * np.hypot(standard_error(ours), standard_error(other))
+            (theirs["dataset"] == name)
+            & (theirs["n_trees"] == str(size))
+            & (theirs["max_depth"] == str(depth))
+            & (theirs["bagging"] == str(bootstrap))
+        ]
+        ours, other = runs["error"].to_numpy(), same["reconstruction_error"].to_numpy()
+        paper = other.mean() if len(other) else np.nan
+        excess, limit = ours.mean() - paper, 0.01 + 2 * np.hypot(standard_error(ours), standard_error(other))
         above += bool(excess > limit)
-        all_seconds += [attempt.seconds for attempt in runs]
         their_seconds += same["seconds"].tolist()
         print(
             f"{name:<15} {size:>5} {depth or '-':>5} {ours.mean():>7.4f} {standard_error(ours):>6.4f} "
-            f"{other.mean():>7.4f} {standard_error(other):>6.4f} {excess:>7.4f} {limit:>6.4f} "
-            f"{np.mean([attempt.perfect for attempt in runs]):>7.1f} "
-            f"{np.mean(all_seconds[-len(runs) :]):>6.1f} {max(all_seconds[-len(runs) :]):>6.1f} "
-            f"{same['seconds'].mean():>8.0f} {', '.join(attempt.status for attempt in runs)}",
-            flush=True,
+            f"{paper:>7.4f} {standard_error(other):>6.4f} {excess:>7.4f} {limit:>6.4f} "
+            f"{runs['perfect'].mean():>7.1f} {runs['seconds'].mean():>6.1f} {runs['seconds'].max():>6.1f} "
+            f"{same['seconds'].mean():>8.0f} {', '.join(runs['status'])}"
         )
     print(
         f"{len(configurations)} configurations, {above} above the published error by more than .01 + 2 s.e.; mean "
-        f"{np.mean(all_seconds):.2f} s a run (published: {np.mean(their_seconds):.0f} s)"
+        f"{rows['seconds'].mean():.2f} s a run (published: {np.mean(their_seconds or [np.nan]):.0f} s)"
     )
 
 
@@ -140,3 +157,26 @@ def attack(
 def standard_error(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
     """Return the standard error of a mean; 0 for one value."""
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    add_tables(command, TARGETS, TARGETS, published="draft_runs.csv")
+    command.add_argument("--trees", type=int, nargs="+", default=[1, 5, *range(10, 101, 10)])
+    command.add_argument("--depth", type=int, nargs="+", default=[2, 3, 4, 5, 10, 0], help="0 for no limit")
+    add_seeds(command, [0, 1])
+    command.add_argument("--bootstrap", default="no", choices=["no", "yes"])
+    add_attacks(command, seconds=60.0)
+    add_cells(command)
+
+
+def command(a: argparse.Namespace) -> None:
+    """Run this study."""
+    depths = [depth or None for depth in a.depth]
+    asked = study(
+        *(a.datasets, a.names, a.trees, depths, a.seeds),
+        bootstrap=a.bootstrap == "yes",
+        seconds=a.seconds,
+        workers=a.threads,
+    )
+    report(rows_of(asked, a), a.published)

@@ -21,6 +21,7 @@ What the gate itself calls an internal error (something proved that the truth co
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import time
@@ -315,3 +316,18 @@ def _print(found: Sequence[Hunted], seed: int, seconds: float, spent: float) -> 
     for kind, times in sorted(apart.items()):
         print(f"no contradiction, as it knows more: {kind} fails {times} of those that passed")
     print(f"{len(found)} triples in {spent:.0f} s, {sum(bool(one.bugs) for one in found)} with internal errors")
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    command.add_argument("--triples", type=int, default=300)
+    command.add_argument("--numbers", type=int, nargs="+", help="of single triples, in place of the first ones")
+    command.add_argument("--seconds", type=float, default=4.0, help="effort of a judgement, in units of about a second")
+    command.add_argument("--seed", type=int, default=0, help="of the hunt")
+    command.add_argument("--workers", type=int, default=1, help="processes")
+    command.add_argument("--output", type=Path, help="file of JSON lines; what is there is not hunted again")
+
+
+def command(a: argparse.Namespace) -> int:
+    """Run this study."""
+    return run(a.triples, a.seed, a.seconds, workers=a.workers, output=a.output, numbers=a.numbers)

@@ -8,12 +8,13 @@ give the published errors. Needs diffprivlib; PyTorch for the reconstruction net
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -28,7 +29,9 @@ from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 from studies import reconn
+from studies.cells import Plain, Study
 from studies.dp_forests import papers_forest
+from studies.options import add_cells, add_seeds, add_tables, groups, rows_of
 from studies.papers.targets import papers_domain
 from studies.public_data import read_divided
 
@@ -81,74 +84,79 @@ class Run:
     papers_perfect: float
 
 
-def run(
-    folder: Path,
-    published: Path,
-    names: Sequence[str],
-    epsilons: Sequence[float],
-    seeds: Sequence[int],
-    *,
-    jobs: int,
-    network: bool,
-) -> None:
-    """Print one line for each data set and privacy budget, and a summary.
+def study(
+    folder: Path, names: Sequence[str], epsilons: Sequence[float], seeds: Sequence[int], *, network: bool
+) -> Study:
+    """Return one cell for each forest.
 
     Parameters
     ----------
     folder : Path
         Of ``compas.csv`` and the like.
-    published : Path
-        ``draft_dp_informed_runs.csv``.
     names : sequence of str
     epsilons : sequence of float
     seeds : sequence of int
         The authors' are 0 to 9.
-    jobs : int
-        Runs at a time.
     network : bool
         Whether to train the reconstruction network.
 
     Raises
     ------
     MissingPackageError
-        Without diffprivlib, or with `network` without PyTorch.
+        With `network`, without PyTorch.
     """
     if network:
         reconn.pytorch()
+    cells: list[dict[str, Plain]] = [
+        {"table": name, "epsilon": float(epsilon), "seed": seed, "network": network}
+        for name, epsilon, seed in product(names, epsilons, seeds)
+    ]
+    return Study("informed", cell, cells, {"table": {name: folder / f"{name}.csv" for name in names}})
+
+
+def cell(table: Path, epsilon: float, seed: int, network: bool) -> dict[str, float]:
+    """Return `attack` of a forest, its errors by ``error_`` and the attack's name."""
+    found = asdict(attack(table, epsilon, seed, network=network))
+    errors = {f"error_{name}": error for name, error in found.pop("errors").items()}
+    return {**errors, **found}
+
+
+def report(rows: pd.DataFrame, published: Path) -> None:
+    """Print one line for each data set and privacy budget, and a summary.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of `study`.
+    published : Path
+        ``draft_dp_informed_runs.csv``.
+    """
     theirs = pd.read_csv(published)
-    configurations = [(name, epsilon) for name in names for epsilon in epsilons]
-    runs = joblib.Parallel(jobs, return_as="generator")(
-        joblib.delayed(attack)(folder / f"{name}.csv", epsilon, seed, network=network)
-        for name, epsilon in configurations
-        for seed in seeds
-    )
     print("mean errors. Published, of the same seeds | of all | here, by attack | ours, by part | % perfect rows")
     print(_HEADER)
     above, farthest = 0, 0.0
-    for name, epsilon in configurations:
-        here = [next(runs) for _ in seeds]
+    configurations = groups(rows, "table", "epsilon")
+    for (name, epsilon), here in configurations.items():
         same = theirs[(theirs["dataset"] == name) & np.isclose(theirs["epsilon"], epsilon)]
         known = {
             attack: same[same["attack"] == attack].set_index("seed")["example_error_avg"]
             for attack in ("draft-dp", "reconn")
         }
-        paired = {attack: errors.reindex(list(seeds)).mean() for attack, errors in known.items()}
-        ours = {attack: float(np.mean([run.errors[attack] for run in here])) for attack in _ATTACKS}
+        paired = {attack: errors.reindex(here["seed"].tolist()).mean() for attack, errors in known.items()}
+        ours = {attack: float(np.mean(here[f"error_{attack}"].to_numpy())) for attack in _ATTACKS}
         met = not ours["ours"] > min(paired.values()) + 5e-6  # the published errors have five decimals
         above += not met
         farthest = max(farthest, abs(ours["paper"] - paired["draft-dp"]))
-        parts = [np.nanmean([run.inliers for run in here]), np.nanmean([run.outliers for run in here])]
-        perfect = [np.mean([run.perfect for run in here]), np.mean([run.papers_perfect for run in here])]
         print(
             f"{name:<15} {epsilon:>7g} | {paired['draft-dp']:>8.4f} {paired['reconn']:>7.4f} | "
             f"{known['draft-dp'].mean():>8.4f} {known['reconn'].mean():>7.4f} | "
-            f"{' '.join(f'{ours[attack]:>7.4f}' for attack in _ATTACKS)} | {parts[0]:>7.4f} {parts[1]:>8.4f} | "
-            f"{perfect[0]:>7.1f} {perfect[1]:>5.1f} | {'yes' if met else 'NO'}",
-            flush=True,
+            f"{' '.join(f'{ours[attack]:>7.4f}' for attack in _ATTACKS)} | {here['inliers'].mean():>7.4f} "
+            f"{here['outliers'].mean():>8.4f} | {here['perfect'].mean():>7.1f} {here['papers_perfect'].mean():>5.1f} | "
+            f"{'yes' if met else 'NO'}"
         )
     print(
-        f"{len(configurations)} configurations of {len(seeds)} runs, {above} above a published error of the same "
-        f"seeds; the paper's attack is at most {farthest:.5f} from its published error"
+        f"{len(configurations)} configurations of {rows['seed'].nunique()} runs, {above} above a published error of "
+        f"the same seeds; the paper's attack is at most {farthest:.5f} from its published error"
     )
 
 
@@ -288,3 +296,17 @@ def papers_guess(forest: Forest, domain: Domain, everyone: KnownRows, unknown: I
     agreeing = ones @ vectors.T + (n_others - ones) @ (1 - vectors.T)
     guess: Rows = vectors[(score.max(axis=2) + point * agreeing).argmax(axis=1)]
     return guess
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    add_tables(command, N_ROWS, N_ROWS, published="draft_dp_informed_runs.csv")
+    command.add_argument("--epsilons", type=float, nargs="+", default=list(EPSILONS))
+    add_seeds(command, list(range(10)), "the authors'")
+    command.add_argument("--reconn", action="store_true", help="train the reconstruction network too; needs PyTorch")
+    add_cells(command)
+
+
+def command(a: argparse.Namespace) -> None:
+    """Run this study."""
+    report(rows_of(study(a.datasets, a.names, a.epsilons, a.seeds, network=a.reconn), a), a.published)

@@ -18,6 +18,7 @@ time, or luck, is for.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import time
@@ -30,7 +31,9 @@ from typing import Literal
 
 import joblib
 
+from studies import specimens
 from studies.judging import GRAVITY, Judgement, examined, judgement, policy_of_suite
+from studies.public_data import TARGETS
 from studies.relations import RELATIONS, Relation
 from studies.specimens import MODELS, Specimen, specimen
 
@@ -280,3 +283,20 @@ def _print(done: Sequence[Trial], relations: Sequence[str], seconds: float) -> N
         f"\n{len(done)} trials of {len(relations)} relations in {seconds:.0f} s ({spent:.0f} s of processes): "
         f"{fates['held']} held, {fates['lacked time']} lacked time, {fates['milder']} judged more mildly"
     )
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    known = [*specimens.TABLES, *TARGETS]
+    command.add_argument("--tables", nargs="+", default=list(TABLES), choices=known, metavar="TABLE")
+    command.add_argument("--models", nargs="+", default=list(JUDGED_MODELS), choices=list(MODELS))
+    command.add_argument("--relations", nargs="+", default=list(RELATIONS), choices=list(RELATIONS), metavar="RELATION")
+    command.add_argument("--datasets", type=Path, help="folder of compas.csv, adult.csv, ..., where these are named")
+    command.add_argument("--seed", type=int, default=0, help="of tables and models")
+    command.add_argument("--workers", type=int, default=1, help="processes")
+    command.add_argument("--output", type=Path, help="JSON file for all trials")
+
+
+def command(a: argparse.Namespace) -> int:
+    """Run this study."""
+    return run(a.tables, a.models, a.relations, seed=a.seed, datasets=a.datasets, workers=a.workers, output=a.output)

@@ -6,6 +6,7 @@ that it was fitted on. Nothing of the engine was tuned on what a reader brings a
 
 from __future__ import annotations
 
+import argparse
 import math
 import re
 import tempfile
@@ -39,6 +40,7 @@ from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.verdict import judge, verdict_of
 from pytest_draft.report.result import metrics_of
 from pytest_draft.timebox import TimeBox
+from studies.options import add_seeds
 
 TOYS: Mapping[str, Callable[..., Any]] = {
     "iris": datasets.load_iris,
@@ -426,3 +428,23 @@ def _line(one: Run, seed: str, columns: Mapping[str, str]) -> str:
 
 def _width(name: str) -> int:
     return max(len(name), 6)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    command.add_argument("--data", nargs="+", default=list(TOYS), help="names of toy data, or PATH.csv:LABEL")
+    command.add_argument("--rows", type=int, default=100, help="rows drawn at random; 0 for all")
+    command.add_argument("--trees", type=int, default=100)
+    add_seeds(command, [0, 1, 2])
+    command.add_argument("--budget", type=float, default=60.0, help="seconds for each judgement")
+    command.add_argument("--effort", type=float, default=None, help="the most units of work for each search")
+    command.add_argument("--threads", type=int, default=2)
+    command.add_argument("--forest", default="random", choices=list(FORESTS))
+    command.add_argument(
+        "--draft-model", type=float, metavar="SECONDS", help="DRAFT's own row-based model beside it, for so long"
+    )
+
+
+def command(a: argparse.Namespace) -> None:
+    """Run this study."""
+    run(a.data, a.seeds, Setting(a.forest, a.trees, a.rows, a.budget, a.threads, a.draft_model, a.effort))

@@ -9,6 +9,7 @@ as much as is said of them. A violation is a bug, however rare.
 
 from __future__ import annotations
 
+import argparse
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -46,6 +47,7 @@ from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 from studies.files import through_file
+from studies.options import add_instances
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -406,3 +408,13 @@ def _line(name: str, verdicts: list[Verdict]) -> str:
         f"{sum(verdict.certain_rows for verdict in verdicts):>12,} "
         f"{sum(bool(verdict.violations) for verdict in verdicts):>5}"
     )
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    add_instances(command, 300)
+
+
+def command(a: argparse.Namespace) -> int:
+    """Run this study."""
+    return run(a.instances, a.seed)

@@ -7,11 +7,12 @@ Errors are the paper's; the leak p-value, inliers and outliers are those of `pyt
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -29,10 +30,12 @@ from pytest_draft.facts.adversary import Adversary
 from pytest_draft.knowledge import grant, noisy_problem
 from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
+from studies.cells import Study
 from studies.dp_forests import accuracy, papers_forest, released_forest
 from studies.grid import standard_error
+from studies.options import add_attacks, add_cells, add_seeds, add_tables, groups, rows_of
 from studies.papers.targets import papers_domain
-from studies.public_data import read_divided
+from studies.public_data import TARGETS, read_divided
 
 N_ROWS = 100
 """Training rows: the first ones of each table, as the authors took them."""
@@ -118,9 +121,8 @@ class Run:
     other_deviation: float = np.nan
 
 
-def run(
+def study(
     folder: Path,
-    published: Path,
     settings: Sequence[Setting],
     seeds: Sequence[int],
     *,
@@ -128,17 +130,14 @@ def run(
     rounding: str,
     prove: bool,
     seconds: float,
-    jobs: int,
     workers: int,
-) -> None:
-    """Print one line for each setting, and a summary.
+) -> Study:
+    """Return one cell for each forest and adversary.
 
     Parameters
     ----------
     folder : Path
         Of ``compas.csv`` and the like.
-    published : Path
-        Folder of ``draft_dp_runs.csv`` and ``draft_dp_partial_runs.csv``.
     settings : sequence of Setting
     seeds : sequence of int
         The authors' are 0 to 4.
@@ -150,41 +149,72 @@ def run(
         Whether to look for the likeliest dataset and its bound too.
     seconds : float
         Time box of one attack.
-    jobs, workers : int
-        Attacks at a time, and threads of each.
+    workers : int
+        Threads of each attack.
     """
-    theirs = _published(published, size_known=size_known)
-    tasks = [(folder, setting, seed) for setting in settings for seed in seeds]
-    attempts = joblib.Parallel(jobs, return_as="generator")(
-        joblib.delayed(attack)(
-            *task, size_known=size_known, rounding=rounding, prove=prove, seconds=seconds, workers=workers
-        )
-        for task in tasks
-    )
+    how = {"size_known": size_known, "rounding": rounding, "prove": prove, "limit": seconds, "workers": workers}
+    cells = []
+    for setting, seed in product(settings, seeds):
+        parameters = asdict(setting)
+        cells.append({"table": parameters.pop("name"), **parameters, "seed": seed, **how})
+    return Study("private", cell, cells, {"table": {one.name: folder / f"{one.name}.csv" for one in settings}})
+
+
+def cell(
+    table: Path,
+    n_trees: int,
+    depth: int,
+    epsilon: float,
+    known: int,
+    n_rows: int,
+    drawn: bool,
+    seed: int,
+    size_known: bool,
+    rounding: str,
+    prove: bool,
+    limit: float,
+    workers: int,
+) -> Run:
+    """Return `attack` of a forest; `limit` is its time box in seconds."""
+    setting = Setting(table.stem, n_trees, depth, epsilon, known, n_rows, drawn)
+    how = {"size_known": size_known, "rounding": rounding, "prove": prove}
+    return attack(table.parent, setting, seed, **how, seconds=limit, workers=workers)  # type: ignore[arg-type]
+
+
+def report(rows: pd.DataFrame, published: Path) -> None:
+    """Print one line for each setting, and a summary.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of `study`.
+    published : Path
+        Folder of ``draft_dp_runs.csv`` and ``draft_dp_partial_runs.csv``.
+    """
+    theirs = {known: _published(published, size_known=known) for known in (False, True)}
     print(_HEADER)
-    above = compared = proved = 0
-    spent: list[float] = []
-    for setting in settings:
-        runs = [next(attempts) for _ in seeds]
-        same = theirs[
-            (theirs["dataset"] == setting.name)
-            & (theirs["n_trees"] == setting.n_trees)
-            & (theirs["max_depth"] == setting.depth)
-            & (theirs["epsilon"] == setting.epsilon)
-            & (theirs["known_attributes"] == setting.known)
+    above = compared = 0
+    settings = groups(rows, "table", "n_trees", "depth", "epsilon", "known", "size_known")
+    for (*parameters, size_known), runs in settings.items():
+        setting, all_of = Setting(*parameters), theirs[size_known]
+        same = all_of[
+            (all_of["dataset"] == setting.name)
+            & (all_of["n_trees"] == setting.n_trees)
+            & (all_of["max_depth"] == setting.depth)
+            & (all_of["epsilon"] == setting.epsilon)
+            & (all_of["known_attributes"] == setting.known)
         ]
-        other, ours = same["reconstruction_error"].to_numpy(), np.array([one.error for one in runs])
+        other, ours = same["reconstruction_error"].to_numpy(), runs["error"].to_numpy()
         excess = ours.mean() - other.mean() if len(other) else np.nan
         limit = 0.01 + 2 * np.hypot(standard_error(ours), standard_error(other))
         compared += bool(len(other))
         above += bool(not np.isfinite(ours).all() or excess > limit)
-        proved += sum(one.status == "optimal" for one in runs)
-        spent += [one.seconds for one in runs]
-        print(_line(setting, runs, other, excess, limit, same["p_value"].mean()), flush=True)
+        print(_line(setting, runs, other, excess, limit, same["p_value"].mean()))
+    proved = (rows["status"] == "optimal").sum()
     print(
         f"{len(settings)} settings, {compared} with published runs, {above} without an error or above the published "
-        f"one by more than .01 + 2 s.e.; {proved} of {len(spent)} runs proved optimal; mean {np.mean(spent):.1f} s, "
-        f"most {max(spent):.1f} s a run"
+        f"one by more than .01 + 2 s.e.; {proved} of {len(rows)} runs proved optimal; mean "
+        f"{rows['seconds'].mean():.1f} s, most {rows['seconds'].max():.1f} s a run"
     )
 
 
@@ -304,22 +334,22 @@ def _published(folder: Path, *, size_known: bool) -> pd.DataFrame:
 
 def _line(
     setting: Setting,
-    runs: Sequence[Run],
+    runs: pd.DataFrame,
     other: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
     excess: float,
     limit: float,
     p_value: float,
 ) -> str:
     def mean(name: str) -> float:
-        return float(np.mean([getattr(one, name) for one in runs]))
+        return float(np.mean(runs[name].to_numpy()))
 
-    ours = np.array([one.error for one in runs])
+    ours = runs["error"].to_numpy()
     paper = other.mean() if len(other) else np.nan
     statuses = ", ".join(
         f"{one.status} (gap {one.gap:.2f}, {one.above_truth:+.1f} to the truth)"
         if one.status != "optimal"
         else "optimal"
-        for one in runs
+        for one in runs.itertuples()
     )
     return (
         f"{setting.name:<15} {setting.n_trees:>5} {setting.depth:>5} {setting.epsilon:>5g} {setting.known:>5} "
@@ -329,3 +359,33 @@ def _line(
         f"{100 * mean('inlier_perfect'):>5.1f} {mean('outlier_error'):>6.3f} {100 * mean('outlier_perfect'):>5.1f} "
         f"{mean('p_value'):>9.2e} {p_value:>9.2e} {mean('n_rows'):>6.1f} {mean('seconds'):>5.1f} {statuses}"
     )
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    add_tables(command, TARGETS, TARGETS, published="folder of draft_dp_runs.csv and the like")
+    command.add_argument("--trees", type=int, nargs="+", default=[1, 5, 10, 20, 30])
+    command.add_argument("--depth", type=int, nargs="+", default=[3, 5, 7])
+    command.add_argument("--epsilons", type=float, nargs="+", default=[0.1, 1, 5, 10, 20, 30])
+    command.add_argument("--known", type=int, nargs="+", default=[0], help="numbers of known attributes")
+    add_seeds(command, [0, 1], "the authors': 0 to 4")
+    command.add_argument("--size", default="known", choices=["known", "unknown"], help="the number of rows")
+    command.add_argument("--rounding", default="noise", choices=["noise", "sum"], help="n + int(Y) or int(n + Y)")
+    command.add_argument("--bound", default="yes", choices=["no", "yes"], help="the likeliest dataset and its proof")
+    add_attacks(command, seconds=30.0)
+    add_cells(command)
+
+
+def command(a: argparse.Namespace) -> None:
+    """Run this study."""
+    asked = study(
+        a.datasets,
+        settings_of(a.names, a.trees, a.depth, [float(epsilon) for epsilon in a.epsilons], a.known),
+        a.seeds,
+        size_known=a.size == "known",
+        rounding=a.rounding,
+        prove=a.bound == "yes",
+        seconds=a.seconds,
+        workers=a.threads,
+    )
+    report(rows_of(asked, a), a.published)

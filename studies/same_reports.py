@@ -8,6 +8,7 @@ renamed keys are the same key (`RENAMED`), and those that are no more are none (
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -232,3 +233,15 @@ def _expect_first_on_path(checkout: Path) -> None:
     )
     if not Path(found.stdout.strip()).is_relative_to(checkout):
         raise DataError(f"{one_line(found.stdout)!r} is imported, which is not of {one_line(str(checkout))!r}")
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    command.add_argument("--before", type=Path, required=True, help="the other checkout, such as a git worktree")
+    command.add_argument("--after", type=Path, default=HERE, help="in place of this checkout")
+    command.add_argument("--names", nargs="+", default=list(JUDGEMENTS), choices=list(JUDGEMENTS), metavar="NAME")
+
+
+def command(a: argparse.Namespace) -> int:
+    """Run this study."""
+    return run(a.before, a.after, a.names)

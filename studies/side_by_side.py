@@ -8,6 +8,7 @@ reference takes to build its model comes on top. The error is computed here, for
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -35,7 +36,8 @@ from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
 from studies import reference
-from studies.public_data import divided
+from studies.options import add_bagging, add_seeds, add_tables, flags
+from studies.public_data import TARGETS, divided
 
 _HEADER = (
     f"{'data':<15} rows trees depth seed bagging {'engine s':>8} {'error':>7} {'status':<13} "
@@ -229,6 +231,26 @@ def attack(folder: Path, seconds: float, threads: int, seed: int) -> None:
     np.savez(
         folder / "engine.npz", rows=np.empty(0, np.float32) if rows is None else rows, seconds=spent, status=status
     )
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    command.add_argument("--draft", type=Path, required=True, help="checkout of github.com/vidalt/DRAFT")
+    command.add_argument("--draft-python", type=Path, default=Path(sys.executable), help="interpreter that runs it")
+    add_tables(command, ["compas"], TARGETS)
+    command.add_argument("--rows", type=int, default=100, help="rows drawn at random")
+    add_seeds(command, [0])
+    add_bagging(command, ["no"])
+    command.add_argument("--trees", type=int, nargs="+", default=[10, 30])
+    command.add_argument("--depth", type=int, default=None)
+    command.add_argument("--seconds", type=int, default=120, help="limit of each attack")
+    command.add_argument("--threads", type=int, default=2)
+
+
+def command(a: argparse.Namespace) -> None:
+    """Run this study."""
+    limits = a.depth, a.seconds, a.threads
+    run(a.draft, a.draft_python, a.datasets, a.names, a.rows, a.seeds, flags(a.bootstrap), a.trees, *limits)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ begins to wait for the child that examines it, all of Python's and pytest's own 
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import subprocess
 import sys
@@ -107,3 +108,14 @@ def _seconds(command: list[str], folder: Path) -> float:
     start = time.perf_counter()
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - start
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    command.add_argument("--pairs", type=int, default=20, help="runs of the unused plugin; 0 for none")
+    command.add_argument("--runs", type=int, default=5, help="runs that judge a forest; 0 for none")
+
+
+def command(a: argparse.Namespace) -> None:
+    """Run this study."""
+    run(a.pairs, a.runs)

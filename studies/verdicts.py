@@ -6,6 +6,7 @@ gate does it. What an output file holds already is not judged again, so that a r
 
 from __future__ import annotations
 
+import argparse
 import json
 import tempfile
 import time
@@ -33,6 +34,7 @@ from pytest_draft.facts.findings import Findings
 from pytest_draft.hardening.model import hardened
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.verdict import judge, verdict_of
+from studies.options import add_seeds
 from studies.public_data import TARGETS
 
 LABEL = "label"
@@ -472,3 +474,37 @@ def differing(answers: Iterable[Answer]) -> tuple[list[str], int]:
         lines.append(f"- {word}: {', '.join(map(str, question))}: {each}")
     head = f"{len(again)} judged again: {contradicted} contradicted, {open_again} not reached by all"
     return [head, *lines], contradicted
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    command.add_argument("--datasets", type=Path, help="folder of compas.csv, adult.csv, ..., where these are judged")
+    command.add_argument("--tables", nargs="+", default=list(TABLES), choices=list(TABLES))
+    command.add_argument("--forests", nargs="+", default=list(FORESTS), choices=list(FORESTS), metavar="FOREST")
+    command.add_argument("--adversaries", default="artifact", help="such as artifact,published")
+    command.add_argument("--rows", type=int, default=400, help="rows drawn at random")
+    add_seeds(command, [0])
+    command.add_argument("--seconds", type=float, default=60.0, help="time box of each judgement")
+    command.add_argument("--attack-seed", type=int, default=0)
+    command.add_argument(
+        "--levels", nargs="+", default=["plain"], help="plain, or levels of python -m pytest_draft harden"
+    )
+    command.add_argument("--bootstrap", choices=["yes", "no"], default=None, help="of each forest")
+    command.add_argument("--workers", type=int, default=2, help="threads of each judgement")
+    command.add_argument("--jobs", type=int, default=1, help="judgements at a time")
+    command.add_argument("--output", type=Path, required=True, help="file of JSON lines; what is there is kept")
+    command.add_argument(
+        "--contradict", action="store_true", help="judge again what has a verdict: give other --seconds, --attack-seed"
+    )
+
+
+def command(a: argparse.Namespace) -> int:
+    """Run this study."""
+    settings = settings_of(
+        *(a.tables, a.forests, a.adversaries.split(","), a.seeds, a.levels),
+        rows=a.rows,
+        seconds=a.seconds,
+        attack_seed=a.attack_seed,
+        bootstrap=a.bootstrap if a.bootstrap is None else a.bootstrap == "yes",
+    )
+    return run(settings, a.datasets, a.output, workers=a.workers, jobs=a.jobs, contradict=a.contradict)

@@ -1,7 +1,7 @@
 """The code that a result depends on: in goes a function, out comes one hash of the files that it is made of.
 
 These are the package with its shipped rules, the function's own module, and all modules of `studies` that this one
-imports, directly or through others; not the runner of cells.
+imports, directly or through others; not the runner of cells, nor options.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pytest_draft.errors import UsageError
 
 _PACKAGE = Path(pytest_draft.__file__).parent
 _STUDIES = Path(studies.__file__).parent
-_RUNNER = "studies.cells"
+_OTHERS = ("studies.cells.", "studies.options.")
 
 
 def code_hash(compute: Callable[..., Any]) -> str:
@@ -70,7 +70,7 @@ def _reached(module: Path) -> set[Path]:
     while open_ones:
         for name in _imported(open_ones.pop()):
             path = _source_of(name)
-            if path is not None and path not in found and not f"{name}.".startswith(f"{_RUNNER}."):
+            if path is not None and path not in found and not f"{name}.".startswith(_OTHERS):
                 found.add(path)
                 open_ones.append(path)
     return found

@@ -6,8 +6,8 @@ import os
 import platform
 import time
 import traceback
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -34,7 +34,7 @@ class Call:
         Hash of the code that it is to be computed by.
     """
 
-    compute: Callable[..., Mapping[str, Any]]
+    compute: Callable[..., Any]
     cell: Cell
     code: str
 
@@ -67,7 +67,8 @@ def computed(call: Call) -> Outcome:
         if differs:
             raise UsageError(differs)
         files = {name: path for name, (path, _) in call.cell.files.items()}
-        results = plain_row(call.compute(**{**call.cell.parameters, **files}))
+        found = call.compute(**{**call.cell.parameters, **files})
+        results = plain_row(asdict(found) if is_dataclass(found) and not isinstance(found, type) else found)
         both = sorted(results.keys() & call.cell.parameters.keys())
         if both:
             raise UsageError(f"{both[0]} is both a parameter and a result; rename one of them")

@@ -5,6 +5,7 @@ Whoever stops taking outcomes (by closing the generator, or by an exception such
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -133,7 +134,7 @@ def _dask(address: str, n_processes: int | None, calls: Sequence[Call]) -> Outco
         _refuse_others(client, calls)
         futures = {client.submit(computed, call, pure=False): number for number, call in enumerate(calls)}
         try:
-            for future in distributed.as_completed(futures):
+            for future in distributed.as_completed(futures, loop=client.loop):
                 number = futures.pop(future)
                 try:
                     outcome = future.result()
@@ -159,7 +160,7 @@ def _cluster(distributed: Any, n_processes: int | None, address: str) -> Iterato
     with (
         dask.config.set({"distributed.worker.daemon": False}),
         distributed.LocalCluster(
-            n_workers=n_processes, threads_per_worker=1, dashboard_address=None, silence_logs="critical"
+            n_workers=n_processes, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
         ) as cluster,
     ):
         yield cluster

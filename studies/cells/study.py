@@ -39,7 +39,8 @@ class Study:
         Such as ``"icml-figure-5"``; the folder of its rows is named so.
     compute : callable
         Of a module's top level, so that it is pickled by its name. It is called with a cell's parameters and with
-        `given`, returns one flat row of plain values, which are aggregates only, and prints nothing.
+        `given`, returns one flat row of plain values (a mapping or a dataclass), which are aggregates only, and prints
+        nothing.
     cells : sequence of mapping
         Flat, plain parameters; no two cells are equal.
     given : mapping of str to Path, or to mapping of value to Path
@@ -50,7 +51,7 @@ class Study:
     """
 
     name: str
-    compute: Callable[..., Mapping[str, Any]]
+    compute: Callable[..., Any]
     cells: Sequence[Mapping[str, Plain]]
     given: Files = field(default_factory=dict)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import base64
 import json
 import os
@@ -221,3 +222,21 @@ def replay(target: str, seed: int, number: int, write: Path | None = None) -> in
         found, seconds = said(target, name, content, Path(made))
     print(f"{target} --seed {seed} --number {number}, of {name}: {found} ({seconds:.2f} s)")
     return int(found.startswith("!"))
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    command.add_argument("--mutants", type=int, default=300_000)
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--first", type=int, default=0, help="number to begin with, for a run in pieces")
+    command.add_argument("--targets", nargs="+", default=list(SHARES), choices=list(SHARES), metavar="TARGET")
+    command.add_argument("--number", type=int, help="make this one mutant of one target again, in this process")
+    command.add_argument("--write", type=Path, help="file to write that mutant to")
+    command.add_argument("--regressions", type=Path, default=REGRESSIONS, help="file that recipes are added to")
+
+
+def command(a: argparse.Namespace) -> int:
+    """Run this study."""
+    if a.number is not None:
+        return replay(a.targets[0], a.seed, a.number, a.write)
+    return run(a.mutants, a.seed, first=a.first, names=a.targets, regressions=a.regressions)

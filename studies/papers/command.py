@@ -69,7 +69,7 @@ def compute_and_show(
     return failed
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     command.add_argument("names", nargs="+", choices=list(RESULTS), metavar="NAME", help=", ".join(RESULTS))
     command.add_argument("--datasets", type=Path, required=True, help="folder of compas.csv, adult.csv, ...: binarized")
@@ -81,7 +81,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--output", type=Path, help="folder for a page and a plot of each result")
 
 
-def run(a: argparse.Namespace) -> bool:
+def command(a: argparse.Namespace) -> bool:
     """Do what a command line says; return whether some cell ended with an error."""
     return compute_and_show(
         a.names,

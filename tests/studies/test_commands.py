@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from studies.__main__ import _parser, main
+from studies.__main__ import main, parser
 from studies.optional import MissingPackageError, optional
 
 STUDIES = (
@@ -49,7 +49,7 @@ def test_each_study_says_what_it_takes(name, capsys):
 
 
 def test_there_is_no_other_study():
-    (studies,) = (action for action in _parser()._actions if action.dest == "study")
+    (studies,) = (action for action in parser()._actions if action.dest == "study")
     assert sorted(studies.choices) == sorted(STUDIES)
 
 

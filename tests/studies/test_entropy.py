@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pytest_draft.errors import DataError, DraftError
 from studies import __main__, entropy, entropy_figures, entropy_trends
 
 N_COLUMNS = 5
 
 
 @pytest.fixture
-def tables(tmp_path):
+def tables(tmp_path, cells_here):
     """A folder with one small table of zeros and ones."""
     rng = np.random.default_rng(0)
     values = rng.random((200, N_COLUMNS)) < 0.5
@@ -32,9 +31,12 @@ def no_figures(monkeypatch):
     monkeypatch.setattr(entropy_figures, "draw", lambda *_: iter(()))
 
 
-def study(folder, **more):
+def study(folder, *more):
     """Run the study on two seeds and return its models."""
-    entropy.run(folder, ["people"], [0, 1], [1, 2, 3], [0.05], 60.0, folder / "out", **more)
+    command = f"entropy --datasets {folder} --names people --seeds 0 1 --depths 1 2 3 --supports .05 --budget 60"
+    assert (
+        __main__.main([*command.split(), "--output", f"{folder / 'out'}", "--store", f"{folder / 'store'}", *more]) == 0
+    )
     return pd.read_csv(folder / "out" / "models.csv")
 
 
@@ -63,13 +65,14 @@ def test_the_domain_of_the_gate_knows_one_hot_groups(tables, no_figures):
     job = np.arange(len(table)) % 3
     wide = pd.concat([pd.DataFrame({f"job:{n}": (job == n).astype(int) for n in range(3)}), table], axis=1)
     wide.to_csv(tables / "people.csv", index=False)
-    models = study(tables, learners=["CART"])
+    models = study(tables, "--learners", "CART")
     deepest = models[models["size"] > 1]
     assert (deepest["dist_g_one_hot"] < deepest["dist_g"]).all()
 
 
 def test_the_same_seeds_give_the_same_models(tables, no_figures):
-    assert study(tables).drop(columns="seconds").equals(study(tables).drop(columns="seconds"))
+    again = study(tables, "--store", str(tables / "other")).drop(columns="seconds")
+    assert study(tables).drop(columns="seconds").equals(again)
 
 
 def test_a_table_that_is_not_binarized_is_refused_in_a_line(tables, no_figures):
@@ -77,9 +80,10 @@ def test_a_table_that_is_not_binarized_is_refused_in_a_line(tables, no_figures):
     table["age"] = 7
     table[["age", "label"]].to_csv(tables / "people.csv", index=False)
     with pytest.raises(
-        DataError, match=r"^people\.csv: this study takes columns of zeros and ones; binarize the others$"
+        SystemExit, match=r"^people\.csv: this study takes columns of zeros and ones; binarize the others$"
     ):
         study(tables)
+    assert not (tables / "store").exists()
 
 
 def test_the_rows_of_a_seed_are_not_in_its_text(tables):
@@ -133,7 +137,7 @@ def test_published_runs_are_set_beside_ours(tmp_path):
 
 def test_figures_are_drawn_for_the_kinds_of_models_that_there_are(tables, capsys):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    study(tables, learners=["greedy rules", "optimal rules"])
+    study(tables, "--learners", "greedy rules", "optimal rules")
     drawn = [line.rsplit("/", 1)[-1] for line in capsys.readouterr().out.splitlines() if line.endswith(".png")]
     assert drawn == [f"figure_{name}.png" for name in ("3a", "3b", "3a_one_hot", "3b_one_hot", "4b")]
     assert all((tables / "out" / name).stat().st_size > 5_000 for name in drawn)
@@ -142,7 +146,7 @@ def test_figures_are_drawn_for_the_kinds_of_models_that_there_are(tables, capsys
 def test_without_matplotlib_the_error_comes_before_any_search(tables, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(
-        DraftError, match=r"^the figures need matplotlib \(.*\): pip install 'pytest-draft\[studies\]'$"
+        SystemExit, match=r"^the figures need matplotlib \(.*\): pip install 'pytest-draft\[studies\]'$"
     ):
         study(tables)
     assert not (tables / "out").exists()
@@ -150,5 +154,5 @@ def test_without_matplotlib_the_error_comes_before_any_search(tables, monkeypatc
 
 def test_the_command_line_runs_the_study(tables, no_figures, capsys):
     command = f"entropy --datasets {tables} --names people --seeds 0 --depths 2 --supports 0.1"
-    assert __main__.main([*command.split(), "--output", str(tables / "out")]) == 0
+    assert __main__.main([*command.split(), "--output", str(tables / "out"), "--store", str(tables / "store")]) == 0
     assert "people, rule lists: 1 of 1 optimal models certified" in capsys.readouterr().out

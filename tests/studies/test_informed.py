@@ -17,6 +17,7 @@ from pytest_draft.attack.groups import KnownRows
 from pytest_draft.domain import declared
 from pytest_draft.facts.privacy import Privacy
 from studies import informed, reconn
+from studies.__main__ import main
 
 SHARED = Path(__file__).parents[3] / "shared"
 NAMES = ["x", "y", "z", "old", "rich"]
@@ -157,7 +158,7 @@ def test_without_pytorch_it_says_what_to_install(monkeypatch):
     with pytest.raises(ImportError, match=needed):
         reconn.train(np.zeros((4, 2), np.float32), np.zeros((4, 1), np.float32), 0)
     with pytest.raises(ImportError, match=needed):
-        informed.run(SHARED, SHARED / "no such file", ["compas"], [1.0], [0], jobs=1, network=True)
+        informed.study(SHARED, ["compas"], [1.0], [0], network=True)
 
 
 def test_the_network_learns_what_it_sees():
@@ -184,10 +185,11 @@ def test_the_papers_attack_gives_its_published_error_and_ours_a_smaller_one(epsi
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs the papers' data and runs in ../shared")
-def test_the_table_says_whether_both_attacks_are_met(capsys):
+def test_the_table_says_whether_both_attacks_are_met(cells_here, tmp_path, capsys):
     pytest.importorskip("diffprivlib")
     runs = SHARED / "published" / "draft_dp_informed_runs.csv"
-    informed.run(SHARED / "datasets", runs, ["compas"], [5.0], [0, 1], jobs=1, network=False)
+    words = ["informed", "--datasets", str(SHARED / "datasets"), "--published", str(runs), "--names", "compas"]
+    assert main([*words, "--epsilons", "5", "--seeds", "0", "1", "--store", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[2].startswith("compas")
     assert lines[2].endswith("yes")

@@ -1,0 +1,94 @@
+"""Options that several studies have: in goes a study's parser, out come these options, and the rows they ask for."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from studies.cells import Study, run
+
+STORE = Path(".studies")
+"""Where rows are kept if nothing is said."""
+
+
+def add_cells(command: argparse.ArgumentParser) -> None:
+    """Add where a study's rows are kept, and where they are computed."""
+    command.add_argument(
+        "--store",
+        type=Path,
+        default=STORE,
+        metavar="FOLDER",
+        help=f"what is kept there is not computed again ({STORE})",
+    )
+    command.add_argument(
+        "--where",
+        default="local:1",
+        help="local:N for N processes of this machine (local:1), tcp://HOST:PORT of a Dask scheduler, or dask:N",
+    )
+    command.add_argument(
+        "--any-code", action="store_true", help="take rows that other versions of the code computed too"
+    )
+
+
+def rows_of(study: Study, arguments: argparse.Namespace) -> pd.DataFrame:
+    """Return a study's rows, as the options of `add_cells` ask for.
+
+    What is told below the table, and how many cells failed, which is the exit status, is remembered in `arguments`.
+    """
+    rows = run(study, arguments.store, arguments.where, any_code=arguments.any_code)
+    arguments.failed = getattr(arguments, "failed", 0) + rows.attrs["failed"]
+    arguments.about = [*getattr(arguments, "about", []), *rows.attrs["about"]]
+    return rows
+
+
+def groups(rows: pd.DataFrame, *names: str) -> dict[tuple[Any, ...], pd.DataFrame]:
+    """Return the rows of each combination of values, in the order of its first row; None is a value too."""
+    places: dict[tuple[Any, ...], list[int]] = {}
+    for place, values in enumerate(zip(*(rows[name].tolist() for name in names), strict=True)):
+        places.setdefault(values, []).append(place)
+    return {values: rows.iloc[some] for values, some in places.items()}
+
+
+def add_tables(
+    command: argparse.ArgumentParser,
+    default: Iterable[str],
+    known: Iterable[str] | None,
+    *,
+    published: str | None = None,
+) -> None:
+    """Add the folder of public tables, which of them are taken, and what was published on them."""
+    command.add_argument("--datasets", type=Path, required=True, help="folder of compas.csv, adult.csv, ...: binarized")
+    if published is not None:
+        command.add_argument("--published", type=Path, required=True, help=published)
+    command.add_argument("--names", nargs="+", default=list(default), choices=None if known is None else list(known))
+
+
+def add_seeds(command: argparse.ArgumentParser, default: list[int], text: str = "one run of each") -> None:
+    """Add the seeds of the runs."""
+    command.add_argument("--seeds", type=int, nargs="+", default=default, help=text)
+
+
+def add_bagging(command: argparse.ArgumentParser, default: list[str]) -> None:
+    """Add whether trees are grown on bootstrap samples."""
+    command.add_argument("--bootstrap", nargs="+", default=default, choices=["no", "yes"])
+
+
+def add_attacks(command: argparse.ArgumentParser, *, seconds: float) -> None:
+    """Add the limits of each attack."""
+    command.add_argument("--seconds", type=float, default=seconds, help="time box of each attack")
+    command.add_argument("--threads", type=int, default=2, help="of each attack")
+
+
+def add_instances(command: argparse.ArgumentParser, default: int, text: str | None = None) -> None:
+    """Add how many instances are generated, and from which seed."""
+    command.add_argument("--instances", type=int, default=default, help=text)
+    command.add_argument("--seed", type=int, default=0)
+
+
+def flags(choices: Sequence[str]) -> list[bool]:
+    """Return what ``yes`` and ``no`` say."""
+    return [choice == "yes" for choice in choices]
