@@ -20,14 +20,9 @@ _SECONDS = 10.0
 def cells(part: str) -> list[dict[str, Plain]]:
     """Return the two trees of figure 1, and forests of more and more trees by scikit-learn's defaults."""
     sizes, seeds = ((2,), 2) if part == "quick" else ((1, 2, 3, 5, 10, 20), 20)
-    return [
-        {"forest": FIGURE_1, "trees": 2, "seed": 0, "limit": _SECONDS},
-        *(
-            {"forest": _DEFAULT, "trees": size, "seed": seed, "limit": _SECONDS}
-            for size in sizes
-            for seed in range(seeds)
-        ),
-    ]
+    forests: list[tuple[str, int, int]] = [(FIGURE_1, 2, 0)]
+    forests += [(_DEFAULT, size, seed) for size in sizes for seed in range(seeds)]
+    return [{"forest": forest, "trees": size, "seed": seed, "limit": _SECONDS} for forest, size, seed in forests]
 
 
 def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Section]:

@@ -10,20 +10,23 @@ import pandas as pd
 from studies.papers.plots import save
 from studies.papers.result import PaperResult, Section, bold
 
+_BAR = "\\|"
+
 
 def markdown_table(table: pd.DataFrame) -> str:
     """Return a table in Markdown; values are shown as they are, a missing one as a dash."""
 
     def line(values: Sequence[object]) -> str:
-        return "| " + " | ".join("-" if value is None else str(value).replace("|", "\\|") for value in values) + " |"
+        return f"| {' | '.join(str(value).replace('|', _BAR) for value in values)} |"
 
-    rows = [line(row) for row in table.itertuples(index=False, name=None)]
+    shown = table.astype(object).where(table.notna(), "-")
+    rows = [line(row) for row in shown.itertuples(index=False, name=None)]
     return "\n".join([line(list(table.columns)), "|" + " --- |" * table.shape[1], *rows])
 
 
 def printed(sections: Sequence[Section]) -> str:
     """Return the tables of a result as the terminal shows them."""
-    return "\n\n".join(f"{section.heading}\n{section.table.to_string(index=False)}" for section in sections)
+    return "\n\n".join(f"{section.heading}\n{section.table.to_string(index=False, na_rep='-')}" for section in sections)
 
 
 def markdown(result: PaperResult, rows: pd.DataFrame, sections: Sequence[Section]) -> str:
