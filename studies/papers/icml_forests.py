@@ -12,10 +12,12 @@ from studies.cells import Plain
 from studies.papers.icml_cells import forests
 from studies.papers.plots import PANELS, Curve, panels
 from studies.papers.result import (
+    SLOWER,
     Cells,
     PaperResult,
     Section,
     bold,
+    is_slower,
     is_worse,
     mean_text,
     reason_of,
@@ -141,6 +143,7 @@ def _times(rows: pd.DataFrame, runs: pd.DataFrame, by: list[str]) -> pd.DataFram
     lines = []
     for name, value in settings(rows, by):
         line: dict[str, object] = {"data": name, by[1]: value if by[1] == "trees" else value or "none"}
+        reasons: list[str] = []
         for bagging, words in _BAGGING.items():
             same = where(rows, **{"data": name, by[1]: value, "bagging": bagging})
             if same.empty:
@@ -150,15 +153,18 @@ def _times(rows: pd.DataFrame, runs: pd.DataFrame, by: list[str]) -> pd.DataFram
             ours, theirs = values_of(same, "seconds"), values_of(published, "seconds")
             line[f"{words}: s, ours"] = mean_text(ours, 1)
             if not bagging:
-                slower = bool(len(theirs)) and ours.mean() > theirs.mean()
-                line[f"{words}: s, ours"] = bold(mean_text(ours, 1), slower)
+                if is_slower(ours, theirs):
+                    reasons.append(SLOWER)
+                line[f"{words}: s, ours"] = bold(mean_text(ours, 1), is_slower(ours, theirs))
                 line[f"{words}: s, published"] = mean_text(theirs, 1)
             missing = len(same) - len(values_of(same, "error"))
             missed = len(published) - len(values_of(published, "reconstruction_error"))
             more = missing * len(published) > missed * len(same)
+            if more:
+                reasons.append(reason_of(same, "the engine found no answer"))
             line[f"{words}: without, ours"] = bold(f"{missing} of {len(same)}", more)
             line[f"{words}: without, published"] = f"{missed} of {len(published)}" if len(published) else None
-        lines.append(line)
+        lines.append({**line, "why worse": "; ".join(dict.fromkeys(reasons))})
     return pd.DataFrame(lines)
 
 

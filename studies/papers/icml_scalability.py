@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pytest_draft.arrays import FloatArray
 from studies.cells import Plain
 from studies.papers.icml_cells import more_rows
 from studies.papers.icml_forests import curve_of
 from studies.papers.plots import PANELS, panels
 from studies.papers.result import (
+    SLOWER,
     Cells,
     PaperResult,
     Section,
     bold,
+    is_slower,
     is_worse,
     mean_text,
     reason_of,
@@ -91,20 +92,17 @@ def _table(rows: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
                 "error, ours": bold(mean_text(ours), worse),
                 "error, published": mean_text(theirs),
                 "perfect rows": f"{same['perfect'].mean():,.1f}",
-                "s, ours": bold(mean_text(seconds, 2), _slower(seconds, other_seconds)),
+                "s, ours": bold(mean_text(seconds, 2), is_slower(seconds, other_seconds)),
                 "s, published": mean_text(other_seconds, 1),
                 "no answer, ours": bold(f"{missing} of {len(same)}", missing > 0),
                 "no answer, published": f"{len(other) - len(theirs)} of {len(other)}" if len(other) else None,
-                "why worse": reason_of(same, "several datasets meet all counts; which is found is chance")
-                if worse
-                else "",
+                "why worse": "; ".join(
+                    [reason_of(same, "several datasets meet all counts; which is found is chance")] * worse
+                    + [SLOWER] * is_slower(seconds, other_seconds)
+                ),
             }
         )
     return pd.DataFrame(lines)
-
-
-def _slower(ours: FloatArray, theirs: FloatArray) -> bool:
-    return bool(len(theirs)) and float(ours.mean()) > float(theirs.mean())
 
 
 def _test_accuracy(rows: pd.DataFrame) -> str | None:

@@ -22,6 +22,7 @@ STUDIES = (
     "reading",
     "side-by-side",
     "grid",
+    "papers",
     "informed",
     "private",
     "numeric",
