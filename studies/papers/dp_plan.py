@@ -68,7 +68,7 @@ def forests(
 def grid(part: str) -> Cells:
     """Return the cells of tables I, II and VI and of figures 3, 4 and 7 to 9."""
     if part == "quick":
-        return forests(("compas",), (1, 5), (3,), (5.0,), rows=25, effort=_QUICK_EFFORT)
+        return forests(("compas",), (1, 5), (3,), (5.0,), effort=_QUICK_EFFORT)
     if part == "all":
         return forests(NAMES, TREES, DEPTHS, EPSILONS, range(5), effort=FULL_EFFORT)
     return [
@@ -77,10 +77,17 @@ def grid(part: str) -> Cells:
     ]
 
 
+def distributions(part: str) -> Cells:
+    """Return the cells of figure 9, which are among those of `grid`."""
+    if part == "quick":
+        return grid("quick")
+    return forests(("adult",), epsilons=(0.1, 1.0, 30.0), effort=EFFORT if part == "cut" else FULL_EFFORT)
+
+
 def individuals(part: str) -> Cells:
     """Return the cells of table III: rows drawn at random in the cut form, the authors' else."""
     if part == "quick":
-        return forests(("compas",), (5,), (3,), (30.0,), rows=25, drawn=True, effort=_QUICK_EFFORT)
+        return forests(("compas",), epsilons=(30.0,), drawn=True, effort=_QUICK_EFFORT)
     if part == "all":
         return forests(epsilons=EPSILONS, seeds=range(5), effort=FULL_EFFORT)
     return forests(epsilons=EPSILONS, seeds=range(2), drawn=True)
@@ -89,7 +96,7 @@ def individuals(part: str) -> Cells:
 def size_unknown(part: str) -> Cells:
     """Return the cells of table IV."""
     if part == "quick":
-        return forests(("compas",), (5,), (3,), (30.0,), rows=25, size="unknown", effort=_QUICK_EFFORT)
+        return forests(("compas",), (5,), (3,), (30.0,), size="unknown", effort=_QUICK_EFFORT)
     if part == "all":
         return forests(NAMES, TREES, DEPTHS, EPSILONS, range(5), size="unknown", effort=FULL_EFFORT)
     return forests(NAMES, (10,), DEPTHS, _CUT_EPSILONS, size="unknown")
@@ -99,8 +106,8 @@ def more_rows(part: str) -> Cells:
     """Return the cells of table VII and figures 10 and 11; rows are drawn at random."""
     if part == "quick":
         return [
-            *forests(("compas",), (5,), (3,), rows=10, drawn=True, effort=_QUICK_EFFORT),
-            *forests(("compas",), (5,), (3,), rows=25, drawn=True, effort=_QUICK_EFFORT),
+            *forests(("compas",), rows=25, drawn=True, effort=_QUICK_EFFORT),
+            *forests(("compas",), rows=50, drawn=True, effort=_QUICK_EFFORT),
         ]
     efforts, seeds = ((0.1, EFFORT, 2.0), 1) if part == "cut" else ((0.1, EFFORT, 2.0, 10.0, FULL_EFFORT), 5)
     return [
@@ -115,9 +122,7 @@ def more_rows(part: str) -> Cells:
 def known_attributes(part: str) -> Cells:
     """Return the cells of figure 12."""
     if part == "quick":
-        return [
-            cell for n in (0, 3) for cell in forests(("compas",), (5,), (3,), rows=25, known=n, effort=_QUICK_EFFORT)
-        ]
+        return [cell for n in (0, 3) for cell in forests(("compas",), known=n, effort=_QUICK_EFFORT)]
     step, seeds, effort = (4, 2, EFFORT) if part == "cut" else (1, 5, FULL_EFFORT)
     return [
         cell
