@@ -26,7 +26,7 @@ from studies.papers.result import (
     where,
 )
 
-_CUT = f"Cut: the rows are those of [table I](dp-table-1.md), 90 of 1,350. {EFFORT_TOLD}"
+_CUT = f"Cut: the cells are those of [table I](dp-table-1.md). {EFFORT_TOLD}"
 _TRADE = ["data", "trees", "depth", "epsilon"]
 
 
@@ -277,7 +277,7 @@ RESULTS = (
         compute=figure_2,
         cells=plan.without_noise,
         cut=(
-            "Cut: 16 of 175 cells: seed 0 of 5; 1, 5, 10 and 30 trees; ε of 1, 5 and 30, and none. "
+            "Cut: seed 0 of 5; 1, 5, 10 and 30 trees; ε of 1, 5 and 30, and none. "
             f"{EFFORT_TOLD} Searches on true counts have a time box of 20 s and mostly end by themselves."
         ),
         tables=("compas",),
@@ -311,7 +311,7 @@ RESULTS = (
         ),
         compute=forests,
         cells=plan.distributions,
-        cut=f"Nothing is cut but the effort. {EFFORT_TOLD}",
+        cut=f"Nothing is cut. {EFFORT_TOLD}",
         tables=plan.NAMES,
         published=("draft_dp_runs",),
         sections=_sections_9,
@@ -329,7 +329,7 @@ RESULTS = (
         compute=forests,
         cells=plan.known_attributes,
         cut=(
-            "Cut: 22 of 185 cells: seeds 0 and 1 of 5; every third number of known attributes for COMPAS, every fourth "
+            "Cut: seeds 0 and 1 of 5; every third number of known attributes for COMPAS, every fourth "
             f"for the others. {EFFORT_TOLD}"
         ),
         tables=plan.NAMES,

@@ -21,12 +21,9 @@ ATTRIBUTES = {"compas": 7, "adult": 14, "default_credit": 16}
 """Attributes with a one-hot group as one."""
 
 EFFORT = 0.5
-"""Of each search in the cut form: about half a second of one core."""
+"""Of each search: about half a second of one core."""
 
-FULL_EFFORT = 60.0
-"""Of each search in the paper's form."""
-
-_CUT_TREES, _CUT_EPSILONS = (1, 10, 30), (1.0, 5.0, 30.0)
+_CUT_EPSILONS = (1.0, 5.0, 30.0)
 _QUICK_EFFORT = 0.1
 
 
@@ -70,10 +67,11 @@ def grid(part: str) -> Cells:
     if part == "quick":
         return forests(("compas",), (1, 5), (3,), (5.0,), effort=_QUICK_EFFORT)
     if part == "all":
-        return forests(NAMES, TREES, DEPTHS, EPSILONS, range(5), effort=FULL_EFFORT)
+        return forests(NAMES, TREES, DEPTHS, EPSILONS, range(5))
     return [
         *forests(NAMES, (10,), DEPTHS, (0.1, *_CUT_EPSILONS)),
-        *forests(NAMES, (1, 30), DEPTHS, _CUT_EPSILONS),
+        *forests(("compas", "adult"), (1,), DEPTHS, _CUT_EPSILONS),
+        *forests(("compas",), (30,), DEPTHS, _CUT_EPSILONS),
     ]
 
 
@@ -81,15 +79,15 @@ def distributions(part: str) -> Cells:
     """Return the cells of figure 9, which are among those of `grid`."""
     if part == "quick":
         return grid("quick")
-    return forests(("adult",), epsilons=(0.1, 1.0, 30.0), effort=EFFORT if part == "cut" else FULL_EFFORT)
+    return forests(("adult",), epsilons=(0.1, 1.0, 30.0))
 
 
 def individuals(part: str) -> Cells:
-    """Return the cells of table III: rows drawn at random in the cut form, the authors' else."""
+    """Return the cells of table III; rows are drawn at random."""
     if part == "quick":
         return forests(("compas",), epsilons=(30.0,), drawn=True, effort=_QUICK_EFFORT)
     if part == "all":
-        return forests(epsilons=EPSILONS, seeds=range(5), effort=FULL_EFFORT)
+        return forests(epsilons=EPSILONS, seeds=range(5), drawn=True)
     return forests(epsilons=EPSILONS, seeds=range(2), drawn=True)
 
 
@@ -98,8 +96,8 @@ def size_unknown(part: str) -> Cells:
     if part == "quick":
         return forests(("compas",), (5,), (3,), (30.0,), size="unknown", effort=_QUICK_EFFORT)
     if part == "all":
-        return forests(NAMES, TREES, DEPTHS, EPSILONS, range(5), size="unknown", effort=FULL_EFFORT)
-    return forests(NAMES, (10,), DEPTHS, _CUT_EPSILONS, size="unknown")
+        return forests(NAMES, TREES, DEPTHS, EPSILONS, range(5), size="unknown")
+    return forests(epsilons=_CUT_EPSILONS, size="unknown")
 
 
 def more_rows(part: str) -> Cells:
@@ -109,12 +107,12 @@ def more_rows(part: str) -> Cells:
             *forests(("compas",), rows=25, drawn=True, effort=_QUICK_EFFORT),
             *forests(("compas",), rows=50, drawn=True, effort=_QUICK_EFFORT),
         ]
-    efforts, seeds = ((0.1, EFFORT, 2.0), 1) if part == "cut" else ((0.1, EFFORT, 2.0, 10.0, FULL_EFFORT), 5)
+    efforts, seeds = ((0.1, EFFORT, 2.0), 1) if part == "cut" else ((0.1, EFFORT, 2.0, 10.0), 5)
     return [
         cell
         for size in SIZES
         for effort in efforts
-        if part == "all" or effort == EFFORT or size in (25, 100, 500)
+        if part == "all" or effort == EFFORT or size in (25, 100)
         for cell in forests(rows=size, seeds=range(seeds), drawn=True, effort=effort)
     ]
 
@@ -123,12 +121,12 @@ def known_attributes(part: str) -> Cells:
     """Return the cells of figure 12."""
     if part == "quick":
         return [cell for n in (0, 3) for cell in forests(("compas",), known=n, effort=_QUICK_EFFORT)]
-    step, seeds, effort = (4, 2, EFFORT) if part == "cut" else (1, 5, FULL_EFFORT)
+    step, seeds = (4, 2) if part == "cut" else (1, 5)
     return [
         cell
         for name, attributes in ATTRIBUTES.items()
         for n in range(0, attributes, 3 if part == "cut" and name == "compas" else step)
-        for cell in forests((name,), seeds=range(seeds), known=n, effort=effort)
+        for cell in forests((name,), seeds=range(seeds), known=n)
     ]
 
 
@@ -139,7 +137,7 @@ def without_noise(part: str) -> Cells:
     sizes, epsilons, seeds, effort = {
         "quick": ((5,), (None, 30.0), 1, _QUICK_EFFORT),
         "cut": ((1, 5, 10, 30), (None, *_CUT_EPSILONS), 1, EFFORT),
-        "all": (TREES, (None, *EPSILONS), 5, FULL_EFFORT),
+        "all": (TREES, (None, *EPSILONS), 5, EFFORT),
     }[part]
     return [
         {"data": "compas", "trees": n, "depth": 5, "epsilon": epsilon, "seed": seed, "effort": effort, "limit": 20.0}
