@@ -24,6 +24,7 @@ EFFORT = 0.5
 """Of each search: about half a second of one core."""
 
 _CUT_EPSILONS = (1.0, 5.0, 30.0)
+_CUT_SIZES: Sequence[int] = (25, 100, 300)
 _QUICK_EFFORT = 0.1
 
 
@@ -107,12 +108,15 @@ def more_rows(part: str) -> Cells:
             *forests(("compas",), rows=25, drawn=True, effort=_QUICK_EFFORT),
             *forests(("compas",), rows=50, drawn=True, effort=_QUICK_EFFORT),
         ]
-    efforts, seeds = ((0.1, EFFORT, 2.0), 1) if part == "cut" else ((0.1, EFFORT, 2.0, 10.0), 5)
+    if part == "cut":
+        sizes, efforts, several, seeds = _CUT_SIZES, (0.1, EFFORT), _CUT_SIZES[:2], 1
+    else:
+        sizes, efforts, several, seeds = SIZES, (0.1, EFFORT, 2.0, 10.0), SIZES, 5
     return [
         cell
-        for size in SIZES
+        for size in sizes
         for effort in efforts
-        if part == "all" or effort == EFFORT or size in (25, 100)
+        if effort == EFFORT or size in several
         for cell in forests(rows=size, seeds=range(seeds), drawn=True, effort=effort)
     ]
 

@@ -23,6 +23,7 @@ from studies.papers.result import (
     reason_of,
     settings,
     standard_error,
+    unanswered,
     values_of,
     where,
 )
@@ -114,7 +115,7 @@ def _errors(rows: pd.DataFrame, runs: pd.DataFrame, bagging: bool) -> pd.DataFra
         ours = values_of(same, "error")
         published = theirs_of(runs, bagging, name, size, depth)
         theirs = values_of(published, "reconstruction_error")
-        worse = is_worse(ours, theirs)
+        worse, without = is_worse(ours, theirs), unanswered(same, published)
         random = values_of(same, "random_error")
         lines.append(
             {
@@ -125,8 +126,9 @@ def _errors(rows: pd.DataFrame, runs: pd.DataFrame, bagging: bool) -> pd.DataFra
                 "published": mean_text(theirs),
                 "random": f"{random.mean():.3f}" if len(random) else None,
                 "perfect rows": f"{same['perfect'].mean():.1f} of {same['unknown_rows'].iloc[0]}",
-                "no answer": f"{len(same) - len(ours)} of {len(same)}",
-                "why worse": reason_of(same, _OTHERWISE[bagging]) if worse else "",
+                "no answer, ours": without.ours,
+                "no answer, published": without.published,
+                "why worse": reason_of(same, _OTHERWISE[bagging]) if worse else without.reason,
             }
         )
     return pd.DataFrame(lines)
@@ -157,13 +159,11 @@ def _times(rows: pd.DataFrame, runs: pd.DataFrame, by: list[str]) -> pd.DataFram
                     reasons.append(SLOWER)
                 line[f"{words}: s, ours"] = bold(mean_text(ours, 1), is_slower(ours, theirs))
                 line[f"{words}: s, published"] = mean_text(theirs, 1)
-            missing = len(same) - len(values_of(same, "error"))
-            missed = len(published) - len(values_of(published, "reconstruction_error"))
-            more = missing * len(published) > missed * len(same)
-            if more:
-                reasons.append(reason_of(same, "the engine found no answer"))
-            line[f"{words}: without, ours"] = bold(f"{missing} of {len(same)}", more)
-            line[f"{words}: without, published"] = f"{missed} of {len(published)}" if len(published) else None
+            without = unanswered(same, published)
+            if without.more:
+                reasons.append(without.reason)
+            line[f"{words}: without, ours"] = without.ours
+            line[f"{words}: without, published"] = without.published
         lines.append({**line, "why worse": "; ".join(dict.fromkeys(reasons))})
     return pd.DataFrame(lines)
 

@@ -21,6 +21,7 @@ from studies.papers.result import (
     mean_text,
     reason_of,
     settings,
+    unanswered,
     values_of,
     where,
 )
@@ -71,7 +72,7 @@ def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Se
         mine = where(rows, depth=depth, method=method)
         published = _theirs(runs, mine, method, depth)
         ours, theirs = values_of(mine, "seconds"), values_of(published, "seconds")
-        missing = len(mine) - len(values_of(mine, "error"))
+        missing = unanswered(mine, published)
         times.append(
             {
                 "depth": depth or "none",
@@ -80,21 +81,19 @@ def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Se
                 "std": f"{ours.std():.1f}",
                 "min": f"{ours.min():.2f}",
                 "max": f"{ours.max():.1f}",
-                "without, ours": bold(f"{missing} of {len(mine)}", missing > 0),
+                "without, ours": missing.ours,
+                "without, published": missing.published,
                 "published": {"cp-sat": "CP", "milp": "MILP on Gurobi"}[_PUBLISHED[method]],
                 "s, published": mean_text(theirs, 1),
                 "std, published": f"{theirs.std():.1f}" if len(theirs) else None,
                 "max, published": f"{theirs.max():.1f}" if len(theirs) else None,
-                "why worse": "; ".join(
-                    [_REASONS[method]] * is_slower(ours, theirs)
-                    + [reason_of(mine, "the solver found no answer")] * (missing > 0)
-                ),
+                "why worse": "; ".join([_REASONS[method]] * is_slower(ours, theirs) + [missing.reason] * missing.more),
             }
         )
         for (size,) in settings(mine, ["trees"]):
             same, other = where(mine, trees=size), where(published, n_trees=size)
             ours, theirs = values_of(same, "error"), values_of(other, "reconstruction_error")
-            worse = is_worse(ours, theirs)
+            worse, without = is_worse(ours, theirs), unanswered(same, other)
             errors.append(
                 {
                     "depth": depth or "none",
@@ -102,10 +101,11 @@ def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Se
                     "method": METHODS[method],
                     "ours": bold(mean_text(ours), worse),
                     "published": mean_text(theirs),
-                    "no answer": f"{len(same) - len(ours)} of {len(same)}",
+                    "no answer, ours": without.ours,
+                    "no answer, published": without.published,
                     "why worse": reason_of(same, "several datasets meet all counts; which is found is chance")
                     if worse
-                    else "",
+                    else without.reason,
                 }
             )
     return [

@@ -19,6 +19,7 @@ from studies.papers.result import (
     mean_text,
     reason_of,
     settings,
+    unanswered,
     values_of,
     where,
 )
@@ -59,9 +60,13 @@ def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Se
         benchmark, attack = values_of(same, "benchmark_error"), values_of(same, "error")
         theirs = values_of(other, "worst_case_error")
         worse, attack_worse = is_worse(benchmark, theirs), is_worse(attack, theirs)
+        without = unanswered(same, other, "worst_case_error")
         reasons = [
+            without.reason,
             "of rows that are as likely to be unseen, others are" if worse else "",
-            reason_of(same, "leaves must be found, which the benchmark is given") if attack_worse else "",
+            reason_of(same, "leaves must be found, which the benchmark is given")
+            if attack_worse and not without.more
+            else "",
         ]
         lines.append(
             {
@@ -73,7 +78,7 @@ def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Se
                 "as drawn, ours": mean_text(values_of(same, "drawn_error")),
                 "attack, ours": bold(mean_text(attack), attack_worse),
                 "perfect rows": f"{same['perfect'].mean():.1f} of {same['unknown_rows'].iloc[0]}",
-                "no answer": f"{len(same) - len(attack)} of {len(same)}",
+                "no answer": without.ours,
                 "why worse": "; ".join(reason for reason in reasons if reason),
             }
         )

@@ -46,7 +46,7 @@ def markdown(result: PaperResult, rows: pd.DataFrame, sections: Sequence[Section
         f"```\npython -m studies papers {result.name} --datasets FOLDER --published FOLDER --store FOLDER\n```",
         f"![{result.title}: ours and published]({result.name}.svg)",
         "Means, ± standard error, (number of runs). "
-        + (f"In bold: worse than published, in {worse} places." if worse else "Nothing is worse than published."),
+        + (f"In bold: worse than published ({worse} of all values)." if worse else "Nothing is worse than published."),
     ]
     for section in sections:
         blocks += [f"## {section.heading}", section.text, markdown_table(section.table)]

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_draft.arrays import FloatArray
 from studies.entropy_figures import matplotlib_pyplot
 
-PANELS = {"compas": "COMPAS", "adult": "Adult", "default_credit": "Default of Credit Card Clients"}
+PANELS = {"compas": "COMPAS", "adult": "Adult", "default_credit": "Default Credit"}
 """Titles of panels, by data set."""
 
 
@@ -72,7 +72,12 @@ def panels(
     columns = min(columns, len(curves))
     lines = -(-len(curves) // columns)
     figure, axes = pyplot.subplots(
-        lines, columns, figsize=(0.5 + 3.4 * columns, 0.6 + 2.7 * lines), sharey=True, squeeze=False
+        lines,
+        columns,
+        figsize=(0.5 + 3.4 * columns, 0.6 + 2.7 * lines),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
     )
     colours = pyplot.get_cmap("tab10")
     legend: dict[str, Any] = {}
@@ -96,6 +101,7 @@ def panels(
         if logarithmic:
             axis.set_xscale("log")
             axis.set_yscale("log")
+            axis.minorticks_off()
         axis.set_title(title, fontsize=9)
         axis.set_xlabel(x_label, fontsize=8)
         axis.tick_params(labelsize=7)

@@ -175,14 +175,15 @@ def _rows(lines: pd.DataFrame) -> Iterator[dict[str, object]]:
 
 
 def draw(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    """Draw Dist_G over size and accuracy: figures 2 and 3; greedy ones dotted."""
+    """Draw Dist_G over size and accuracy, for the least and the largest support: figures 2 and 3; greedy ones dotted."""
     lines = lines_of(rows)
     of_panel: dict[str, list[Curve]] = {}
     for name in sorted(set(lines["data"]), reverse=True):
         for family, learners in _FAMILIES.items():
             for axis, label in (("size", "size"), ("train_accuracy", "training accuracy")):
                 curves = of_panel.setdefault(f"{PANELS[name]}, {family}: {label}", [])
-                for i, support in enumerate(sorted(set(lines["support"]))):
+                supports = sorted(set(lines["support"]))
+                for i, support in enumerate(dict.fromkeys((supports[0], supports[-1]))):
                     for learner in learners:
                         mine = where(lines, data=name, learner=learner, support=support)
                         if len(mine):

@@ -172,6 +172,48 @@ def is_slower(ours: FloatArray, theirs: FloatArray) -> bool:
     return bool(len(ours)) and bool(len(theirs)) and float(ours.mean()) > float(theirs.mean())
 
 
+@dataclass(frozen=True)
+class Unanswered:
+    """Runs without an answer, ours beside the authors' of the same setting.
+
+    Attributes
+    ----------
+    ours, published : str
+        How many of how many, ours in bold where their share is larger; a dash where there are no runs.
+    more : bool
+        Whether our share is larger.
+    reason : str
+        Why; empty where it is not.
+    """
+
+    ours: str
+    published: str
+    more: bool
+    reason: str
+
+
+def unanswered(rows: pd.DataFrame, runs: pd.DataFrame, published: str = "reconstruction_error") -> Unanswered:
+    """Return how many runs have no error.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Ours, with the columns ``error``, ``clock_ended`` and ``limit``.
+    runs : DataFrame
+        The authors'; none count as all answered.
+    published : str
+        Their column of errors.
+    """
+    missing, missed = len(rows) - len(values_of(rows, "error")), len(runs) - len(values_of(runs, published))
+    more = missing * max(len(runs), 1) > missed * len(rows)
+    return Unanswered(
+        bold(f"{missing} of {len(rows)}", more),
+        f"{missed} of {len(runs)}" if len(runs) else "-",
+        more,
+        reason_of(rows, "the search ended without one") if more else "",
+    )
+
+
 def where(table: pd.DataFrame, /, **values: object) -> pd.DataFrame:
     """Return the rows whose columns have values, compared as text so that they may come from a file."""
     chosen = np.ones(len(table), dtype=bool)

@@ -169,7 +169,7 @@ def test_a_page_tells_what_is_worse_what_was_cut_and_what_failed(result):
     rows = pd.DataFrame({"error": [0.1, 0.5], "load": [1.0, 3.0]})
     rows.attrs.update(failed=1, about=["on a machine", "by Python"])
     text = page.markdown(result, rows, result.sections(rows, {}))
-    assert "worse than published, in 1 places" in text
+    assert "In bold: worse than published (1 of all values)." in text
     assert "| a\\|b |\n| --- |\n| **0.5** |\n| 0.1 |\n| - |" in text
     assert "- 2 cells here, 3 in the paper's form (`--part all`). Cut: a seed." in text
     assert "- **1 cells ended with an error and are missing.**" in text
