@@ -24,7 +24,7 @@ EFFORT = 0.5
 """Of each search: about half a second of one core."""
 
 _CUT_EPSILONS = (1.0, 5.0, 30.0)
-_CUT_SIZES: Sequence[int] = (25, 100, 300)
+_CUT_SIZES: Sequence[int] = (25, 100)
 _QUICK_EFFORT = 0.1
 
 

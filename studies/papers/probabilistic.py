@@ -175,7 +175,7 @@ def _rows(lines: pd.DataFrame) -> Iterator[dict[str, object]]:
 
 
 def draw(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    """Draw Dist_G over size and accuracy, for the least and the largest support: figures 2 and 3; greedy ones dotted."""
+    """Draw Dist_G over size and accuracy, for least and largest support (figures 2, 3); greedy ones dotted."""
     lines = lines_of(rows)
     of_panel: dict[str, list[Curve]] = {}
     for name in sorted(set(lines["data"]), reverse=True):
