@@ -24,7 +24,7 @@ EFFORT = 0.5
 """Of each search: about half a second of one core."""
 
 _CUT_EPSILONS = (1.0, 5.0, 30.0)
-_CUT_SIZES: Sequence[int] = (25, 100)
+_CUT_SIZES: Sequence[int] = (25, 100, 300)
 _QUICK_EFFORT = 0.1
 
 
@@ -108,6 +108,9 @@ def more_rows(part: str) -> Cells:
             *forests(("compas",), rows=25, drawn=True, effort=_QUICK_EFFORT),
             *forests(("compas",), rows=50, drawn=True, effort=_QUICK_EFFORT),
         ]
+    sizes: Sequence[int]
+    efforts: Sequence[float]
+    several: Sequence[int]
     if part == "cut":
         sizes, efforts, several, seeds = _CUT_SIZES, (0.1, EFFORT), _CUT_SIZES[:2], 1
     else:

@@ -202,7 +202,7 @@ RESULTS = (
         ),
         compute=forests,
         cells=plan.more_rows,
-        cut=f"Cut: seed 0 of 5; 25 and 100 rows, for figure 10 by two efforts. {EFFORT_TOLD}",
+        cut=f"Cut: seed 0 of 5; 25, 100 and 300 rows; figure 10 for 25 and 100 rows by two efforts. {EFFORT_TOLD}",
         tables=plan.NAMES,
         published=("draft_dp_scalability_runs",),
         sections=_sections_7,

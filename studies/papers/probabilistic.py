@@ -161,7 +161,8 @@ def _models(lines: pd.DataFrame) -> Iterator[dict[str, object]]:
 
 
 def _largest(lines: pd.DataFrame) -> pd.DataFrame:
-    return lines[(lines["depth"] == lines["depth"].max()) & (lines["support"] == lines["support"].min())]
+    found: pd.DataFrame = lines[(lines["depth"] == lines["depth"].max()) & (lines["support"] == lines["support"].min())]
+    return found
 
 
 def _rows(lines: pd.DataFrame) -> Iterator[dict[str, object]]:
