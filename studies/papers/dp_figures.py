@@ -12,7 +12,7 @@ from scipy.stats import norm
 from studies.papers import dp_plan as plan
 from studies.papers.dp_cells import figure_2, forests, informed_adversary
 from studies.papers.dp_published import TABLE_5, p_values, runs_of
-from studies.papers.dp_tables import EFFORT_TOLD, GRID, OWN_FORESTS, published_setting, why
+from studies.papers.dp_tables import EFFORT_TOLD, GRID, OWN_FORESTS, drawn_panels, published_setting, why
 from studies.papers.plots import PANELS, Curve, panels
 from studies.papers.result import (
     PaperResult,
@@ -124,7 +124,7 @@ def _sections_trade(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> 
 
 def _draw_trade(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
     of_panel: dict[str, list[Curve]] = {}
-    for name, depth in settings(rows, ["data", "depth"]):
+    for name, depth in drawn_panels(rows):
         for i, (trees,) in enumerate(settings(rows, ["trees"])):
             mine = where(rows, data=name, depth=depth, trees=trees).sort_values("epsilon")
             found = Curve(

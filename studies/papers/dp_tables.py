@@ -219,12 +219,18 @@ def _sections_6(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list
     ]
 
 
+def drawn_panels(rows: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return data sets and depths to draw: depth 5 where it is there, else all; the tables have all."""
+    of_depth = where(rows, depth=5)
+    return settings(rows if of_depth.empty else of_depth, ["data", "depth"])
+
+
 def by_epsilon(
     rows: pd.DataFrame, runs: pd.DataFrame, ours: str, theirs: Any, size: str = "known"
 ) -> dict[str, list[Curve]]:
     """Return curves over epsilon: a panel for each data set and depth, a colour for each number of trees."""
     found: dict[str, list[Curve]] = {}
-    for name, depth in settings(rows, ["data", "depth"]):
+    for name, depth in drawn_panels(rows):
         curves = found.setdefault(f"{PANELS[name]}, depth {depth}", [])
         for (trees,) in settings(rows, ["trees"]):
             points: list[tuple[float, float, float]] = []

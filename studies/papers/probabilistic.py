@@ -176,12 +176,12 @@ def _rows(lines: pd.DataFrame) -> Iterator[dict[str, object]]:
 
 
 def draw(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    """Draw Dist_G over size and accuracy, for least and largest support (figures 2, 3); greedy ones dotted."""
+    """Draw Dist_G over accuracy, for least and largest support (figures 2b, 3b); greedy ones dotted."""
     lines = lines_of(rows)
     of_panel: dict[str, list[Curve]] = {}
     for name in sorted(set(lines["data"]), reverse=True):
         for family, learners in _FAMILIES.items():
-            for axis, label in (("size", "size"), ("train_accuracy", "training accuracy")):
+            for axis, label in (("train_accuracy", "training accuracy"),):
                 curves = of_panel.setdefault(f"{PANELS[name]}, {family}: {label}", [])
                 supports = sorted(set(lines["support"]))
                 for i, support in enumerate(dict.fromkeys((supports[0], supports[-1]))):
@@ -193,7 +193,7 @@ def draw(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
                             greedy = learner == learners[1]
                             whose = "greedy" if greedy else "optimal"
                             curves.append(Curve(x[order], y[order], f"{whose}, support {support:g}", i, greedy))
-    return panels(of_panel, "size, or training accuracy", "Dist_G", columns=4)
+    return panels(of_panel, "training accuracy", "Dist_G", columns=2)
 
 
 RESULT = PaperResult(
