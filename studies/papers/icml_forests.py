@@ -17,8 +17,8 @@ from studies.papers.result import (
     PaperResult,
     Section,
     bold,
+    exceeds,
     is_slower,
-    is_worse,
     mean_text,
     reason_of,
     settings,
@@ -115,7 +115,7 @@ def _errors(rows: pd.DataFrame, runs: pd.DataFrame, bagging: bool) -> pd.DataFra
         ours = values_of(same, "error")
         published = theirs_of(runs, bagging, name, size, depth)
         theirs = values_of(published, "reconstruction_error")
-        worse, without = is_worse(ours, theirs), unanswered(same, published)
+        worse, without = exceeds(ours, theirs), unanswered(same, published)
         random = values_of(same, "random_error")
         lines.append(
             {

@@ -16,8 +16,8 @@ from studies.papers.result import (
     PaperResult,
     Section,
     bold,
+    exceeds,
     is_slower,
-    is_worse,
     mean_text,
     reason_of,
     settings,
@@ -93,7 +93,7 @@ def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Se
         for (size,) in settings(mine, ["trees"]):
             same, other = where(mine, trees=size), where(published, n_trees=size)
             ours, theirs = values_of(same, "error"), values_of(other, "reconstruction_error")
-            worse, without = is_worse(ours, theirs), unanswered(same, other)
+            worse, without = exceeds(ours, theirs), unanswered(same, other)
             errors.append(
                 {
                     "depth": depth or "none",

@@ -18,8 +18,8 @@ from studies.papers.result import (
     PaperResult,
     Section,
     bold,
+    exceeds,
     is_slower,
-    is_worse,
     mean_text,
     reason_of,
     settings,
@@ -87,7 +87,7 @@ def _table(rows: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
         same, other = where(rows, rows=size), where(runs, n_examples=size)
         ours, theirs = values_of(same, "error"), values_of(other, "reconstruction_error")
         seconds, other_seconds = values_of(same, "seconds"), values_of(other, "seconds")
-        worse = is_worse(ours, theirs)
+        worse = exceeds(ours, theirs)
         without = unanswered(same, other)
         lines.append(
             {

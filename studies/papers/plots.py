@@ -5,6 +5,8 @@ The same figure gives the same bytes: the SVG holds no date, and its identifiers
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +32,7 @@ class Curve:
     colour : int
         Which of the colours.
     published : bool
-        The authors' are dotted, ours drawn through.
+        The authors' are dotted, without points and bars; ours drawn through.
     spread : sequence of float or None
         Standard errors, drawn as bars.
     """
@@ -88,10 +90,10 @@ def panels(
             drawn = axis.errorbar(
                 curve.x,
                 curve.y,
-                yerr=curve.spread,
+                yerr=None if curve.published else curve.spread,
                 color=colours(curve.colour % 10),
                 linestyle=":" if curve.published else "-",
-                marker="x" if curve.published else "o",
+                marker="" if curve.published else "o",
                 markersize=3,
                 linewidth=1,
                 elinewidth=0.6,
@@ -113,8 +115,12 @@ def panels(
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write a figure as SVG, and forget it."""
+    """Write a figure as SVG, with coordinates to a tenth of a point, and forget it."""
     pyplot = matplotlib_pyplot()
     with pyplot.rc_context({"svg.hashsalt": "pytest-draft", "svg.fonttype": "none"}):
-        figure.savefig(path, format="svg", metadata={"Date": None})
+        drawn = io.StringIO()
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
     pyplot.close(figure)
+    text = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d)\d+", r"\1", tag[0]), drawn.getvalue())  # no words
+    text = re.sub(r" *\n(?=[LQCz\"])", " ", text)
+    path.write_text("\n".join(line.rstrip() for line in text.splitlines()) + "\n", encoding="utf-8")

@@ -141,6 +141,11 @@ def is_worse(ours: FloatArray, theirs: FloatArray, noticed: float = NOTICED) -> 
     return bool(ours.mean() - theirs.mean() > noticed + 2 * np.hypot(standard_error(ours), standard_error(theirs)))
 
 
+def exceeds(ours: FloatArray, theirs: FloatArray, noticed: float = NOTICED) -> bool:
+    """Return whether our mean exceeds theirs by more than `noticed`, be it by chance."""
+    return bool(len(ours)) and bool(len(theirs)) and bool(ours.mean() - theirs.mean() > noticed)
+
+
 def bold(text: str, really: bool = True) -> str:
     """Return Markdown in bold, where something is worse."""
     return f"**{text}**" if really else text

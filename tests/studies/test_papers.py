@@ -25,7 +25,7 @@ from studies.papers.icml_cells import (
     likeliest_seen,
     worst_case_error,
 )
-from studies.papers.result import PaperResult, Section, bold, is_worse, mean_text, reason_of, where
+from studies.papers.result import PaperResult, Section, bold, exceeds, is_worse, mean_text, reason_of, unanswered, where
 from studies.papers.results import RESULTS
 from studies.papers.targets import attacked, error_of, papers_domain, target_of
 
@@ -216,6 +216,28 @@ def test_means_are_shown_with_their_standard_error_and_number_of_runs():
 )
 def test_an_error_is_worse_where_it_exceeds_the_published_one_noticeably(ours, theirs, worse):
     assert is_worse(np.array(ours), np.array(theirs)) is worse
+
+
+def test_an_error_exceeds_the_published_one_even_where_that_may_be_chance():
+    assert exceeds(np.array([0.0, 0.4]), np.array([0.1, 0.1]))
+    assert not exceeds(np.array([0.105]), np.array([0.1]))
+    assert not exceeds(np.array([]), np.array([0.1]))
+
+
+@pytest.mark.parametrize(
+    ("errors", "runs", "shown", "more"),
+    [
+        ([None, 0.1], ["0.1", "0.1"], "**1 of 2**", True),
+        ([None, 0.1], ["", "0.1"], "1 of 2", False),
+        ([0.1, 0.1], ["", ""], "0 of 2", False),
+        ([None, 0.1], [], "**1 of 2**", True),
+    ],
+)
+def test_more_runs_without_an_answer_than_published_are_worse_and_have_a_reason(errors, runs, shown, more):
+    rows = pd.DataFrame({"error": errors, "clock_ended": [True, False], "limit": [10.0, 10.0]})
+    found = unanswered(rows, pd.DataFrame({"reconstruction_error": runs}))
+    assert (found.ours, found.more) == (shown, more)
+    assert found.reason == ("the time box (10 s) ended 1 of 2 searches" if more else "")
 
 
 def test_the_reason_is_the_time_box_where_it_ended_a_search():
