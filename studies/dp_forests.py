@@ -6,6 +6,7 @@ are not to be released.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact import Forest, Tree
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.dp import Draw, GaussianForestClassifier, LaplaceForestClassifier
 from pytest_draft.facts.privacy import Privacy
 from studies.files import through_file
@@ -121,6 +123,58 @@ def released_forest(
     )
     model._fit(X, y, _seeded("normal" if delta else "laplace", noise_seed), "sum")
     return through_file(model)
+
+
+def accuracy(forest: Forest, X: ArrayLike, y: ArrayLike) -> float:
+    """Return the share of rows whose label a private forest predicts, by soft voting as its estimator does.
+
+    Parameters
+    ----------
+    forest : Forest
+        Of classes 0 and 1.
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+
+    Returns
+    -------
+    float
+    """
+    columns = np.ascontiguousarray(np.asarray(X, dtype=np.float32).T)
+    share = np.zeros((columns.shape[1], forest.n_classes))
+    for t, tree in enumerate(forest.trees):
+        votes = np.maximum(forest.released(t), 0)
+        total = votes.sum(axis=1, keepdims=True)
+        share += np.where(total > 0, votes / np.maximum(total, 1), 1 / forest.n_classes)[leaf_positions(tree, columns)]
+    return float(np.mean(share.argmax(axis=1) == np.asarray(y)))
+
+
+def without_noise(forest: Forest, X: ArrayLike, y: ArrayLike) -> Forest:
+    """Return a private forest's trees with the true counts of its rows, and no privacy.
+
+    Parameters
+    ----------
+    forest : Forest
+    X : array-like of shape (n_samples, n_features)
+        What it was trained on.
+    y : array-like of shape (n_samples,)
+        Classes 0 and 1.
+
+    Returns
+    -------
+    Forest
+        As if each tree had been trained on all rows, without bagging.
+    """
+    columns, labels = np.ascontiguousarray(np.asarray(X, dtype=np.float32).T), np.asarray(y, dtype=np.int64)
+    trees = []
+    for tree in forest.trees:
+        value = np.zeros((tree.n_nodes, forest.n_classes))
+        np.add.at(value, (tree.leaves[leaf_positions(tree, columns)], labels), 1.0)
+        for node in range(tree.n_nodes - 1, -1, -1):  # children stand behind their parent
+            if tree.left[node] >= 0:
+                value[node] = value[tree.left[node]] + value[tree.right[node]]
+        weight = value.sum(axis=1)
+        trees.append(replace(tree, value=value, weight=weight, n_distinct=weight.astype(np.int64)))
+    return replace(forest, trees=tuple(trees), privacy=None, n_samples=len(labels))
 
 
 def _own_accountant() -> Any:

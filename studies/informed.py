@@ -26,12 +26,13 @@ from pytest_draft.attack.groups import Groups, KnownRows
 from pytest_draft.attack.private.informed import guess_alone, noisy_score
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.data.individuals import inliers
-from pytest_draft.domain import Domain, infer
+from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 from studies import reconn
 from studies.cells import Plain, Study
 from studies.dp_forests import papers_forest
 from studies.options import add_cells, add_seeds, add_tables, datasets_of, groups, rows_of
+from studies.papers.targets import papers_domain
 from studies.public_data import read_divided
 
 N_ROWS = {"compas": 2_000, "default_credit": 10_000, "adult": 20_000}
@@ -176,7 +177,7 @@ def attack(table: Path, epsilon: float, seed: int, *, network: bool = False) -> 
     """
     features, label = read_divided(table)
     target, rows, n_rows = label.to_numpy(np.int64), features.to_numpy(np.float32), N_ROWS[table.stem]
-    domain = infer(tuple(features.columns), rows.astype(np.float64))
+    domain = papers_domain(table.stem, list(features.columns))
     forest = papers_forest(rows[:n_rows], target[:n_rows], _TREES, _DEPTH, epsilon, seed, seed)
     everyone = KnownRows(rows[:n_rows], target[:n_rows], np.ones((_TREES, n_rows), dtype=np.int64))
     unknown = attacked(forest, n_rows, seed)

@@ -1,8 +1,8 @@
 """Private forests beside DRAFT-DP's published runs: in go tables and those runs, out comes a line for each setting.
 
 Tables I to IV and figure 12 of the paper (SaTML 2026): the forests are the authors' own, number by number (the first
-100 rows of each table, their seeds), and so are the domains: binary columns and one-hot groups, read off the whole
-table. Errors are the paper's; the leak p-value, inliers and outliers are those of `pytest_draft.evaluate`.
+100 rows of each table, their seeds), and so are the domains: binary columns and the one-hot groups that they declare.
+Errors are the paper's; the leak p-value, inliers and outliers are those of `pytest_draft.evaluate`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.stats import norm
 
 from pytest_draft.attack.private.rebuild import rebuild_from_noise
 from pytest_draft.attack.search import Search
 from pytest_draft.data import training_data
 from pytest_draft.data.individuals import inliers
-from pytest_draft.domain import infer
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.findings import as_many
 from pytest_draft.evaluate.identity import entries_of
@@ -31,9 +31,10 @@ from pytest_draft.knowledge import grant, noisy_problem
 from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
 from studies.cells import Study
-from studies.dp_forests import papers_forest, released_forest
+from studies.dp_forests import accuracy, papers_forest, released_forest
 from studies.grid import standard_error
 from studies.options import add_attacks, add_cells, add_seeds, add_tables, datasets_of, groups, rows_of
+from studies.papers.targets import papers_domain
 from studies.public_data import TARGETS, read_divided
 
 N_ROWS = 100
@@ -58,6 +59,10 @@ class Setting:
     epsilon : float
     known : int
         Attributes that the adversary knows in every row.
+    n_rows : int
+        Training rows.
+    drawn : bool
+        Whether they are drawn at random, by the seed; else they are the table's first ones.
     """
 
     name: str
@@ -65,6 +70,8 @@ class Setting:
     depth: int
     epsilon: float
     known: int = 0
+    n_rows: int = N_ROWS
+    drawn: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,10 @@ class Run:
         What that log-likelihood is above the truth's.
     seconds : float
         Of the attack.
+    train_accuracy, test_accuracy : float
+        Of the private forest, on the training rows and on all others.
+    other_mean, other_deviation : float
+        Of the errors to datasets that are drawn from the other rows, by which the p-value is told.
     """
 
     status: str
@@ -104,6 +115,10 @@ class Run:
     gap: float = np.nan
     above_truth: float = np.nan
     seconds: float = 0.0
+    train_accuracy: float = np.nan
+    test_accuracy: float = np.nan
+    other_mean: float = np.nan
+    other_deviation: float = np.nan
 
 
 def study(
@@ -151,6 +166,8 @@ def cell(
     depth: int,
     epsilon: float,
     known: int,
+    n_rows: int,
+    drawn: bool,
     seed: int,
     size_known: bool,
     rounding: str,
@@ -159,7 +176,7 @@ def cell(
     workers: int,
 ) -> Run:
     """Return `attack` of a forest; `limit` is its time box in seconds."""
-    setting = Setting(table.stem, n_trees, depth, epsilon, known)
+    setting = Setting(table.stem, n_trees, depth, epsilon, known, n_rows, drawn)
     how = {"size_known": size_known, "rounding": rounding, "prove": prove}
     return attack(table.parent, setting, seed, **how, seconds=limit, workers=workers)  # type: ignore[arg-type]
 
@@ -211,40 +228,45 @@ def attack(
     prove: bool,
     seconds: float,
     workers: int,
+    effort: float = np.inf,
 ) -> Run:
-    """Train one forest, attack it, and measure what was rebuilt."""
+    """Train one forest, attack it within seconds and units of work, and measure what was rebuilt."""
     everyone, target = read_divided(folder / f"{setting.name}.csv")
-    features, labels = everyone.iloc[:N_ROWS], target.iloc[:N_ROWS]
+    chosen = chosen_rows(len(everyone), setting, seed)
+    features, labels = everyone[chosen], target[chosen]
     forest = (papers_forest if rounding == "noise" else released_forest)(
         features, labels, setting.n_trees, setting.depth, setting.epsilon, seed
     )
-    domain = infer(tuple(everyone.columns), everyone.to_numpy(np.float64))
+    fits = accuracy(forest, features, labels), accuracy(forest, everyone[~chosen], target[~chosen])
+    domain = papers_domain(setting.name, list(everyone.columns))
     data = training_data((features, labels), forest)
     text = f"artifact+columns:{setting.known}" if setting.known else "artifact" if size_known else "artifact+n-unknown"
     knowledge = grant(Adversary.parse(text), data, domain, forest, seed)
-    box = TimeBox(seconds)
-    problem = noisy_problem(forest, domain, text, knowledge, N_ROWS)
+    box = TimeBox(seconds, effort)
+    problem = noisy_problem(forest, domain, text, knowledge, setting.n_rows)
     rebuilt = rebuild_from_noise(problem, Search(box, seed, workers), prove=prove)
     spent = box.elapsed
     if rebuilt.rows is None or rebuilt.consistent is None or rebuilt.log_likelihood is None:
-        return Run(rebuilt.status, seconds=spent)
+        return Run(rebuilt.status, seconds=spent, train_accuracy=fits[0], test_accuracy=fits[1])
     released, true = entries_of(forest, data.rows, data.labels)
     truth = float(problem.noise.log_probability(released, true).sum())
-    holdout = everyone.iloc[N_ROWS:].to_numpy(np.float32)
+    holdout = everyone[~chosen].to_numpy(np.float32)
     weights = encoded_weights(domain, () if knowledge is None else knowledge.attributes)
     unlimited, comparison, rows = TimeBox(np.inf), Comparison(), rebuilt.rows
-    if len(rows) != N_ROWS:
-        rows = rows[as_many(N_ROWS, len(rows), np.random.default_rng([seed, 42]))]
+    if len(rows) != setting.n_rows:
+        rows = rows[as_many(setting.n_rows, len(rows), np.random.default_rng([seed, 42]))]
     partners = comparison.partners(data.rows, rows, weights, unlimited)
     inside = inliers(data.rows, unlimited)
     if partners is None or inside is None:
         raise RuntimeError("a matching or a forest of isolation without limits has no result")
-    distance = np.empty(N_ROWS)
+    distance = np.empty(setting.n_rows)
     distance[partners] = np.abs(data.rows[partners] - rows)[:, weights.counted].mean(axis=1)
-    perfect = np.isin(np.arange(N_ROWS), comparison.perfect(data.rows, rows))
-    significance = leak_significance(data.rows, np.arange(N_ROWS), rows, holdout, weights, seed, unlimited)
+    everybody = np.arange(setting.n_rows)
+    perfect = np.isin(everybody, comparison.perfect(data.rows, rows))
+    significance = leak_significance(data.rows, everybody, rows, holdout, weights, seed, unlimited)
+    p_value = None if significance is None else significance.p_value
     optimum = np.nan
-    if len(rebuilt.consistent) == N_ROWS:
+    if len(rebuilt.consistent) == setting.n_rows:
         optimum = matched_distance(data.rows, rebuilt.consistent, weights, unlimited).upper
     return Run(
         rebuilt.status,
@@ -252,16 +274,33 @@ def attack(
         optimum,
         float(distance.max()),
         int(perfect.sum()),
-        float(distance[inside].mean()),
-        float(perfect[inside].mean()),
-        float(distance[~inside].mean()),
-        float(perfect[~inside].mean()),
-        np.nan if significance is None or significance.p_value is None else significance.p_value,
+        _mean(distance[inside]),
+        _mean(perfect[inside]),
+        _mean(distance[~inside]),
+        _mean(perfect[~inside]),
+        np.nan if p_value is None else p_value,
         len(rebuilt.rows),
         np.nan if rebuilt.bound is None else rebuilt.bound - rebuilt.log_likelihood,
         rebuilt.log_likelihood - truth,
         spent,
+        *fits,
+        np.nan if significance is None else significance.mean,
+        np.nan if significance is None else significance.deviation,
     )
+
+
+def chosen_rows(n_everyone: int, setting: Setting, seed: int) -> NDArray[np.bool_]:
+    """Return which rows of a table are trained on, shape (n_everyone,)."""
+    chosen = np.zeros(n_everyone, dtype=bool)
+    chosen[: setting.n_rows] = True
+    if setting.drawn:
+        chosen = np.random.default_rng([seed, 43]).permutation(chosen)
+    return chosen
+
+
+def _mean(values: NDArray[np.float64] | NDArray[np.bool_]) -> float:
+    """Return a mean; not a number without values."""
+    return float(values.mean()) if len(values) else float("nan")
 
 
 def settings_of(

@@ -71,6 +71,8 @@ class PaperResult:
         Takes the same; returns a matplotlib figure.
     remarks : str
         What is to be said below the tables; Markdown.
+    shared : str
+        Name of the study, where several results are of the same cells; else the study has the result's name.
     """
 
     name: str
@@ -84,11 +86,12 @@ class PaperResult:
     sections: Callable[[pd.DataFrame, Mapping[str, pd.DataFrame]], Sequence[Section]]
     draw: Callable[[pd.DataFrame, Mapping[str, pd.DataFrame]], Any]
     remarks: str = ""
+    shared: str = ""
 
     def study(self, part: str, datasets: Path) -> Study:
         """Return the study of one of `PARTS`."""
         files = {"data": {name: datasets / f"{name}.csv" for name in self.tables}} if self.tables else {}
-        return Study(self.name, self.compute, self.cells(part), files)
+        return Study(self.shared or self.name, self.compute, self.cells(part), files)
 
     def authors(self, published: Path) -> dict[str, pd.DataFrame]:
         """Return the authors' runs, by file name without its ending; every column as text.

@@ -342,7 +342,8 @@ def _least_error(domain: Domain, of_vector: FloatArray) -> tuple[Rows, Rows]:
         columns = list(attribute.columns)
         if attribute.kind == "one-hot":
             value = int(np.argmax(chance))
-            closest[columns] = chance > 0.5
+            indicators = attribute.encoded(np.arange(attribute.n_values))  # of a dropped value all are 0
+            closest[columns] = chance @ indicators > 0.5
         else:
             value = int(np.argmax(np.cumsum(chance) >= 0.5 * chance.sum()))
             closest[columns] = attribute.encoded(np.array([value]))[0]

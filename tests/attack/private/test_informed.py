@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_draft.attack.groups import Groups, KnownRows, KnownValues
-from pytest_draft.attack.private.informed import KnownPopulation, guess_alone, noisy_score
+from pytest_draft.attack.private.informed import KnownPopulation, _least_error, guess_alone, noisy_score
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.domain import declared
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
@@ -279,3 +279,30 @@ def test_reprs_show_no_row(released):
     found = guesses(released(rows, labels), rows, labels, np.array([0, 1]))
     assert repr(found) == "<Guesses: 2 rows>"
     assert repr(KnownPopulation.of(DOMAIN, rows, labels, N_CLASSES)) == "<KnownPopulation: 20 rows>"
+
+
+@pytest.mark.parametrize("job", [["x", "y"], ["x", "y", "z"], ["w", "x", "y", "z"]])
+def test_a_guess_may_be_the_value_that_a_one_hot_group_has_no_column_for(job):
+    spec = {"job": {"kind": "one-hot", "columns": job, "dropped": True}, "old": {"kind": "binary"}}
+    domain = declared([*job, "old"], spec, "test")
+    vectors, rng = domain.vectors(), np.random.default_rng(len(job))
+    rows, labels = vectors[rng.integers(len(vectors), size=30)], rng.integers(2, size=30)
+    for truth, vector in enumerate(vectors):
+        score = np.full((len(vectors), N_CLASSES), -50.0)
+        score[truth] = 0.0
+        found = guess_alone(
+            domain, alone(1), known(rows, labels), np.array([3]), lambda _, s=score: s, N_CLASSES, TimeBox(60)
+        )
+        assert all((getattr(found, name) == vector).all() for name in ("closest", "valid", "likeliest"))
+
+
+def test_the_closest_guess_of_a_group_with_a_dropped_value_has_the_least_expected_error():
+    spec = {"job": {"kind": "one-hot", "columns": ["x", "y"], "dropped": True}, "old": {"kind": "binary"}}
+    domain = declared(["x", "y", "old"], spec, "test")
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        chance = rng.dirichlet(np.ones(domain.n_vectors))
+        closest, valid = _least_error(domain, chance)
+        expected = {row: chance @ np.abs(domain.vectors() - row).mean(axis=1) for row in product((0.0, 1.0), repeat=3)}
+        assert expected[tuple(closest)] == pytest.approx(min(expected.values()))
+        assert (domain.vectors() == valid).all(axis=1).any()
