@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
+import importlib
+import io
 import json
 import sys
 from collections import Counter
@@ -33,7 +36,7 @@ RUN_BELOW = {
     "tutorial": {"python": 2, "toml": 1, "yaml": 1},
     "how-to/adversaries": {"toml": 1},
     "how-to/ci": {"yaml": 1},
-    "how-to/extending": {"python": 2, "toml": 2},
+    "how-to/extending": {"python": 3, "toml": 2},
     "how-to/from-failed-to-released": {"python": 1},
     "how-to/hardening": {"sh": 1, "python": 1},
     "how-to/own-tests": {"python": 2},
@@ -269,12 +272,31 @@ def test_the_domain_is_valid(tmp_path, blocks):
 
 
 def test_the_hooks_bring_the_data_and_sign_the_report(released, blocks):
-    hooks, _ = blocks("how-to/extending", "python")
+    hooks, _, _ = blocks("how-to/extending", "python")
     released.makeconftest(hooks)
     (released.path / "train.csv").rename(released.path / "model.csv")
     result = released.runpytest_inprocess("--draft-forest=model.joblib", "--draft-target=income", "--draft-report=json")
     result.assert_outcomes(passed=5)
     assert "data-governance@example.org" in (released.path / "draft-report.json").read_text(encoding="utf-8")
+
+
+def test_the_own_study_is_computed_once_and_shown(tmp_path, blocks, monkeypatch, capsys):
+    _, _, study = blocks("how-to/extending", "python")
+    (tmp_path / "own_study_of_the_docs.py").write_text(study, encoding="utf-8")
+    (tmp_path / "data").mkdir()
+    rows = np.random.default_rng(3).integers(0, 2, (150, 5))
+    pd.DataFrame(rows, columns=[*"abcd", "income"]).to_csv(tmp_path / "data" / "adult.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("own_study_of_the_docs")
+    parser = argparse.ArgumentParser()
+    module.add_arguments(parser)
+    module.command(parser.parse_args(["--depths", "1", "2", "--store", "kept"]))
+    shown = capsys.readouterr().out
+    module.command(parser.parse_args(["--depths", "2", "1", "--store", "kept", "--any-code"]))
+    assert capsys.readouterr().out == shown
+    (leaves,) = pd.read_csv(io.StringIO(shown), sep=r"\s+", skiprows=[1], index_col=0)[["leaves"]].T.to_numpy()
+    assert 1 < leaves[0] <= 2 < leaves[1] <= 4
 
 
 @pytest.fixture
@@ -286,7 +308,7 @@ def own_rules_forgotten():
 
 
 def test_the_own_rule_judges_by_its_own_policy(released, blocks, own_rules_forgotten):
-    _, rule = blocks("how-to/extending", "python")
+    _, rule, _ = blocks("how-to/extending", "python")
     project, policy = blocks("how-to/extending", "toml")
     ((name, where),) = documents.toml(project)["project"]["entry-points"]["pytest_draft.rules"].items()
     released.mkpydir("our_rules").joinpath("few_trees.py").write_text(rule, encoding="utf-8")
