@@ -383,8 +383,10 @@ class Cluster:
             if not isinstance(text, str) or len(text) > _ANSWER_CHARACTERS:
                 raise ValueError("no text")
             ((kind, value),) = json.loads(text).items()
+            if not isinstance(value, str):
+                raise ValueError("no text")
             if kind == "examination":
-                found = _checked(from_text(task.case, json.dumps(value)), task.files)
+                found = _checked(from_text(task.case, value), task.files)
                 self._decide(task, replace(found, retried=_retried(task)))
             elif kind == "differs":
                 self._exclude(task, one_line(value))
