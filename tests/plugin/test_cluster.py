@@ -206,15 +206,17 @@ def test_the_first_failure_with_x_cancels_what_is_under_way(project, workers):
     wait_for(lambda: not examining(workers.pids()))
 
 
-def test_where_the_scheduler_is_gone_each_model_that_is_left_is_inconclusive(project, near):
-    project.write(
-        "conftest.py",
-        "import distributed, pytest\n"
-        "@pytest.hookimpl(trylast=True)\n"
-        "def pytest_collection_finish(session):\n"
-        "    (cluster,) = distributed.LocalCluster._instances\n"
-        "    cluster.sync(cluster.scheduler.close)\n",
-    )
+def test_where_the_scheduler_is_gone_each_model_that_is_left_is_inconclusive(project, near, monkeypatch):
+    submit = controller.Cluster.submit
+
+    def submit_and_end(self: controller.Cluster, *arguments: Any) -> bool:
+        found = submit(self, *arguments)
+        if len(self._numbered) == 3 and near.scheduler.status.name == "running":
+            near.sync(near.scheduler.close)
+        return found
+
+    monkeypatch.setattr(controller.Cluster, "submit", submit_and_end)
+    monkeypatch.setattr(worker, "as_text", lambda found: time.sleep(3600))
     run = judge(project, "*a*.joblib", near.scheduler_address)
     assert run.ret == pytest.ExitCode.TESTS_FAILED
     results = project.report()["results"]
@@ -312,7 +314,10 @@ def test_an_address_that_is_none_is_one_line(project, where, one_line_error):
 
 
 def test_it_is_refused_with_n_and_without_models(project, one_line_error):
-    assert "leave out -n" in one_line_error(judge(project, "shallow.joblib", "local:1", "-n2"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(project.path)
+        refused = judge(project, "shallow.joblib", "local:1", "-n2")
+    assert "leave out -n" in one_line_error(refused)
     assert "add --draft" in one_line_error(project.run("--draft-scheduler=local:1"))
 
 
