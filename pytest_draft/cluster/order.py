@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 from pytest_draft.errors import one_line
@@ -60,8 +61,9 @@ class Order:
     share: int | None = None
 
 
+@cache
 def environment() -> dict[str, str]:
-    """Return the versions of all that an examination depends on, by name."""
+    """Return the versions of all that an examination depends on, by name; asked once, as each task asks."""
     found = versions_here()
     found.pop("pytest-draft", None)  # its code says more
     for package in ("numba", "distributed"):
