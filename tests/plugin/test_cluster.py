@@ -108,13 +108,21 @@ def workers(two_workers) -> Iterator[Workers]:
     two_workers.go_on()
 
 
+@pytest.fixture(scope="module")
+def one_near_child() -> Iterator[None]:
+    """Let all workers in this process share a child: starting one takes seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker._BENCH, "release", lambda: None)
+        yield
+    worker._BENCH.release()
+
+
 @pytest.fixture
-def near(monkeypatch) -> Iterator[Any]:
+def near(one_near_child) -> Iterator[Any]:
     """Return a cluster whose scheduler and worker are threads of this process."""
     options: dict[str, Any] = {"processes": False, "protocol": "tcp://", **NO_PAGES}
     with distributed.LocalCluster(1, threads_per_worker=1, memory_limit=0, **options) as cluster:
         yield cluster
-    worker.release()
 
 
 def judge(project, forest: str, address: str, *arguments: str):
@@ -214,6 +222,7 @@ def test_where_the_scheduler_is_gone_each_model_that_is_left_is_inconclusive(pro
         found = submit(self, *arguments)
         if len(self._numbered) == 3 and near.scheduler.status.name == "running":
             near.sync(near.scheduler.close)
+            near.shutdown_scheduler = False  # else it is sought for half a minute
         return found
 
     monkeypatch.setattr(controller.Cluster, "submit", submit_and_end)
