@@ -14,7 +14,7 @@ import queue
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -24,11 +24,10 @@ from typing import Any
 from pytest_draft.bounded import MODEL_BYTES, TABLE_BYTES, opened, sha256
 from pytest_draft.cluster import worker
 from pytest_draft.cluster.held import Piece
-from pytest_draft.cluster.order import File, Order, difference, environment
+from pytest_draft.cluster.order import File, Order, checked, difference, environment
 from pytest_draft.errors import UsageError, one_line
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
-from pytest_draft.facts.files import ArtifactFacts, DataFacts
 from pytest_draft.facts.storage import from_text
 from pytest_draft.isolation import COMPILE_SECONDS, START_SECONDS, grace_of
 from pytest_draft.progress import Progress, Tell
@@ -389,7 +388,7 @@ class Cluster:
             if not isinstance(value, str):
                 raise ValueError("no text")
             if kind == "examination":
-                found = _checked(from_text(task.case, value), task.files)
+                found = checked(from_text(task.case, value), task.files)
                 self._decide(task, replace(found, retried=_retried(task)))
             elif kind == "differs":
                 self._exclude(task, one_line(value))
@@ -479,25 +478,3 @@ def _retried(task: _Task) -> str | None:
         return None
     first, second = task.starts[0], task.starts[-1]
     return f"worker {first} was lost while it examined this; it was examined again by worker {second}"
-
-
-def _checked(found: Examination, files: Iterable[File]) -> Examination:
-    """Return an examination that is about these files, by their paths and their hashes.
-
-    Raises
-    ------
-    ValueError
-    """
-    case, known = found.case, {file.path: file.sha256 for file in files}
-    named: list[tuple[ArtifactFacts | DataFacts, str | None]] = [
-        (found.artifact, case.artifact),
-        (found.data, case.data),
-    ]
-    if found.holdout is not None:
-        named.append((found.holdout, case.holdout))
-    for facts, path in named:
-        if facts.path != path or (facts.sha256 is not None and facts.sha256 != known.get(path or "")):
-            raise ValueError("about another file")
-    if found.cached or found.retried is not None or found.artifact.place != case.place:
-        raise ValueError("about another run")
-    return found

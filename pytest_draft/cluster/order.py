@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -10,7 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pytest_draft.errors import one_line
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.code import code_sha256
-from pytest_draft.facts.examination import versions_here
+from pytest_draft.facts.examination import Examination, versions_here
+from pytest_draft.facts.files import ArtifactFacts, DataFacts
 
 CODE = "code of pytest-draft"
 """Under this name, an environment tells the hash of this package's own code."""
@@ -88,3 +89,25 @@ def difference(here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
             told = "none" if found is None else f"{one_line(found, 16 if name == CODE else 40)}"
             return f"{name}: {told} there, {wanted[:16] if name == CODE else wanted} here"
     return None
+
+
+def checked(found: Examination, files: Iterable[File]) -> Examination:
+    """Return an examination that is about these files, by their paths and their hashes.
+
+    Raises
+    ------
+    ValueError
+    """
+    case, known = found.case, {file.path: file.sha256 for file in files}
+    named: list[tuple[ArtifactFacts | DataFacts, str | None]] = [
+        (found.artifact, case.artifact),
+        (found.data, case.data),
+    ]
+    if found.holdout is not None:
+        named.append((found.holdout, case.holdout))
+    for facts, path in named:
+        if facts.path != path or (facts.sha256 is not None and facts.sha256 != known.get(path or "")):
+            raise ValueError("about another file")
+    if found.cached or found.retried is not None or found.artifact.place != case.place:
+        raise ValueError("about another run")
+    return found
