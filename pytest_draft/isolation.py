@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 import psutil
 
+from pytest_draft.bounded import ELSEWHERE
 from pytest_draft.progress import Progress, Tell
 
 if sys.platform != "win32":
@@ -106,9 +107,16 @@ class _EndedError(Exception):
 
 
 class Children:
-    """The processes that examine for this one; one that has answered waits for the next case."""
+    """The processes that examine for this one; one that has answered waits for the next case.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    cpus : tuple of int
+        The processors that they may use; empty for those of this process. Heeded on Linux only.
+    """
+
+    def __init__(self, cpus: tuple[int, ...] = ()) -> None:
+        self._cpus = cpus
         self._idle: _Child | None = None
 
     def start(self) -> None:
@@ -133,7 +141,7 @@ class Children:
         """
         child = None
         try:
-            request = _request(case, _OnlyRead())
+            request = _request(case, _OnlyRead(), self._cpus, {})
             child, self._idle = self._idle, None
             if child is None or child.process.poll() is not None:
                 child = _Child()
@@ -147,7 +155,11 @@ class Children:
                 child.end()
 
     def run(
-        self, case: Case, data: object = None, tell: Tell | None = None
+        self,
+        case: Case,
+        data: object = None,
+        tell: Tell | None = None,
+        elsewhere: Mapping[str, str] | None = None,
     ) -> tuple[Examination, Reconstruction | None]:
         """Examine a case as `pytest_draft.examine.flow.examine` does, in a child.
 
@@ -158,7 +170,9 @@ class Children:
         data : object, optional
             Training data in memory; they must be picklable.
         tell : callable, optional
-            Gets a `Progress` a few times a second, in this thread.
+            Gets a `Progress` a few times a second, in this thread. What it raises ends the child, and is passed on.
+        elsewhere : mapping of str to str, optional
+            By the path of a file, as the case names it, where it is read in its place.
 
         Returns
         -------
@@ -171,7 +185,7 @@ class Children:
         since = time.monotonic()
         child = None
         try:
-            request = _request(case, data)
+            request = _request(case, data, self._cpus, elsewhere or {})
             child, self._idle = self._idle, None
             if child is None or child.process.poll() is not None:
                 child = _Child()
@@ -358,6 +372,11 @@ def _started(work: Callable[..., object], *arguments: object) -> threading.Threa
     return thread
 
 
+def machine_cap() -> int:
+    """Return the bytes of resident memory that a child may hold where no cap is given."""
+    return _cap(None)
+
+
 def _cap(memory: int | None) -> int:
     """Return a cap in bytes: the one given in MB, else a share of the memory of this machine, or its container."""
     if memory is not None:
@@ -375,7 +394,7 @@ def _cap_in_words(memory: int | None) -> str:
     return f"{_cap(None) / _MEGABYTE:,.0f} MB, {MEMORY_SHARE:.0%} of this machine's memory (set with --draft-memory)"
 
 
-def _request(case: Case, data: object) -> bytes:
+def _request(case: Case, data: object, cpus: tuple[int, ...], elsewhere: Mapping[str, str]) -> bytes:
     """Return what a child needs to examine a case.
 
     Raises
@@ -389,7 +408,8 @@ def _request(case: Case, data: object) -> bytes:
         raise
     except Exception as error:  # whatever it says could quote rows
         raise _unreadable(error) from None
-    return _Request(pickle.dumps((list(sys.path), str(Path.cwd()), pickle.dumps(case, 5), given), 5))
+    place = (list(sys.path), str(Path.cwd()), cpus, dict(elsewhere))
+    return _Request(pickle.dumps((place, pickle.dumps(case, 5), given), 5))
 
 
 def _unreadable(error: Exception) -> _EndedError:
@@ -424,8 +444,13 @@ def serve() -> NoReturn:
     gc.freeze()
     gc.enable()
     while True:
-        sys.path[:], folder, packed, given = inbox.get()
+        (sys.path[:], folder, cpus, elsewhere), packed, given = inbox.get()
         os.chdir(folder)
+        ELSEWHERE.clear()
+        ELSEWHERE.update(elsewhere)
+        if cpus and sys.platform == "linux":
+            with suppress(OSError):  # they were taken away meanwhile
+                os.sched_setaffinity(0, cpus)
         case = pickle.loads(packed)
         messenger.send(Progress("start", None, None, 0.0, case.seconds))
         try:

@@ -51,6 +51,9 @@ class Examination:
     not_audited : str or None
     cached : bool
         Whether an earlier run has found it out.
+    retried : str or None
+        Which machine was lost while it examined this, so that another one did; None where none was. It is no fact of
+        the case.
     """
 
     case: Case
@@ -72,6 +75,7 @@ class Examination:
     not_audited: str | None = None
     cached: bool = False
     shortfalls: tuple[str, ...] = ()
+    retried: str | None = None
 
     def __post_init__(self) -> None:
         if self.solver_status not in SOLVER_STATUSES:

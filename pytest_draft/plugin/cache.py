@@ -10,13 +10,13 @@ import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from pytest_draft.bounded import TABLE_BYTES, content, sha256
 from pytest_draft.facts.case import Case
+from pytest_draft.facts.code import code_sha256
 from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.facts.storage import as_text, from_text, write_atomically
 from pytest_draft.plugin.locks import locked, longest_examination
@@ -83,6 +83,12 @@ class Cache:
                     write_atomically(path, f"{_hash(text)}\n{text}")
             return found
 
+    def holds(self, case: Case, answers: Callable[[Examination], bool]) -> bool:
+        """Return whether an examination that answers is kept."""
+        key = key_of(case)
+        kept = None if key is None else _read(self.folder / f"{key}.json", case)
+        return kept is not None and answers(kept)
+
 
 def key_of(case: Case) -> str | None:
     """Return what is the same for the same inputs, parameters and code; None where a file cannot be read."""
@@ -91,7 +97,7 @@ def key_of(case: Case) -> str | None:
     except OSError:  # the examination will say what is wrong
         return None
     parameters = replace(case, artifact="", data=None, domain=None, holdout=None)
-    return _hash(repr((hashes, parameters, sorted(unexamined(case).versions.items()), _code())))
+    return _hash(repr((hashes, parameters, sorted(unexamined(case).versions.items()), code_sha256())))
 
 
 def _read(path: Path, case: Case) -> Examination | None:
@@ -109,7 +115,7 @@ def _without(examination: Examination, case: Case) -> Examination:
     """Return an examination of which nothing tells where the files lie, nor which rows are the most exposed."""
     entropy = examination.entropy and replace(examination.entropy, most_exposed=())
     names = {path: f"<{name}>" for name, path in _paths(case).items()}
-    return _renamed(replace(examination, entropy=entropy), names)
+    return _renamed(replace(examination, entropy=entropy, retried=None), names)
 
 
 def _with(examination: Examination, case: Case) -> Examination:
@@ -139,16 +145,6 @@ def _renamed(examination: Examination, names: dict[str, str]) -> Examination:
         holdout=holdout and replace(holdout, path=holdout.path and renamed(holdout.path)),
         domain=domain and replace(domain, source=renamed(domain.source), granted=tuple(map(renamed, domain.granted))),
         notes=tuple(map(renamed, examination.notes)),
-    )
-
-
-@cache
-def _code() -> str:
-    """Return the hash of this package's own code: in a checkout, its version says little."""
-    folder = Path(__file__).parents[1]
-    files = sorted(folder.rglob("*.py"))
-    return _hash(
-        repr([(str(path.relative_to(folder)), hashlib.sha256(path.read_bytes()).hexdigest()) for path in files])
     )
 
 

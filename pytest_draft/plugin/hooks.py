@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     distributed = config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))  # as xdist decides
     from pytest_draft.isolation import children
 
-    if not (distributed or hasattr(config, "workerinput") or config.option.collectonly):
+    if not (distributed or hasattr(config, "workerinput") or config.option.collectonly):  # with a cluster, for labels
         children.start()  # it imports the engine while this process does
     if config.option.draft_demo:
         from pytest_draft.plugin.demo import prepare
@@ -76,6 +76,11 @@ def pytest_configure(config: pytest.Config) -> None:
             require_usable_data(config, session)
         if distributed:
             children.close()
+    if settings.scheduler is not None and not config.option.collectonly:
+        from pytest_draft.plugin.remote import join
+
+        with in_harmless_words():
+            join(config, session, settings.scheduler)
     from pytest_draft.plugin.collection import take_addresses
 
     with in_harmless_words():

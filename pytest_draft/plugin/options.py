@@ -48,6 +48,11 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
     ),
     ("compare", "paths", "earlier JSON report: fail where a metric got worse by more than the policy allows"),
     ("memory", "int", "most memory, in MB, for the process that examines (default: four fifths of the machine's)"),
+    (
+        "scheduler",
+        "string",
+        "examine on a cluster of Dask: tcp://HOST:PORT or tls://HOST:PORT, or local:N for N processes of this machine",
+    ),
 )
 
 
@@ -86,6 +91,8 @@ class Settings:
         Which the policy's file and the domain file must have, in lower case.
     cache : bool
         Whether what was found out is kept for later runs.
+    scheduler : str or None
+        Of the cluster that examines the models' own items.
     """
 
     active: bool
@@ -106,6 +113,7 @@ class Settings:
     policy_sha256: str | None
     domain_sha256: str | None
     cache: bool
+    scheduler: str | None
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -266,6 +274,7 @@ def resolve(config: pytest.Config) -> Settings:
         policy_sha256=_sha256(config, "policy"),
         domain_sha256=_sha256(config, "domain"),
         cache=_caches(config),
+        scheduler=_scheduler(config),
     )
 
 
@@ -280,6 +289,22 @@ def _sha256(config: pytest.Config, of: str) -> str | None:
     if text is not None and not re.fullmatch("[0-9a-fA-F]{64}", text):
         raise pytest.UsageError(f"--draft-{of}-sha256: {one_line(text)!r} is not 64 hexadecimal digits")
     return None if text is None else str(text).lower()
+
+
+def _scheduler(config: pytest.Config) -> str | None:
+    """Return where a cluster is; None without one, and where the ini file names one that is not needed."""
+    where = _first(config, "scheduler", None)
+    if not is_active(config):
+        if config.option.draft_scheduler:
+            raise pytest.UsageError("--draft-scheduler: only the models' own items are sent to one: add --draft")
+        return None
+    if where is not None and not re.fullmatch(r"local:[1-9]\d{0,3}|(tcp|tls)://[^\s/]+:\d{1,5}", where):
+        raise pytest.UsageError(
+            f"--draft-scheduler: {one_line(where)!r} is neither tcp://HOST:PORT, tls://HOST:PORT nor local:N"
+        )
+    if where is not None and config.getoption("dist", "no") != "no" and config.getoption("tx", None):
+        raise pytest.UsageError("--draft-scheduler: the scheduler's workers share the work: leave out -n")
+    return None if where is None else str(where)
 
 
 def _caches(config: pytest.Config) -> bool:

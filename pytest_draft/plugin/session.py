@@ -31,6 +31,7 @@ from pytest_draft.report.result import Result, result_of
 
 if TYPE_CHECKING:
     from pytest_draft.attack.reconstruction import Reconstruction
+    from pytest_draft.cluster.controller import Cluster
 
 SESSION = pytest.StashKey["GateSession"]()
 
@@ -77,6 +78,7 @@ class GateSession:
         self.root = config.rootpath
         self.demo_folder = next(iter(self.settings.models)).parent if config.option.draft_demo else None
         self._shared = Shared.of(config)
+        self.cluster: Cluster | None = None
         self._memo: dict[tuple[Case, Stamps, int | None], tuple[Examination, Reconstruction | None]] = {}
         self._in_memory: dict[int, object] = {}
         self._hooked: dict[Path, object] = {}
@@ -198,8 +200,27 @@ class GateSession:
             return self.examine(replace(case, data=None), data)[0]
         cache = Cache.of(self._config) if self.settings.cache else None
         if cache is None:
-            return self.examine(case)[0]
-        return cache.once(case, self._answers, lambda: self.examine(case)[0], self._shared.heed_interrupt)
+            return self._examined(case)
+        return cache.once(case, self._answers, lambda: self._examined(case), self._shared.heed_interrupt)
+
+    def _examined(self, case: Case) -> Examination:
+        """Examine a case with the configured data: on the cluster where there is one, else in a child."""
+        if self.cluster is not None:
+            with shown(self._config, self._named(case.artifact, case.place)) as tell:
+                found = self.cluster.run(case, tell)
+            if found is not None:
+                return found
+        return self.examine(case)[0]
+
+    def is_for_cluster(self, case: Case) -> bool:
+        """Return whether nobody but a cluster knows the answer: neither a hook with data in memory nor the cache."""
+        try:
+            if self._loaded(Path(case.artifact)) is not None:
+                return False
+        except (Exception, pytest.fail.Exception, pytest.skip.Exception):  # told when the item runs
+            return False
+        cache = Cache.of(self._config) if self.settings.cache else None
+        return cache is None or not cache.holds(case, self._answers)
 
     def _loaded(self, forest: Path) -> object:
         """Return the training data that a hook gives for a model file; None where it leaves that to the options."""

@@ -384,7 +384,7 @@ def _sentences(result: dict[str, Any], told: Collection[str], mixed: bool) -> li
         lines.append(f"inconclusive: {'; '.join(result['reasons'])} ({', '.join(dict.fromkeys(undecided))})")
     elif result["reasons"] and not any(check["item"] in told for check in result["checks"]):
         lines.append(f"in doubt: {'; '.join(result['reasons'])}")
-    lines += [f"note: {note}" for note in result["notes"]]
+    lines += [f"note: {note}" for note in wording.notes(result)]
     if (unread := wording.not_read(result)) is not None:
         lines.append(unread)
     return list(dict.fromkeys(lines))

@@ -6,6 +6,7 @@ is not written again.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ PLAIN_SECONDS = 10.0
 """The shortest time before a plain line and between two of them."""
 
 STAGES = {
+    "queue": "waiting for a worker",
+    "examined elsewhere": "examined by a worker",
     "start": "starting",
     "read": "reading the files",
     "build": "listing what a row can be",
@@ -77,7 +80,8 @@ def in_words(progress: Progress, name: str = "", room: int = 300) -> str:
         figure = f" ({_FIGURES.get(progress.figure, progress.figure)} {progress.value:,.10g})"
     stage = one_line(STAGES.get(progress.stage, progress.stage))
     named = f"{one_line(name)}: {stage}" if name else stage
-    time = f", {progress.elapsed:.0f} of at most {progress.seconds:g} s"
+    most = "" if math.isinf(progress.seconds) else f" of at most {progress.seconds:g}"
+    time = f", {progress.elapsed:.0f}{most} s"
     for text in (named + figure + time, named + time, stage + time):
         if len(text) <= room:
             return text

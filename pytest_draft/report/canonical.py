@@ -1,7 +1,8 @@
 """What the same inputs always give: in goes a plain report, out comes its canonical form, and the hash of that.
 
 Two runs on the same inputs differ in their timings, in what depends on these, in the folders that files lie in, in the
-order that workers finish, in how many of these there are, and in what was found out before. All of that is left out.
+order that workers finish, in how many of these there are and what becomes of them, and in what was found out before.
+All of that is left out.
 File names, hashes, thresholds, seeds, limits, versions and everything that was found stay: with another version of a
 library, inputs are not the same.
 """
@@ -18,7 +19,7 @@ from pytest_draft.report.result import Report
 HASH = "canonical_sha256"
 """Where a report tells the hash of its own canonical form."""
 
-_LEFT_OUT = frozenset({"seconds", "statistics", "workers", "cached", HASH})
+_LEFT_OUT = frozenset({"seconds", "statistics", "workers", "cached", "retried", HASH})
 _NAMED_FILES = (("artifact", "path"), ("data", "path"), ("holdout", "path"), ("policy", "source"), ("domain", "source"))
 
 

@@ -72,7 +72,7 @@ def _described(index: int, result: Result) -> dict[str, Any]:
         "causes": list(dict.fromkeys(check["cause"] for check in result["checks"] if check["cause"])),
         "checks": sorted(map(_explained, [result] * len(result["checks"]), result["checks"]), key=_gravity),
         "reasons": result["reasons"],
-        "notes": result["notes"],
+        "notes": wording.notes(result),
         "charts": [chart for chart in drawn if chart.name not in _LEADING],
         "groups": [
             (group["name"], f"{group['rows']:,}", f"{group['mean']:.3f}", f"{group['lowest']:.3f}")

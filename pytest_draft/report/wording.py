@@ -277,6 +277,12 @@ def bounded(exact: float | None, bounds: Sequence[float] | None) -> str | None:
     return f"between {bounds[0]:.4f} and {bounds[1]:.4f}" if bounds else None
 
 
+def notes(result: Result) -> list[str]:
+    """Return what a reader should know besides, and which worker of a cluster was lost meanwhile."""
+    retried = result.get("retried")  # not in reports of earlier versions
+    return [*result["notes"], *([retried] if retried else [])]
+
+
 def not_read(result: Result) -> str | None:
     """Return which parts of a file no reader has looked at by name, but for harmless ones; None where there are none.
 

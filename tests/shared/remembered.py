@@ -46,11 +46,11 @@ class Remembered:
     def instead_of(self, run: Callable[..., tuple[Examination, Any]]) -> Callable[..., tuple[Examination, Any]]:
         """Return what takes the place of `Children.run`."""
 
-        def remember(children: Children, case: Case, data: object = None, tell: object = None):
+        def remember(children: Children, case: Case, data: object = None, tell: object = None, elsewhere: Any = None):
             self.asked.append(case)
             key = None if self.off else key_of_files(case, data)
             if key is None:
-                return run(children, case, data, tell)
+                return run(children, case, data, tell, elsewhere)
             path = self.folder / key
             if path.exists():
                 packed, rows = pickle.loads(path.read_bytes())
@@ -58,7 +58,7 @@ class Remembered:
                 return replace(
                     _renamed(examination, {f"<{n}>": p for n, p in _paths(case).items()}), case=case
                 ), rebuilt
-            examination, rebuilt = run(children, case, data, tell)
+            examination, rebuilt = run(children, case, data, tell, elsewhere)
             if not _depends_on_the_machine(examination) and key_of_files(case, data) == key:
                 names = {path: f"<{name}>" for name, path in _paths(case).items()}
                 temporary = path.with_suffix(f".{os.getpid()}")

@@ -1,0 +1,113 @@
+"""What a worker is asked: in goes a case with its files' hashes, out comes an `Order`; and with what it is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+
+from pytest_draft.errors import one_line
+from pytest_draft.facts.case import Case
+from pytest_draft.facts.code import code_sha256
+from pytest_draft.facts.examination import Examination, versions_here
+from pytest_draft.facts.files import ArtifactFacts, DataFacts
+
+CODE = "code of pytest-draft"
+"""Under this name, an environment tells the hash of this package's own code."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that a case names.
+
+    Attributes
+    ----------
+    path : str
+        As the case names it.
+    sha256 : str
+    size : int
+        In bytes.
+    """
+
+    path: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Order:
+    """One examination for a worker. It holds no content of a file, so that Dask's logs may show it.
+
+    Attributes
+    ----------
+    case : Case
+    files : tuple of File
+    environment : mapping of str to str
+        Of the controller, as `environment` returns it.
+    topic : str
+        Of the events by which the worker tells the controller something.
+    number : int
+        Of this order among all of the topic.
+    share : int or None
+        How many workers of one thread were started on this machine, to divide its memory and processors among; None
+        where the worker has its own share, which its threads divide.
+    """
+
+    case: Case
+    files: tuple[File, ...]
+    environment: Mapping[str, str]
+    topic: str
+    number: int
+    share: int | None = None
+
+
+@cache
+def environment() -> dict[str, str]:
+    """Return the versions of all that an examination depends on, by name; asked once, as each task asks."""
+    found = versions_here()
+    found.pop("pytest-draft", None)  # its code says more
+    for package in ("numba", "distributed"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # pragma: no cover  (both are needed to come here)
+            continue
+    return {**found, CODE: code_sha256()}
+
+
+def difference(here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
+    """Return in a few words what another environment has in place of this one's; None where nothing differs.
+
+    Parameters
+    ----------
+    here, there : mapping of str to str
+        As `environment` returns it.
+    """
+    for name, wanted in here.items():
+        found = there.get(name)
+        if found != wanted:
+            told = "none" if found is None else f"{one_line(found, 16 if name == CODE else 40)}"
+            return f"{name}: {told} there, {wanted[:16] if name == CODE else wanted} here"
+    return None
+
+
+def checked(found: Examination, files: Iterable[File]) -> Examination:
+    """Return an examination that is about these files, by their paths and their hashes.
+
+    Raises
+    ------
+    ValueError
+    """
+    case, known = found.case, {file.path: file.sha256 for file in files}
+    named: list[tuple[ArtifactFacts | DataFacts, str | None]] = [
+        (found.artifact, case.artifact),
+        (found.data, case.data),
+    ]
+    if found.holdout is not None:
+        named.append((found.holdout, case.holdout))
+    for facts, path in named:
+        if facts.path != path or (facts.sha256 is not None and facts.sha256 != known.get(path or "")):
+            raise ValueError("about another file")
+    if found.cached or found.retried is not None or found.artifact.place != case.place:
+        raise ValueError("about another run")
+    return found
