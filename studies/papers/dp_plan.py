@@ -24,7 +24,8 @@ EFFORT = 0.5
 """Of each search: about half a second of one core."""
 
 _CUT_EPSILONS = (1.0, 5.0, 30.0)
-_CUT_SIZES: Sequence[int] = (25, 100, 300)
+_CUT_TREES = (5, 10, 30)
+_CUT_SIZES: Sequence[int] = (25, 100, 300, 500)
 _QUICK_EFFORT = 0.1
 
 
@@ -69,11 +70,7 @@ def grid(part: str) -> Cells:
         return forests(("compas",), (1, 5), (3,), (5.0,), effort=_QUICK_EFFORT)
     if part == "all":
         return forests(NAMES, TREES, DEPTHS, EPSILONS, range(5))
-    return [
-        *forests(NAMES, (10,), DEPTHS, (0.1, *_CUT_EPSILONS)),
-        *forests(("compas", "adult"), (1,), DEPTHS, _CUT_EPSILONS),
-        *forests(("compas",), (30,), DEPTHS, _CUT_EPSILONS),
-    ]
+    return forests(NAMES, TREES, DEPTHS, EPSILONS)
 
 
 def distributions(part: str) -> Cells:
@@ -89,7 +86,7 @@ def individuals(part: str) -> Cells:
         return forests(("compas",), epsilons=(30.0,), drawn=True, effort=_QUICK_EFFORT)
     if part == "all":
         return forests(epsilons=EPSILONS, seeds=range(5), drawn=True)
-    return forests(epsilons=EPSILONS, seeds=range(2), drawn=True)
+    return forests(epsilons=EPSILONS, seeds=range(3), drawn=True)
 
 
 def size_unknown(part: str) -> Cells:
@@ -98,7 +95,7 @@ def size_unknown(part: str) -> Cells:
         return forests(("compas",), (5,), (3,), (30.0,), size="unknown", effort=_QUICK_EFFORT)
     if part == "all":
         return forests(NAMES, TREES, DEPTHS, EPSILONS, range(5), size="unknown")
-    return forests(epsilons=_CUT_EPSILONS, size="unknown")
+    return forests(NAMES, _CUT_TREES, (5,), _CUT_EPSILONS, size="unknown")
 
 
 def more_rows(part: str) -> Cells:
@@ -112,7 +109,7 @@ def more_rows(part: str) -> Cells:
     efforts: Sequence[float]
     several: Sequence[int]
     if part == "cut":
-        sizes, efforts, several, seeds = _CUT_SIZES, (0.1, EFFORT), _CUT_SIZES[:2], 1
+        sizes, efforts, several, seeds = _CUT_SIZES, (0.1, EFFORT), _CUT_SIZES[:2], 2
     else:
         sizes, efforts, several, seeds = SIZES, (0.1, EFFORT, 2.0, 10.0), SIZES, 5
     return [
@@ -128,7 +125,7 @@ def known_attributes(part: str) -> Cells:
     """Return the cells of figure 12."""
     if part == "quick":
         return [cell for n in (0, 3) for cell in forests(("compas",), known=n, effort=_QUICK_EFFORT)]
-    step, seeds = (4, 2) if part == "cut" else (1, 5)
+    step, seeds = (4, 3) if part == "cut" else (1, 5)
     return [
         cell
         for name, attributes in ATTRIBUTES.items()
@@ -143,7 +140,7 @@ def without_noise(part: str) -> Cells:
     epsilons: Sequence[float | None]
     sizes, epsilons, seeds, effort = {
         "quick": ((5,), (None, 30.0), 1, _QUICK_EFFORT),
-        "cut": ((1, 5, 10, 30), (None, *_CUT_EPSILONS), 1, EFFORT),
+        "cut": ((1, 5, 10, 30), (None, *_CUT_EPSILONS), 3, EFFORT),
         "all": (TREES, (None, *EPSILONS), 5, EFFORT),
     }[part]
     return [
@@ -158,7 +155,7 @@ def informed(part: str) -> Cells:
     """Return the cells of figure 13."""
     names, epsilons, seeds = {
         "quick": (("compas",), (30.0,), 1),
-        "cut": (NAMES, INFORMED_EPSILONS, 1),
+        "cut": (NAMES, INFORMED_EPSILONS, 2),
         "all": (NAMES, INFORMED_EPSILONS, 10),
     }[part]
     return [

@@ -11,13 +11,15 @@ from studies.papers.icml_cells import by_model
 from studies.papers.icml_forests import DEPTHS, N_ROWS, SEEDS, TREES, curve_of
 from studies.papers.plots import Curve, panels
 from studies.papers.result import (
+    SEVERAL,
     SLOWER,
     Cells,
     PaperResult,
     Section,
+    because,
     bold,
-    exceeds,
     is_slower,
+    is_worse,
     mean_text,
     reason_of,
     settings,
@@ -93,7 +95,7 @@ def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Se
         for (size,) in settings(mine, ["trees"]):
             same, other = where(mine, trees=size), where(published, n_trees=size)
             ours, theirs = values_of(same, "error"), values_of(other, "reconstruction_error")
-            worse, without = exceeds(ours, theirs), unanswered(same, other)
+            worse, without = is_worse(ours, theirs), unanswered(same, other)
             errors.append(
                 {
                     "depth": depth or "none",
@@ -103,9 +105,7 @@ def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Se
                     "published": mean_text(theirs),
                     "no answer, ours": without.ours,
                     "no answer, published": without.published,
-                    "why worse": reason_of(same, "several datasets meet all counts; which is found is chance")
-                    if worse
-                    else without.reason,
+                    "why worse": because(reason_of(same, SEVERAL), ours, theirs) if worse else without.reason,
                 }
             )
     return [

@@ -15,8 +15,9 @@ from studies.papers.result import (
     Cells,
     PaperResult,
     Section,
+    because,
     bold,
-    exceeds,
+    is_worse,
     mean_text,
     reason_of,
     settings,
@@ -93,7 +94,7 @@ def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Se
             same = where(rows, data=name, knowledge=kind, known=known)
             other = _theirs(authors, name, kind, known)
             ours, theirs = values_of(same, "error"), values_of(other, "reconstruction_error")
-            worse, without = exceeds(ours, theirs), unanswered(same, other)
+            worse, without = is_worse(ours, theirs), unanswered(same, other)
             lines.append(
                 {
                     "data": name,
@@ -103,7 +104,9 @@ def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Se
                     "perfect rows": f"{same['perfect'].mean():.1f} of {same['unknown_rows'].iloc[0]}",
                     "no answer, ours": without.ours,
                     "no answer, published": without.published,
-                    "why worse": reason_of(same, "the search stopped by itself") if worse else without.reason,
+                    "why worse": because(reason_of(same, "the search stopped by itself"), ours, theirs)
+                    if worse
+                    else without.reason,
                 }
             )
         title = "Figure 6: known attributes" if kind == "known_attributes" else "Known examples"

@@ -13,13 +13,15 @@ from studies.papers.icml_cells import more_rows
 from studies.papers.icml_forests import curve_of
 from studies.papers.plots import PANELS, panels
 from studies.papers.result import (
+    SEVERAL,
     SLOWER,
     Cells,
     PaperResult,
     Section,
+    because,
     bold,
-    exceeds,
     is_slower,
+    is_worse,
     mean_text,
     reason_of,
     settings,
@@ -87,7 +89,7 @@ def _table(rows: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
         same, other = where(rows, rows=size), where(runs, n_examples=size)
         ours, theirs = values_of(same, "error"), values_of(other, "reconstruction_error")
         seconds, other_seconds = values_of(same, "seconds"), values_of(other, "seconds")
-        worse = exceeds(ours, theirs)
+        worse = is_worse(ours, theirs)
         without = unanswered(same, other)
         lines.append(
             {
@@ -103,7 +105,7 @@ def _table(rows: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
                 "no answer, published": without.published,
                 "why worse": "; ".join(
                     [without.reason] * without.more
-                    + [reason_of(same, "several datasets meet all counts; which is found is chance")] * worse
+                    + [because(reason_of(same, SEVERAL), ours, theirs)] * worse
                     + [SLOWER] * is_slower(seconds, other_seconds)
                 ),
             }

@@ -86,6 +86,6 @@ def _run_of(result: PaperResult, rows: pd.DataFrame) -> str:
         load = rows["load"].astype(float)
         lines.append(
             f"Load of the machine while it ran, in processes for each processor: {load.mean():.1f} on average, "
-            f"{load.max():.1f} at most. Above 1, other programs took part of the time that a box allows."
+            f"{load.max():.1f} at most. Above 1, seconds are longer by other programs, and a time box allows less work."
         )
     return "\n".join(f"- {line}" for line in lines)

@@ -25,7 +25,7 @@ from studies.papers.icml_cells import (
     likeliest_seen,
     worst_case_error,
 )
-from studies.papers.result import PaperResult, Section, bold, exceeds, is_worse, mean_text, reason_of, unanswered, where
+from studies.papers.result import PaperResult, Section, because, bold, is_worse, mean_text, reason_of, unanswered, where
 from studies.papers.results import RESULTS
 from studies.papers.targets import attacked, error_of, papers_domain, target_of
 
@@ -206,22 +206,26 @@ def test_means_are_shown_with_their_standard_error_and_number_of_runs():
 @pytest.mark.parametrize(
     ("ours", "theirs", "worse"),
     [
-        ([0.2, 0.2], [0.1, 0.1], True),
-        ([0.105, 0.105], [0.1, 0.1], False),  # too little to be noticed
-        ([0.0, 0.4], [0.1, 0.1], False),  # within two standard errors
-        ([0.1, 0.1], [0.2, 0.2], False),
-        ([], [0.1], False),
-        ([0.1], [], False),
+        ([0.2, 0.2], [0.1, 0.1], "no time"),
+        ([0.1051, 0.1051], [0.105, 0.105], "no time"),
+        ([0.0, 0.4], [0.1, 0.1], "no time (within two standard errors)"),
+        ([0.10501], [0.105], ""),  # the printed means are the same
+        ([0.1, 0.1], [0.2, 0.2], ""),
+        ([], [0.1], ""),
+        ([0.1], [], ""),
     ],
 )
-def test_an_error_is_worse_where_it_exceeds_the_published_one_noticeably(ours, theirs, worse):
-    assert is_worse(np.array(ours), np.array(theirs)) is worse
+def test_an_error_is_worse_where_its_printed_mean_is_larger_and_said_to_be_chance_where_it_may_be(ours, theirs, worse):
+    runs = np.array(ours), np.array(theirs)
+    assert is_worse(*runs) is bool(worse)
+    assert because("no time", *runs) == worse
 
 
-def test_an_error_exceeds_the_published_one_even_where_that_may_be_chance():
-    assert exceeds(np.array([0.0, 0.4]), np.array([0.1, 0.1]))
-    assert not exceeds(np.array([0.105]), np.array([0.1]))
-    assert not exceeds(np.array([]), np.array([0.1]))
+def test_the_worst_of_several_comparisons_counts():
+    ours, low, high = np.array([0.2, 0.2]), np.array([0.1, 0.1]), np.array([0.3, 0.3])
+    assert is_worse(ours, high, low)
+    assert because("no time", ours, high, low) == "no time"
+    assert not is_worse(ours, high)
 
 
 @pytest.mark.parametrize(
