@@ -124,8 +124,8 @@ RESULT = PaperResult(
     compute=known_occurrences,
     cells=cells,
     cut=(
-        "Cut: 10 and 100 trees of 12 sizes, 4 depths of 6, 2 seeds of 5, a time box of 20 s on one thread. Figure 5 (a, "
-        "c, e), without bagging, is [figure 2](icml-figure-2-tables-2-3.md)."
+        "Cut: 10 and 100 trees of 12 sizes, 4 depths of 6, 2 seeds of 5, a time box of 20 s on one thread. Figure 5 "
+        "(a, c, e), without bagging, is [figure 2](icml-figure-2-tables-2-3.md)."
     ),
     tables=tuple(PANELS),
     published=("draft_known_occurrences_runs",),
