@@ -31,13 +31,15 @@ from pytest_draft.foreign_text import address, distinct, harmless, in_shell, of_
 from pytest_draft.hardening.result import Change, Difference, Hardened
 from pytest_draft.plugin.explained import Explained
 from pytest_draft.plugin.items import explained, properties, stands
+from pytest_draft.plugin.manifest import Manifest
 from pytest_draft.plugin.session import GateSession, Planned
 from pytest_draft.plugin.summary import Summary
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check, judge
 from pytest_draft.policy.waiver import Waiver
-from pytest_draft.report import annotations, html, intoto, json_report, markdown, sarif
+from pytest_draft.report import annotations, fleet_html, html, intoto, json_report, markdown, sarif
 from pytest_draft.report.document import document, merged
+from pytest_draft.report.fleet import fleet
 
 EVERYTHING = "".join(PIECES)
 
@@ -116,7 +118,7 @@ def gate() -> GateSession:
     """Return a session that knows where it is, and nothing else."""
     session = object.__new__(GateSession)
     session.root, session.demo_folder = made_up_root(), None
-    session.settings = SimpleNamespace(report_rows=True, reports=(), strict=True)
+    session.settings = SimpleNamespace(report_rows=True, reports=(), strict=True, manifest=None)
     return session
 
 
@@ -175,6 +177,12 @@ def plain_tags() -> set[tuple[str, ...]]:
     return set(Page(html.render(reported("text")[-1])).tags)
 
 
+@cache
+def plain_tags_of_all() -> set[tuple[str, ...]]:
+    """Return the tags of a page of all models on which no name is hostile."""
+    return set(Page(fleet_html.render(fleet(reported("text")[-1], ["text"]))).tags)
+
+
 class Terminal:
     """What a terminal is asked to show."""
 
@@ -195,19 +203,23 @@ class Terminal:
 @example("##[group]\n::error::\x1b[31m")
 def test_no_output_of_a_gate_says_what_a_name_wants_it_to(name):
     session, checks, policy, record, report = reported(name)
-    for render in (json_report.render, intoto.render, sarif.render, markdown.render, html.render):
-        text = render(report)
+    all_models = fleet(report, [session.shown(made_up_root() / name)])
+    for render in (json_report.render, intoto.render, sarif.render, markdown.render, html.render, fleet_html.render):
+        text = render(all_models if render is fleet_html.render else report)
         assert is_harmless(text), render.__module__
         text.encode("utf-8")
-        if render not in (markdown.render, html.render):
+        if render not in (markdown.render, html.render, fleet_html.render):
             json.loads(text)
     assert set(Page(html.render(report)).tags) <= plain_tags()
+    assert set(Page(fleet_html.render(all_models)).tags) <= plain_tags_of_all()
     for line in annotations.annotations(report):
         assert line.startswith(("::error", "::warning"))
         assert "\n" not in line
         assert is_harmless(line[2:])
     terminal = Terminal()
-    Summary(session, report, name and None, wrap=None).show(terminal)
+    passed_over = (made_up_root() / name,)
+    session.settings.manifest = Manifest(made_up_root(), {}, passed_over)
+    Summary(session, report, all_models, name and None, wrap=None).show(terminal)
     for check in checks:
         Explained(explained(check, policy.asked_by("perfect-rows")), name, 40).toterminal(terminal)
         standing = stands(check)

@@ -7,13 +7,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_draft.errors import UsageError, known_are, one_line
 from pytest_draft.output import place_of
 from pytest_draft.plugin.inputs import Inputs, absolute, expanded, policy_file
-from pytest_draft.plugin.manifest import Manifest, read_manifest
+
+if TYPE_CHECKING:
+    from pytest_draft.plugin.manifest import Manifest
 
 REPORT_TYPES = {
     "json": "draft-report.json",
@@ -367,6 +370,8 @@ def _models(config: pytest.Config) -> tuple[Mapping[Path, Inputs], Inputs, Manif
     if not from_manifest:
         return dict(zip(forests, each, strict=False)), usual, None
     with _told_as(origin):
+        from pytest_draft.plugin.manifest import read_manifest  # what it needs costs every pytest run its time
+
         manifest = read_manifest(absolute(manifests[0]), usual)
     return manifest.models, usual, manifest
 

@@ -153,7 +153,8 @@ class Summary:
         if not_run := self.report["not_run"]:
             so = "" if self.report["verdict"] == "failed" else ", so the verdict is inconclusive"
             strict = "; --draft-strict fails the run" if self.session.settings.strict else ""
-            yield f"not run{so}{strict}: {', '.join(not_run)}"
+            more = f" and {len(not_run) - MOST_SHOWN:,} more" if len(not_run) > MOST_SHOWN else ""
+            yield f"not run{so}{strict}: {', '.join(not_run[:MOST_SHOWN])}{more}"
         manifest = self.session.settings.manifest
         if manifest is not None and manifest.passed_over:
             names = listed([self.session.shown(path) for path in manifest.passed_over], 3)

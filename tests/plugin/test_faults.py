@@ -23,7 +23,7 @@ from pytest_draft import isolation
 from pytest_draft.facts import storage
 from pytest_draft.facts.examination import Examination
 from pytest_draft.isolation import Children
-from pytest_draft.plugin import cache, locks, sharing, summary, usage
+from pytest_draft.plugin import cache, locks, models, sharing, summary, usage
 from pytest_draft.plugin import session as sessions
 from pytest_draft.plugin.cache import Cache
 from pytest_draft.plugin.sharing import Shared
@@ -362,11 +362,11 @@ def test_a_worker_that_is_killed_keeps_the_run_from_passing_and_the_next_one_wor
 
 STAGES = {
     "settings": (sessions, "resolve"),
-    "policy": (sessions, "read_policy"),
+    "policy": (models, "read_policy"),
     "labels": (usage, "_wrong"),
     "a child": (Children, "run"),
     "judging": (sessions, "result_of"),
-    "joining": (summary, "merged"),
+    "joining": (summary, "document"),
     "rendering": (summary, "_rendered"),
     "writing": (storage.Path, "replace"),
     "table": (summary, "table"),
@@ -488,7 +488,7 @@ def test_a_sparse_model_file_beside_a_waiver_is_no_model_that_the_waiver_is_for(
 def test_an_earlier_report_that_is_none_by_its_size_is_a_usage_error(project, of_file, one_line_error, size):
     sparse(project.path / "earlier.json", size)
     line = one_line_error(project.run(*of_file, "--draft-compare=earlier.json"))
-    assert "earlier.json cannot be read (it is larger than 34 MB)" in line
+    assert "earlier.json cannot be read (it is larger than 268 MB)" in line
 
 
 NESTED = {

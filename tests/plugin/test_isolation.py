@@ -363,21 +363,13 @@ def test_data_of_a_type_that_only_this_process_knows_are_refused_with_one_line(p
     assert "cannot be handed to the process that examines them (ModuleNotFoundError)" in examination.reasons[0]
 
 
-@pytest.fixture(scope="module")
-def alone():
-    """Return children of these tests alone: one that is started anew answers all the cases of a test."""
-    own = isolation.Children()
-    yield own
-    isolation.Children.close(own)  # the tests' own `close` of all others keeps them
-
-
 @pytest.mark.parametrize("forest", ["leaking", "bagged", "shallow"])
-def test_a_child_answers_what_this_process_would(released, alone, forest):
+def test_a_child_answers_what_this_process_would(released, forest):
     from pytest_draft.examine.flow import examine
 
     case = Case(str(released / f"{forest}.joblib"), str(released / "train.csv"))
     here, mine = examine(case)
-    there, theirs = alone.run(case)
+    there, theirs = isolation.run(case)
     assert (here.findings, here.reasons, here.solver_status) == (there.findings, there.reasons, there.solver_status)
     assert (mine.rows == theirs.rows).all()
 

@@ -22,7 +22,7 @@ def shared(tmp_path):
         (tmp_path / name).write_text(name)
     runs = []
 
-    def run(children, case, data=None, tell=None):
+    def run(children, case, data=None, tell=None, elsewhere=None):
         runs.append(case)
         known = unexamined(case)
         notes = (f"read {case.artifact}", f"run {len(runs)}")

@@ -91,7 +91,11 @@ def test_only_looking_at_what_would_run_makes_no_folder(project, one_rule):
         ("--draft-policy=public-relase", "; did you mean 'public-release'?"),
         ("--draft-adversary=artefact", "unknown adversary 'artefact'; known are: artifact, published; did you mean 'a"),
         ("--draft-adversary=artifact+informd", "informed; n-unknown; did you mean 'informed'?"),
-        ("--draft-report=htm", "unknown type 'htm'; known are: json, markdown, html, sarif, intoto; did you mean 'ht"),
+        (
+            "--draft-report=htm",
+            "unknown type 'htm'; known are: json, markdown, html, sarif, intoto, fleet-html, fleet-json; "
+            "did you mean 'ht",
+        ),
     ],
 )
 def test_a_name_that_is_nearly_right_is_told_with_the_one_that_is(project, one_line_error, option, told):
