@@ -164,3 +164,12 @@ def test_a_process_keeps_a_result_once_and_no_more_than_some_reconstructions(pro
     _, found = fleet("--draft-policy=ours.toml")
     assert len(found["models"]) == len(kept) == 6
     assert max(sizes) == 2
+
+
+def test_a_terminal_names_a_few_of_many_checks_that_were_not_run_and_the_report_all(fleet, project, monkeypatch):
+    monkeypatch.setattr(summary, "MOST_SHOWN", 2)
+    run, _ = fleet("fleet/same.joblib")
+    (line,) = (line for line in run.outlines if line.startswith("not run"))
+    assert line.count("::") == 2
+    assert line.endswith(" and 3 more")
+    assert len(project.report()["not_run"]) == 5
