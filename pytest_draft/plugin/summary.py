@@ -156,8 +156,14 @@ class Summary:
             yield f"not run{so}{strict}: {', '.join(not_run)}"
         manifest = self.session.settings.manifest
         if manifest is not None and manifest.passed_over:
-            names = listed([self.session.shown(path) for path in manifest.passed_over], 3)
-            yield f"not judged, as their names are not those of model files ({', '.join(SUFFIXES)}): {names}"
+            linked = [path for path in manifest.passed_over if path.is_dir()]
+            others = [path for path in manifest.passed_over if path not in linked]
+            for why, paths in (
+                (f"their names are not those of model files ({', '.join(SUFFIXES)})", others),
+                ("links to folders are not followed", linked),
+            ):
+                if paths:
+                    yield f"not judged, as {why}: {listed([self.session.shown(path) for path in paths], 3)}"
         if self.refused:
             yield self.refused
         if self.changed:
