@@ -164,3 +164,17 @@ def test_a_process_keeps_a_result_once_and_no_more_than_some_reconstructions(pro
     _, found = fleet("--draft-policy=ours.toml")
     assert len(found["models"]) == len(kept) == 6
     assert max(sizes) == 2
+
+
+@pytest.mark.parametrize("given", [(), ("--draft-strict",)])
+def test_a_run_that_another_plugin_has_failed_at_its_end_stays_failed(project, given):
+    project.write("ours.toml", POLICY)
+    project.write(
+        "conftest.py",
+        "import pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_sessionfinish(session):\n    session.exitstatus = 7\n",
+    )
+    run = project.run(
+        "--draft-forest=shallow.joblib", "--draft-data=train.csv", "--draft-policy=ours.toml", "--draft-only", *given
+    )
+    run.assert_outcomes(passed=1)
+    assert run.ret == 7
