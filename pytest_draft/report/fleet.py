@@ -109,6 +109,9 @@ def _model(path: str, results: Sequence[Result], not_run: Mapping[str, int]) -> 
         "adversary": None if lead is None else lead["adversary"],
         "adversaries": sorted({result["adversary"] for result in results}),
         "worst": None if lead is None else _worst(lead),
+        "waived": sorted(
+            {check["rule"] for one in results for check in one["checks"] if wording.standing(check) == "waived"}
+        ),
         "checks_not_run": missing,
         **_figures(lead),
         **{name: metrics.get(name) for name in _METRICS},
@@ -258,6 +261,8 @@ def story(model: Model) -> str:
     if (before := model["before"]) is not None:
         if before["verdict"] != model["verdict"]:
             said[0] += f" ({before['verdict']} before)"
+        if model["change"] == "better" and model["waived"]:
+            said.append(f"by a waiver of {', '.join(model['waived'])}")
         if before["path"] != model["path"]:
             said.append(f"moved from {before['path']}")
         said += [f"another {what}" for what in model["renewed"]]

@@ -169,10 +169,8 @@ def test_a_process_keeps_a_result_once_and_no_more_than_some_reconstructions(pro
 @pytest.mark.parametrize("given", [(), ("--draft-strict",)])
 def test_a_run_that_another_plugin_has_failed_at_its_end_stays_failed(project, given):
     project.write("ours.toml", POLICY)
-    project.write(
-        "conftest.py",
-        "import pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_sessionfinish(session):\n    session.exitstatus = 7\n",
-    )
+    hook = "def pytest_sessionfinish(session):\n    session.exitstatus = 7\n"
+    project.write("conftest.py", f"import pytest\n\n@pytest.hookimpl(tryfirst=True)\n{hook}")
     run = project.run(
         "--draft-forest=shallow.joblib", "--draft-data=train.csv", "--draft-policy=ours.toml", "--draft-only", *given
     )

@@ -331,3 +331,19 @@ def test_a_file_of_which_nothing_ran_before_can_be_the_one_that_was_moved(report
     assert before.beside(leaking, matched(["models/leaking.joblib"], before.files)).doubts == ()
     found = valid(fleet({**report, "results": [now]}, [], before))
     assert found["models"][0]["change"] == "new"
+
+
+def test_what_is_waived_is_told_also_beside_a_warning(report, earlier):
+    before = copy.deepcopy(report)
+    (then,) = [one for one in before["results"] if "quiet" in one["artifact"]["path"]]
+    then["verdict"] = "failed"
+    (quiet,) = [one for one in report["results"] if "quiet" in one["artifact"]["path"]]
+    warned, waived = quiet["checks"][:2]
+    warned |= {"result": "failed", "severity": "warning"}
+    waived |= {"result": "failed", "waiver": {"owner": "O", "reason": "R", "expires": "2999-01-01"}}
+    found = valid(fleet(report, [], earlier(before)))
+    one = model(found, "quiet")
+    assert (one["verdict"], one["worst"]["standing"], one["waived"]) == ("passed", "warning", [waived["rule"]])
+    assert story(one) == f"better (failed before); by a waiver of {waived['rule']}"
+    assert f"did not pass, and waived: {waived['rule']}" in fleet_html.render(found)
+    assert model(found, "leaking")["waived"] == []
