@@ -210,13 +210,17 @@ def _of_fleet(fleet: Fleet) -> Iterator[list[str]]:
     for change in CHANGES:
         models = [model for model in fleet["models"] if model["change"] == change]
         if change == "unchanged":  # its verdict is; the file can be another one, or elsewhere
-            models = [model for model in models if model["renewed"] or model["before"]["path"] != model["path"]]
+            models = [
+                model
+                for model in models
+                if model["renewed"] or model["adversaries_left"] or model["before"]["path"] != model["path"]
+            ]
         lines += [
             f"{one_line(model['path'])} ({model['verdict']}): {one_line(story(model), None)}"
             for model in models[:MOST_OF_A_CHANGE]
         ]
         if len(models) > MOST_OF_A_CHANGE:
-            so = "another file, data or policy" if change == "unchanged" else MEANINGS[change]
+            so = "another file, data or policy, or fewer adversaries" if change == "unchanged" else MEANINGS[change]
             lines.append(f"and {len(models) - MOST_OF_A_CHANGE:,} more: {so}")
     if fleet["gone"]:
         lines.append(f"gone: {listed([model['path'] for model in fleet['gone']], MOST_OF_A_CHANGE)}")
