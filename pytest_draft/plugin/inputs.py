@@ -61,8 +61,10 @@ def matching(pattern: str) -> list[Path]:
     Raises
     ------
     UsageError
-        Where a folder on its way cannot be read: what lies in there would be left out without a word.
+        Where a folder on its way cannot be read: what lies in there would be left out without a word. And where
+        links lead around in it for ever.
     """
+    _refuse_circles(pattern)
     try:
         found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
     except ValueError:  # a character that no name can have
@@ -79,6 +81,31 @@ def matching(pattern: str) -> list[Path]:
                     "means: let it be read, or name what is meant"
                 )
     return [Path(match) for match in found]
+
+
+def _refuse_circles(pattern: str) -> None:
+    """Refuse a glob with ``**`` that would follow links in a circle, and find the same files again and again."""
+    parts = Path(pattern).parts
+    for index in (index for index, part in enumerate(parts) if part == "**"):
+        try:
+            above = glob.glob(os.path.join(*parts[:index], ""), recursive=True)  # noqa: PTH118, PTH207
+        except ValueError:  # a character that no name can have
+            return
+        left: list[tuple[str, frozenset[tuple[int, int]]]] = [(folder, frozenset()) for folder in above]
+        while left:
+            folder, around = left.pop()
+            try:
+                status = os.stat(folder)  # noqa: PTH116
+                with os.scandir(folder) as entries:
+                    below = [entry.path for entry in entries if entry.name[0] != "." and entry.is_dir()]
+            except OSError:  # it is told, or is no folder any more
+                continue
+            if (here := (status.st_dev, status.st_ino)) in around and status.st_ino:
+                raise UsageError(
+                    f"{one_line(folder)} leads back to a folder above it, so that {one_line(pattern)} means the same "
+                    "files again and again: remove the link, or name what is meant"
+                )
+            left += [(one, around | {here}) for one in below]
 
 
 def exists(path: Path) -> bool:

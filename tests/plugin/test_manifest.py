@@ -280,6 +280,27 @@ def test_a_glob_that_meets_a_folder_that_cannot_be_read_is_refused(registry, mon
 
 
 @pytest.mark.parametrize(
+    "links", [{"one": "."}, {"one": ".", "two": "."}, {"models/up": ".."}, {"a": "models", "models/b": ".."}]
+)
+def test_a_glob_that_follows_links_in_a_circle_is_refused(registry, links):
+    for name, target in links.items():
+        (registry.folder / name).symlink_to(target, target_is_directory=True)
+    for model, refused in (("**/*.joblib", True), ("*.joblib", False), ("models/**/l*.joblib", "models" in str(links))):
+        registry(f'schema_version = 1\n[[entry]]\nmodel = "{model}"\n', "m.toml")
+        if refused:
+            with pytest.raises(UsageError, match=r"entry\.0\.model: .* leads back to a folder above it"):
+                read_manifest(registry.folder / "m.toml", Inputs())
+        else:
+            assert len(read_manifest(registry.folder / "m.toml", Inputs()).models) == 1
+
+
+def test_a_glob_follows_other_links(registry):
+    (registry.folder / "link").symlink_to("models", target_is_directory=True)
+    registry('schema_version = 1\n[[entry]]\nmodel = "**/leaking.joblib"\n', "m.toml")
+    assert len(read_manifest(registry.folder / "m.toml", Inputs()).models) == 2
+
+
+@pytest.mark.parametrize(
     ("key", "said"),
     [
         ("model", "a\\u0000/*.joblib"),
