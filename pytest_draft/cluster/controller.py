@@ -78,6 +78,11 @@ class Cluster:
     say : callable
         Gets a line whenever something has happened to the cluster; called in another thread.
 
+    Attributes
+    ----------
+    was_left : bool
+        Whether somebody has waited for an answer that nobody gives, as scheduler or workers are gone.
+
     Raises
     ------
     UsageError
@@ -97,6 +102,7 @@ class Cluster:
         self._lock = threading.Lock()
         self._excluded: set[str] = set()
         self._lost: str | None = None
+        self.was_left = False
         self._closed = False
         self._inbox: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self._topic = f"pytest-draft-{uuid.uuid4().hex}"
@@ -213,6 +219,7 @@ class Cluster:
                 most = case.seconds if task.began else math.inf
                 tell(Progress(stage, None, None, time.monotonic() - start, most))
         assert task.result is not None
+        self.was_left = self.was_left or task.result.reasons == (self._lost,)
         return task.result
 
     def close(self) -> None:

@@ -289,7 +289,7 @@ class _Gatherer(_Marked):
         """Write the reports; with --draft-strict, a check that was not run fails the run."""
         summary = self._summary()
         if summary is not None:
-            session.exitstatus = summary.finish(exitstatus)
+            session.exitstatus = summary.finish(int(session.exitstatus))  # others may have failed the run meanwhile
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the table."""

@@ -44,16 +44,78 @@ def expanded(path: Path) -> list[Path]:
     UsageError
         Where there is none, or something that is no regular file.
     """
-    found = [path] if path.exists() else []
+    found = [path] if exists(path) else []
     if glob.has_magic(str(path)):  # also where a file has this very name: it must not hide those that are meant
-        matches = (Path(match) for match in sorted(glob.glob(str(path), recursive=True)))  # noqa: PTH207
-        found = list(dict.fromkeys((*found, *matches)))
+        found = list(dict.fromkeys((*found, *matching(str(path)))))
     if not found:
         raise UsageError(f"no file matches {str(path)!r}")
     for match in found:
-        if not match.is_file():
+        if not is_file(match):
             raise UsageError(f"{str(match)!r} is not a regular file")
     return list(dict.fromkeys(map(absolute, found)))
+
+
+def matching(pattern: str) -> list[Path]:
+    """Return all that a glob names, sorted.
+
+    Raises
+    ------
+    UsageError
+        Where a folder on its way cannot be read: what lies in there would be left out without a word. And where
+        links lead around in it for ever.
+    """
+    _refuse_circles(pattern)
+    try:
+        found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
+    except ValueError:  # a character that no name can have
+        return []
+    parts = Path(pattern).parts
+    first = next((index for index, part in enumerate(parts) if glob.has_magic(part)), len(parts))
+    for index in range(first, len(parts)):
+        until = index + (parts[index] == "**")
+        above = os.path.join(*parts[:until], "")  # noqa: PTH118  (with a separator at its end, only folders match)
+        for folder in glob.glob(above, recursive=True):  # noqa: PTH207
+            if not os.access(folder, os.R_OK | os.X_OK):
+                raise UsageError(
+                    f"the folder {one_line(folder)} cannot be read, and may hold files that {one_line(pattern)} "
+                    "means: let it be read, or name what is meant"
+                )
+    return [Path(match) for match in found]
+
+
+def _refuse_circles(pattern: str) -> None:
+    """Refuse a glob with ``**`` that would follow links in a circle, and find the same files again and again."""
+    parts = Path(pattern).parts
+    for index in (index for index, part in enumerate(parts) if part == "**"):
+        try:
+            above = glob.glob(os.path.join(*parts[:index], ""), recursive=True)  # noqa: PTH118, PTH207
+        except ValueError:  # a character that no name can have
+            return
+        left: list[tuple[str, frozenset[tuple[int, int]]]] = [(folder, frozenset()) for folder in above]
+        while left:
+            folder, around = left.pop()
+            try:
+                status = os.stat(folder)  # noqa: PTH116
+                with os.scandir(folder) as entries:
+                    below = [entry.path for entry in entries if entry.name[0] != "." and entry.is_dir()]
+            except OSError:  # it is told, or is no folder any more
+                continue
+            if (here := (status.st_dev, status.st_ino)) in around and status.st_ino:
+                raise UsageError(
+                    f"{one_line(folder)} leads back to a folder above it, so that {one_line(pattern)} means the same "
+                    "files again and again: remove the link, or name what is meant"
+                )
+            left += [(one, around | {here}) for one in below]
+
+
+def exists(path: Path) -> bool:
+    """Return whether anything is there; False for a name that no file can have."""
+    return os.path.exists(path)  # noqa: PTH110  (pathlib raises)
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a regular file is there; False for a name that no file can have."""
+    return os.path.isfile(path)  # noqa: PTH113  (pathlib raises)
 
 
 def policy_file(folder: Path, said: str) -> Path:
@@ -64,7 +126,7 @@ def policy_file(folder: Path, said: str) -> Path:
     UsageError
     """
     path = folder / said
-    if path.parent == folder and not path.is_file() and not path.suffix:
+    if path.parent == folder and not is_file(path) and not path.suffix:
         from pytest_draft.documents import rules_folder
 
         shipped = {path.stem: path for path in sorted(rules_folder().glob("*.toml"))}
@@ -74,7 +136,7 @@ def policy_file(folder: Path, said: str) -> Path:
                 f"{known_are(path.name, shipped)}"
             )
         return shipped[path.name]
-    if not path.is_file():
+    if not is_file(path):
         raise UsageError(f"there is no file {str(path)!r}")
     return absolute(path)
 
@@ -82,4 +144,6 @@ def policy_file(folder: Path, said: str) -> Path:
 def absolute(path: Path) -> Path:
     """Return a path as pytest names it: absolute, without ``..``, links as they are."""
     named = Path(os.path.abspath(path))  # noqa: PTH100  (pathlib leaves the dots, and pytest does not)
-    return named if not path.exists() or (named.exists() and named.samefile(path)) else path.resolve()
+    if not exists(path) or (exists(named) and named.samefile(path)):
+        return named
+    return path.resolve()

@@ -16,7 +16,7 @@ from typing import Any
 from pytest_draft.bounded import content, what_failed
 from pytest_draft.documents import Problem, all_located, toml, violations
 from pytest_draft.errors import UsageError, one_line
-from pytest_draft.plugin.inputs import Inputs, absolute, policy_file
+from pytest_draft.plugin.inputs import Inputs, absolute, exists, is_file, matching, policy_file
 
 SCHEMA = "manifest.schema.json"
 
@@ -50,7 +50,7 @@ class Manifest:
     models : dict of Path to Inputs
         Each model file, and what it is judged with.
     passed_over : tuple of Path
-        Files in the folder that are no model files by their names.
+        Files in the folder that are no model files by their names, and links to other folders.
     """
 
     path: Path
@@ -74,7 +74,7 @@ def read_manifest(path: Path, usual: Inputs) -> Manifest:
         With all that is wrong in it, each with its entry and key.
     """
     where = one_line(path)
-    if path.is_dir():
+    if exists(path) and path.is_dir():
         return _folder(path, usual, where)
     read = {".toml": _toml, ".parquet": _parquet, ".pq": _parquet}.get(path.suffix.lower())
     if read is None:
@@ -117,6 +117,8 @@ def _parquet(raw: bytes) -> tuple[dict[str, Any], str]:
             n_bytes = sum(footer.row_group(index).total_byte_size for index in range(footer.num_row_groups))
             if footer.num_rows > MOST_ROWS or n_bytes > _MOST_TEXT:
                 problem = f"more than {MOST_ROWS:,} entries, or {_MOST_TEXT >> 20} MiB of text: give several manifests"
+            elif len(set(file.schema_arrow.names)) < len(file.schema_arrow.names):
+                problem = "two columns have the same name, so that one would hide the other: remove one"
             elif unknown := [name for name in file.schema_arrow.names if name not in _KEYS]:
                 problem = f"there is no key {one_line(unknown[0])!r}; known are: {', '.join(_KEYS)}: rename the column"
             else:
@@ -168,32 +170,25 @@ def _models(
 
 def _file(folder: Path, said: str) -> Path:
     found = folder / said
-    if not _is_file(found):
+    if not is_file(found):
         raise UsageError(f"there is no file {one_line(found)}: correct the path, which is relative to the manifest")
     return absolute(found)
 
 
 def _matches(folder: Path, said: str) -> list[Path]:
     """Return the model files that a path or a glob names; what it matches besides may be folders, and nothing else."""
-    found = [folder / said] if _is_file(folder / said) else []
+    found = [folder / said] if is_file(folder / said) else []
     if glob.has_magic(said):  # also where a file has this very name: it must not hide those that are meant
         pattern = str(Path(glob.escape(str(folder))) / said)
-        found += [Path(match) for match in sorted(glob.glob(pattern, recursive=True)) if not Path(match).is_dir()]  # noqa: PTH207
+        found += [match for match in matching(pattern) if not match.is_dir()]
     if not found:
         raise UsageError(
             f"no file matches {one_line(folder / said)}: correct the path, which is relative to the manifest"
         )
     for match in found:
-        if not _is_file(match):
+        if not is_file(match):
             raise UsageError(f"{one_line(match)} is not a regular file: remove it, or name what is meant")
     return list(dict.fromkeys(map(absolute, found)))
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a name that no file can have
-        return False
 
 
 def _folder(path: Path, usual: Inputs, where: str) -> Manifest:
@@ -203,12 +198,14 @@ def _folder(path: Path, usual: Inputs, where: str) -> Manifest:
     others: list[Path] = []
     for folder, below, names in os.walk(path, onerror=failed.append):
         below.sort()
+        others += [linked for name in below if (linked := Path(folder, name)).is_symlink()]
         for name in sorted(names):
-            is_model = name.lower().endswith(_ENDS) and _is_file(Path(folder, name))
-            (models if is_model else others).append(Path(folder, name))
+            (models if name.lower().endswith(_ENDS) else others).append(Path(folder, name))
     if failed:
         raise UsageError(f"{where}: a folder below cannot be read ({what_failed(failed[0])}), and may hold model files")
     if not models:
         raise UsageError(f"{where}: no model file in this folder: names of such end in {', '.join(SUFFIXES)}")
+    if wrong := [model for model in models if not is_file(model)]:
+        raise UsageError(f"{where}: {one_line(wrong[0])} is not a regular file: remove it, or give it another name")
     inputs = replace(usual, origin=None)
     return Manifest(path, {absolute(model): inputs for model in sorted(models)}, tuple(sorted(others)))

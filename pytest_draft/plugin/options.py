@@ -13,7 +13,7 @@ import pytest
 
 from pytest_draft.errors import UsageError, known_are, one_line
 from pytest_draft.output import place_of
-from pytest_draft.plugin.inputs import Inputs, absolute, expanded, policy_file
+from pytest_draft.plugin.inputs import Inputs, absolute, exists, expanded, is_file, policy_file
 
 if TYPE_CHECKING:
     from pytest_draft.plugin.manifest import Manifest
@@ -407,7 +407,7 @@ def _path(config: pytest.Config, name: str) -> Path | None:
     origin, paths = _given(config, name)
     if len(paths) > 1:
         raise pytest.UsageError(f"{origin}: give one file, not {len(paths)}")
-    if paths and not paths[0].is_file():
+    if paths and not is_file(paths[0]):
         raise pytest.UsageError(f"{origin}: there is no file {str(paths[0])!r}")
     return absolute(paths[0]) if paths else None
 
@@ -435,8 +435,8 @@ def _reports(config: pytest.Config) -> tuple[tuple[str, Path], ...]:
         if kind not in types:
             raise pytest.UsageError(f"{origin}: unknown type {kind!r}; {known_are(kind, types)}")
         target = absolute(folder / (path or types[kind]))
-        above = next(folder for folder in target.parents if folder.exists())  # what is missing below is made
-        if target.is_dir() or not above.is_dir():
+        above = next(folder for folder in target.parents if exists(folder))  # what is missing below is made
+        if (exists(target) and target.is_dir()) or not above.is_dir():
             raise pytest.UsageError(f"{origin}: {str(target)!r} cannot be written: it is a folder, or lies in a file")
         try:
             place_of(target)

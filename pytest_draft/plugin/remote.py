@@ -67,9 +67,11 @@ class Remote:
                     self.cluster.submit(case)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
-        """Cancel what nobody waits for any more."""
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Cancel what nobody waits for any more; a run that a cluster has left fails, also where doubt is allowed."""
         self.cluster.close()
+        if self.cluster.was_left and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Tell what became of workers."""

@@ -157,8 +157,14 @@ class Summary:
             yield f"not run{so}{strict}: {', '.join(not_run[:MOST_SHOWN])}{more}"
         manifest = self.session.settings.manifest
         if manifest is not None and manifest.passed_over:
-            names = listed([self.session.shown(path) for path in manifest.passed_over], 3)
-            yield f"not judged, as their names are not those of model files ({', '.join(SUFFIXES)}): {names}"
+            linked = [path for path in manifest.passed_over if path.is_dir()]
+            others = [path for path in manifest.passed_over if path not in linked]
+            for why, paths in (
+                (f"their names are not those of model files ({', '.join(SUFFIXES)})", others),
+                ("links to folders are not followed", linked),
+            ):
+                if paths:
+                    yield f"not judged, as {why}: {listed([self.session.shown(path) for path in paths], 3)}"
         if self.refused:
             yield self.refused
         if self.changed:
@@ -205,13 +211,17 @@ def _of_fleet(fleet: Fleet) -> Iterator[list[str]]:
     for change in CHANGES:
         models = [model for model in fleet["models"] if model["change"] == change]
         if change == "unchanged":  # its verdict is; the file can be another one, or elsewhere
-            models = [model for model in models if model["renewed"] or model["before"]["path"] != model["path"]]
+            models = [
+                model
+                for model in models
+                if model["renewed"] or model["adversaries_left"] or model["before"]["path"] != model["path"]
+            ]
         lines += [
             f"{one_line(model['path'])} ({model['verdict']}): {one_line(story(model), None)}"
             for model in models[:MOST_OF_A_CHANGE]
         ]
         if len(models) > MOST_OF_A_CHANGE:
-            so = "another file, data or policy" if change == "unchanged" else MEANINGS[change]
+            so = "another file, data or policy, or fewer adversaries" if change == "unchanged" else MEANINGS[change]
             lines.append(f"and {len(models) - MOST_OF_A_CHANGE:,} more: {so}")
     if fleet["gone"]:
         lines.append(f"gone: {listed([model['path'] for model in fleet['gone']], MOST_OF_A_CHANGE)}")

@@ -49,8 +49,15 @@ class Earlier:
 
     @cached_property
     def files(self) -> tuple[str, ...]:
-        """The paths of the model files, each once."""
-        return tuple(dict.fromkeys(file_of(result["artifact"]) for result in self.results))
+        """The paths of the model files, each once, also of those of which nothing ran."""
+        judged = (file_of(result["artifact"]) for result in self.results)
+        return tuple(dict.fromkeys((*judged, *self.files_not_run)))
+
+    @cached_property
+    def files_not_run(self) -> tuple[str, ...]:
+        """The path of the model file of each check that was planned and not run; a project's own tests have none."""
+        files = (address.partition("::")[0] for address in self.not_run)
+        return tuple(file for file in files if not file.endswith(".py"))
 
     @cached_property
     def _by_name(self) -> Mapping[tuple[str, str], list[Result]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_draft.foreign_text import harmless_values
@@ -62,8 +62,8 @@ def fleet(report: Report, not_run: Sequence[str], earlier: Earlier | None = None
     models = _models(report["results"], Counter(not_run))
     gone: list[dict[str, Any]] = []
     if earlier is not None:
-        before = _models(earlier.results, Counter(_files_of(earlier.not_run)))
-        gone = _compare(models, before)
+        before = _models(earlier.results, Counter(earlier.files_not_run))
+        gone = _compare(models, before, earlier.results)
     models.sort(key=lambda model: (VERDICTS.index(model["verdict"]), model["path"]))
     verdicts, changes = (Counter(model[key] for model in models) for key in ("verdict", "change"))
     said: Fleet = harmless_values(
@@ -80,12 +80,6 @@ def fleet(report: Report, not_run: Sequence[str], earlier: Earlier | None = None
         }
     )
     return said
-
-
-def _files_of(addresses: Iterable[str]) -> list[str]:
-    """Return the files of addresses that are about models, and not a project's own tests."""
-    files = (address.partition("::")[0] for address in addresses)
-    return [file for file in files if not file.endswith(".py")]
 
 
 def _models(results: Sequence[Result], not_run: Mapping[str, int]) -> list[Model]:
@@ -105,7 +99,6 @@ def _model(path: str, results: Sequence[Result], not_run: Mapping[str, int]) -> 
     verdicts: list[Verdict] = [result["verdict"] for result in results]
     lead = min(results, key=_gravity, default=None)
     metrics = {} if lead is None else lead["metrics"]
-    baselines = {} if lead is None else lead["baselines"]
     return {
         "path": path,
         "file": file,
@@ -114,15 +107,19 @@ def _model(path: str, results: Sequence[Result], not_run: Mapping[str, int]) -> 
         "policy": None if lead is None else {key: lead["policy"].get(key) for key in ("name", "sha256")},
         "verdict": overall([*verdicts, "inconclusive"] if missing else verdicts),
         "adversary": None if lead is None else lead["adversary"],
+        "adversaries": sorted({result["adversary"] for result in results}),
         "worst": None if lead is None else _worst(lead),
+        "waived": sorted(
+            {check["rule"] for one in results for check in one["checks"] if wording.standing(check) == "waived"}
+        ),
         "checks_not_run": missing,
-        "error": _bounds(metrics.get("reconstruction_error"), baselines.get("reconstruction_error_bounds")),
-        "perfect_rows": _bounds(metrics.get("perfect_rows"), baselines.get("perfect_rows_bounds")),
+        **_figures(lead),
         **{name: metrics.get(name) for name in _METRICS},
         "seconds": round(sum(result["seconds"] for result in results), 3),
         "cached": bool(results) and all(result["cached"] for result in results),
         "change": None,
         "renewed": [],
+        "adversaries_left": [],
         "before": None,
         "same_file_as": None,
     }
@@ -130,7 +127,7 @@ def _model(path: str, results: Sequence[Result], not_run: Mapping[str, int]) -> 
 
 def _gravity(result: Result) -> tuple[int, float, str]:
     """Return what puts the result first that says most of a model: the gravest, then the one that gives most back."""
-    bounds = _bounds(result["metrics"]["reconstruction_error"], result["baselines"].get("reconstruction_error_bounds"))
+    bounds = _figures(result)["error"]
     return VERDICTS.index(result["verdict"]), bounds[0] if bounds else float("inf"), result["adversary"]
 
 
@@ -148,6 +145,17 @@ def _worst(result: Result) -> dict[str, Any] | None:
     )
 
 
+def _figures(result: Result | None) -> dict[str, list[float] | None]:
+    """Return the figures by which a model is compared, each with its bounds."""
+    if result is None:
+        return {"error": None, "perfect_rows": None}
+    metrics, baselines = result["metrics"], result["baselines"]
+    return {
+        "error": _bounds(metrics.get("reconstruction_error"), baselines.get("reconstruction_error_bounds")),
+        "perfect_rows": _bounds(metrics.get("perfect_rows"), baselines.get("perfect_rows_bounds")),
+    }
+
+
 def _bounds(exact: float | None, bounds: Sequence[float] | None) -> list[float] | None:
     """Return the lower and upper bound of a figure, equal where it is exact; None where it is not known."""
     if bounds is not None and None not in bounds:
@@ -155,25 +163,60 @@ def _bounds(exact: float | None, bounds: Sequence[float] | None) -> list[float] 
     return None if exact is None else [exact, exact]
 
 
-def _compare(models: Sequence[Model], before: Sequence[Model]) -> list[dict[str, Any]]:
-    """Say of each model what became of it, and return those that are gone."""
+def _compare(models: Sequence[Model], before: Sequence[Model], results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Say of each model what became of it, and return those that are gone.
+
+    Parameters
+    ----------
+    models, before : sequence of dict
+        Of this run, and of the earlier report.
+    results : sequence of dict
+        Those of the earlier report.
+    """
     whose = matched((model["file"] for model in models), (model["file"] for model in before))
     known = {model["path"]: model for model in before}
-    stayed = set()
+    of_file: dict[str, list[Model]] = {}
+    for model in before:
+        of_file.setdefault(model["file"], []).append(model)
+    of_path: dict[str, list[Result]] = {}
+    for result in results:
+        of_path.setdefault(result["artifact"]["path"], []).append(result)
+    stayed: set[str] = set()
     for model in models:
         file = whose.get(model["file"])
-        then = None if file is None else known.get(file + model["path"].removeprefix(model["file"]))
+        path = None if file is None else file + model["path"].removeprefix(model["file"])
+        then = None if path is None else known.get(path)
+        if then is None and file is not None and (whole := _of_whole_file(model, file, of_file[file])) is not None:
+            then = {**whole, "path": path}
+            stayed.update(one["path"] for one in of_file[file])
         if then is not None:
             stayed.add(then["path"])
-            model["before"] = {key: then[key] for key in ("path", "verdict", "error", "perfect_rows")}
+            of_then = of_path.get(then["path"], ())
+            same = [result for result in of_then if result["adversary"] == model["adversary"]]
+            figures = _figures(min(same, key=_gravity, default=None))  # another adversary's are no better or worse
+            model["before"] = {"path": then["path"], "verdict": then["verdict"], **figures}
             model["renewed"] = [what for what, is_new in _renewed(model, then) if is_new]
-        model["change"] = _change(model, then)
+            if model["adversary"] is not None:
+                model["adversaries_left"] = sorted(set(then["adversaries"]) - set(model["adversaries"]))
+        model["change"] = _change(model, then, of_path)
     gone = sorted((model for model in before if model["path"] not in stayed), key=lambda model: str(model["path"]))
     by_hash = {model["sha256"]: model["path"] for model in reversed(gone) if model["sha256"] is not None}
     for model in models:
         if model["change"] == "new":
             model["same_file_as"] = by_hash.get(model["sha256"])
     return [{key: model[key] for key in ("path", "verdict", "sha256")} for model in gone]
+
+
+def _of_whole_file(model: Model, file: str, there: Sequence[Model]) -> Model | None:
+    """Return what a model was where only one of the reports knows that its file holds several; None for a new one.
+
+    Of a file that was not looked at, or cannot be read, no report knows what it holds.
+    """
+    if model["path"] == model["file"] and model["verdict"] == "inconclusive":
+        return min(there, key=lambda one: VERDICTS.index(one["verdict"]))
+    if all(one["path"] == file and one["verdict"] == "inconclusive" for one in there):
+        return there[0]
+    return None
 
 
 def _renewed(model: Model, then: Model) -> list[tuple[str, bool]]:
@@ -190,17 +233,23 @@ def _renewed(model: Model, then: Model) -> list[tuple[str, bool]]:
     ]
 
 
-def _change(model: Model, then: Model | None) -> str:
-    """Return what became of a model: one that failed and is no longer decided has not become better."""
+def _change(model: Model, then: Model | None, before: Mapping[str, Sequence[Result]]) -> str:
+    """Return what became of a model: one that failed and is no longer decided has not become better.
+
+    Nor has one that passes because an adversary by whom it did not pass is left out.
+    """
     if then is None:
         return "new"
     if model["checks_not_run"] and model["verdict"] != "failed":
         return "not run"
-    now, before = VERDICTS.index(model["verdict"]), VERDICTS.index(then["verdict"])
-    if now == before:
+    now, earlier = VERDICTS.index(model["verdict"]), VERDICTS.index(then["verdict"])
+    if now == earlier:
         return "unchanged"
-    if now < before:
+    if now < earlier:
         return "worse"
+    left = [one for one in before.get(then["path"], ()) if one["adversary"] in model["adversaries_left"]]
+    if any(one["verdict"] != "passed" for one in left):
+        return "not run"
     return "better" if model["verdict"] == "passed" else "undecided"
 
 
@@ -212,9 +261,12 @@ def story(model: Model) -> str:
     if (before := model["before"]) is not None:
         if before["verdict"] != model["verdict"]:
             said[0] += f" ({before['verdict']} before)"
+        if model["change"] == "better" and model["waived"]:
+            said.append(f"by a waiver of {', '.join(model['waived'])}")
         if before["path"] != model["path"]:
             said.append(f"moved from {before['path']}")
         said += [f"another {what}" for what in model["renewed"]]
+        said += [f"the adversary {name} is left out" for name in model["adversaries_left"]]
         for name, kind, form in (("error", "error", ".4f"), ("perfect_rows", "perfect rows", ",.0f")):
             if before[name] is not None and span(before[name], form) != span(model[name], form):
                 said.append(f"{kind} {span(before[name], form)} before")

@@ -215,7 +215,9 @@ def test_the_first_failure_with_x_cancels_what_is_under_way(project, workers):
     wait_for(lambda: not examining(workers.pids()))
 
 
-def test_where_the_scheduler_is_gone_each_model_that_is_left_is_inconclusive(project, near, monkeypatch):
+@pytest.mark.parametrize("allowed", ["false", "true"])
+def test_where_the_scheduler_is_gone_each_model_that_is_left_is_inconclusive(project, near, monkeypatch, allowed):
+    project.write("quick.toml", QUICK.replace("[rules", f"allow_inconclusive = {allowed}\n[rules"))
     submit = controller.Cluster.submit
 
     def submit_and_end(self: controller.Cluster, *arguments: Any) -> bool:

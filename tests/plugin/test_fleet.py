@@ -174,3 +174,15 @@ def test_a_terminal_names_a_few_of_many_checks_that_were_not_run_and_the_report_
     assert line.endswith(" and 3 more")
     report = json.loads((project.path / "draft-report.json").read_text(encoding="utf-8"))
     assert len(report["not_run"]) == 5
+
+
+@pytest.mark.parametrize("given", [(), ("--draft-strict",)])
+def test_a_run_that_another_plugin_has_failed_at_its_end_stays_failed(project, given):
+    project.write("ours.toml", POLICY)
+    hook = "def pytest_sessionfinish(session):\n    session.exitstatus = 7\n"
+    project.write("conftest.py", f"import pytest\n\n@pytest.hookimpl(tryfirst=True)\n{hook}")
+    run = project.run(
+        "--draft-forest=shallow.joblib", "--draft-data=train.csv", "--draft-policy=ours.toml", "--draft-only", *given
+    )
+    run.assert_outcomes(passed=1)
+    assert run.ret == 7

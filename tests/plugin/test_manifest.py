@@ -245,6 +245,100 @@ def test_a_folder_means_every_model_file_in_it_and_tells_what_it_passes_over(pro
     run.stdout.fnmatch_lines(["not judged, as their names are not those of model files*: registry/lenient.toml, *"])
 
 
+def test_a_folder_with_something_that_is_no_file_under_the_name_of_a_model_is_refused(
+    registry, project, one_line_error
+):
+    (registry.folder / "models" / "gone.skops").symlink_to("nothing")
+    error = one_line_error(project.run("--draft-manifest=registry", "--draft-data=train.csv"))
+    assert "gone.skops is not a regular file: remove it, or give it another name" in error
+
+
+def test_a_linked_folder_below_a_folder_is_told(registry, project):
+    (project.path / "elsewhere").mkdir()
+    shutil.copy(project.path / "leaking.joblib", project.path / "elsewhere")
+    (registry.folder / "link").symlink_to(project.path / "elsewhere")
+    project.write("ours.toml", LENIENT)
+    given = ("--draft-data=train.csv", "--draft-target=label", "--draft-policy=ours.toml", "-k=shallow")
+    run = project.run("--draft-manifest=registry", *given)
+    run.stdout.fnmatch_lines(["not judged, as links to folders are not followed: registry/link"])
+    assert "registry/link," not in run.stdout.str()
+    read = read_manifest(registry.folder, Inputs())
+    assert registry.folder / "link" in read.passed_over
+    assert len(read.models) == 2
+
+
+@pytest.mark.parametrize("model", ["models/*.joblib", "**/*.joblib", "m*/leaking.joblib", "mod[e]ls/*"])
+def test_a_glob_that_meets_a_folder_that_cannot_be_read_is_refused(registry, monkeypatch, model):
+    manifest = registry.folder / "m.toml"
+    registry(f'schema_version = 1\n[[entry]]\nmodel = "{model}"\n', "m.toml")
+    assert read_manifest(manifest, Inputs()).models
+    monkeypatch.setattr(os, "access", lambda path, mode: os.fspath(path).rstrip("/") != str(registry.folder / "models"))
+    with pytest.raises(UsageError, match=r"entry\.0\.model: the folder .*/models/? cannot be read, and may hold files"):
+        read_manifest(manifest, Inputs())
+    registry('schema_version = 1\n[[entry]]\nmodel = "*.joblib"\n', "m.toml")
+    assert len(read_manifest(manifest, Inputs()).models) == 1  # what it means is not in there
+
+
+@pytest.mark.parametrize(
+    "links", [{"one": "."}, {"one": ".", "two": "."}, {"models/up": ".."}, {"a": "models", "models/b": ".."}]
+)
+def test_a_glob_that_follows_links_in_a_circle_is_refused(registry, links):
+    for name, target in links.items():
+        (registry.folder / name).symlink_to(target, target_is_directory=True)
+    for model, refused in (("**/*.joblib", True), ("*.joblib", False), ("models/**/l*.joblib", "models" in str(links))):
+        registry(f'schema_version = 1\n[[entry]]\nmodel = "{model}"\n', "m.toml")
+        if refused:
+            with pytest.raises(UsageError, match=r"entry\.0\.model: .* leads back to a folder above it"):
+                read_manifest(registry.folder / "m.toml", Inputs())
+        else:
+            assert len(read_manifest(registry.folder / "m.toml", Inputs()).models) == 1
+
+
+def test_a_glob_follows_other_links(registry):
+    (registry.folder / "link").symlink_to("models", target_is_directory=True)
+    registry('schema_version = 1\n[[entry]]\nmodel = "**/leaking.joblib"\n', "m.toml")
+    assert len(read_manifest(registry.folder / "m.toml", Inputs()).models) == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("model", "a\\u0000/*.joblib"),
+        ("model", "*\\u0000"),
+        ("model", "n" * 300 + "/*"),
+        ("model", "n" * 300),
+        ("policy", "n" * 300),
+        ("policy", "below/" + "n" * 5000),
+        ("policy", "n\\u0000"),
+        ("data", "n" * 5000),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_one_line(registry, key, said):
+    model = said if key == "model" else "shallow.joblib"
+    besides = "" if key == "model" else f'{key} = "{said}"'
+    registry(f'schema_version = 1\n[[entry]]\nmodel = "{model}"\n{besides}\n', "m.toml")
+    with pytest.raises(UsageError, match=rf"entry\.0\.{key}: (no file matches|there is no file)") as caught:
+        read_manifest(registry.folder / "m.toml", Inputs())
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "option", ["--draft-forest", "--draft-policy", "--draft-domain", "--draft-manifest", "--draft-report"]
+)
+def test_an_option_with_a_name_that_no_file_can_have_is_one_line(project, one_line_error, option):
+    given = () if option in ("--draft-forest", "--draft-manifest") else ("--draft-forest=shallow.joblib",)
+    kind = "json:" if option == "--draft-report" else ""
+    told = "is no manifest" if option == "--draft-manifest" else option
+    assert told in one_line_error(project.run(*given, f"{option}={kind}{'n' * 300}"))
+
+
+def test_a_parquet_column_that_hides_another_one_is_refused(tmp_path):
+    table = pa.table([["m"], ["strict.toml"], ["lenient.toml"]], names=["model", "policy", "policy"])
+    parquet.write_table(table, tmp_path / "m.parquet")
+    with pytest.raises(UsageError, match="two columns have the same name"):
+        read_manifest(tmp_path / "m.parquet", Inputs())
+
+
 def test_a_folder_without_models_is_refused(project, one_line_error):
     (project.path / "empty").mkdir()
     project.write("empty/model.pt", "")

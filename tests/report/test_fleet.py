@@ -12,6 +12,7 @@ from html import unescape
 import pytest
 from jsonschema import Draft202012Validator
 
+from pytest_draft.plugin.summary import _of_fleet
 from pytest_draft.report import fleet_html, json_report
 from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.earlier_report import read_earlier
@@ -245,3 +246,107 @@ def test_hostile_names_are_text_on_the_page(page):
 def test_a_fleet_of_nothing_is_rendered(report):
     found = valid(fleet({**report, "results": [], "verdict": "inconclusive"}, []))
     assert "0 models: inconclusive" in fleet_html.render(found)
+
+
+def by_another(report, verdict, error):
+    """Let the quiet model of a report be judged for one more adversary, too."""
+    (quiet,) = [one for one in report["results"] if "quiet" in one["artifact"]["path"]]
+    other = copy.deepcopy(quiet) | {"adversary": "published", "verdict": verdict}
+    other["metrics"]["reconstruction_error"] = error
+    other["baselines"]["reconstruction_error_bounds"] = [error, error]
+    report["results"].append(other)
+    return report
+
+
+@pytest.mark.parametrize(
+    ("then", "change"), [("failed", "not run"), ("inconclusive", "not run"), ("passed", "unchanged")]
+)
+def test_a_model_is_not_better_because_an_adversary_is_left_out(report, earlier, then, change):
+    before = earlier(by_another(copy.deepcopy(report), then, 0.01))
+    found = model(valid(fleet(report, [], before)), "quiet")
+    assert (found["verdict"], found["change"], found["adversaries_left"]) == ("passed", change, ["published"])
+    assert "the adversary published is left out" in story(found)
+    (told,) = [line for line in list(_of_fleet(fleet(report, [], before)))[1] if "quiet" in line]
+    assert told.endswith("the adversary published is left out")
+
+
+def test_a_model_is_better_where_another_adversary_is_left_out_by_whom_it_passed(report, earlier):
+    before = by_another(copy.deepcopy(report), "passed", 0.01)
+    (quiet, _) = [one for one in before["results"] if "quiet" in one["artifact"]["path"]]
+    quiet["verdict"] = "failed"
+    found = model(valid(fleet(report, [], earlier(before))), "quiet")
+    assert (found["change"], found["adversaries_left"]) == ("better", ["published"])
+
+
+def test_figures_are_compared_with_those_of_the_same_adversary(report, earlier):
+    before = earlier(by_another(copy.deepcopy(report), "failed", 0.01))
+    now = by_another(copy.deepcopy(report), "passed", 0.9)
+    found = model(valid(fleet(now, [], before)), "quiet")
+    assert found["adversary"] == "artifact"  # the other one led then
+    assert found["before"]["error"] == found["error"]
+    assert "error" not in story(found)
+    alone = copy.deepcopy(report)
+    for one in alone["results"]:
+        one["adversary"] = "published"
+    found = model(valid(fleet(alone, [], earlier(report))), "quiet")
+    assert (found["before"]["error"], found["before"]["perfect_rows"]) == (None, None)
+
+
+def in_places(report):
+    """Let the file of the quiet model hold two models: one that passes, and one that fails."""
+    (quiet,) = [one for one in report["results"] if "quiet" in one["artifact"]["path"]]
+    other = copy.deepcopy(quiet) | {"verdict": "failed"}
+    for one, place in ((quiet, "[0]"), (other, "[1]")):
+        one["artifact"] |= {"path": f"models/quiet.joblib[{place}]", "place": place}
+    report["results"].append(other)
+    return report
+
+
+def test_a_file_of_several_models_of_which_nothing_ran_is_neither_new_nor_gone(report, earlier):
+    before = earlier(in_places(copy.deepcopy(report)))
+    now = {**report, "results": [one for one in report["results"] if "quiet" not in one["artifact"]["path"]]}
+    found = valid(fleet(now, ["models/quiet.joblib"], before))
+    assert (model(found, "quiet")["change"], found["gone"]) == ("not run", [])
+    (quiet,) = [copy.deepcopy(one) for one in report["results"] if "quiet" in one["artifact"]["path"]]
+    now["results"].append(quiet | {"verdict": "inconclusive"})
+    found = valid(fleet(now, [], before))
+    assert (model(found, "quiet")["change"], found["gone"]) == ("undecided", [])
+    assert "moved" not in story(model(found, "quiet"))
+
+
+def test_a_file_of_several_models_of_which_nothing_ran_before_is_neither_new_nor_gone(report, earlier):
+    before = copy.deepcopy(report)
+    before["results"] = [one for one in before["results"] if "quiet" not in one["artifact"]["path"]]
+    before["not_run"] = ["models/quiet.joblib::perfect-rows[artifact]"]
+    found = valid(fleet(in_places(copy.deepcopy(report)), [], earlier(before)))
+    became = {one["path"]: one["change"] for one in found["models"] if "quiet" in one["path"]}
+    assert became == {"models/quiet.joblib[[0]]": "better", "models/quiet.joblib[[1]]": "worse"}
+    assert found["gone"] == []
+    assert not any("moved" in story(one) for one in found["models"])
+
+
+def test_a_file_of_which_nothing_ran_before_can_be_the_one_that_was_moved(report, earlier):
+    (leaking,) = [one for one in report["results"] if "leaking" in one["artifact"]["path"]]
+    before = earlier(report | {"not_run": ["other/leaking.joblib::perfect-rows[artifact]"]})
+    now = copy.deepcopy(leaking)
+    now["artifact"]["path"] = "new/leaking.joblib"
+    assert before.beside(now, matched(["new/leaking.joblib"], before.files)).doubts
+    assert before.beside(leaking, matched(["models/leaking.joblib"], before.files)).doubts == ()
+    found = valid(fleet({**report, "results": [now]}, [], before))
+    assert found["models"][0]["change"] == "new"
+
+
+def test_what_is_waived_is_told_also_beside_a_warning(report, earlier):
+    before = copy.deepcopy(report)
+    (then,) = [one for one in before["results"] if "quiet" in one["artifact"]["path"]]
+    then["verdict"] = "failed"
+    (quiet,) = [one for one in report["results"] if "quiet" in one["artifact"]["path"]]
+    warned, waived = quiet["checks"][:2]
+    warned |= {"result": "failed", "severity": "warning"}
+    waived |= {"result": "failed", "waiver": {"owner": "O", "reason": "R", "expires": "2999-01-01"}}
+    found = valid(fleet(report, [], earlier(before)))
+    one = model(found, "quiet")
+    assert (one["verdict"], one["worst"]["standing"], one["waived"]) == ("passed", "warning", [waived["rule"]])
+    assert story(one) == f"better (failed before); by a waiver of {waived['rule']}"
+    assert f"did not pass, and waived: {waived['rule']}" in fleet_html.render(found)
+    assert model(found, "leaking")["waived"] == []
