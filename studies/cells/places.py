@@ -133,7 +133,9 @@ def _dask(address: str, n_processes: int | None, calls: Sequence[Call]) -> Outco
     distributed = optional("distributed", "cells on Dask need distributed", "cluster")
     with _cluster(distributed, n_processes, address) as place, _client(distributed, place) as client:
         _refuse_others(client, calls)
-        futures = {client.submit(computed, call, pure=False): number for number, call in enumerate(calls)}
+        futures = {  # the first cells first
+            client.submit(computed, call, pure=False, priority=-number): number for number, call in enumerate(calls)
+        }
         try:
             for future in distributed.as_completed(futures, loop=client.loop):
                 number = futures.pop(future)

@@ -79,7 +79,8 @@ def run(
                     stand = replace(stand, done=stand.done + 1)
                 show(stand)
     except KeyboardInterrupt:
-        stands = f"{stand.kept + stand.done} of {stand.total} cells stand in {store}"
+        standing = len(_taken(cells, kept.rows(), any_code=any_code))  # one may have come that was not counted yet
+        stands = f"{standing} of {stand.total} cells stand in {store}"
         show(replace(stand, news=f"{study.name}: stopped; {stands}; the same command goes on"))
         raise
     finally:

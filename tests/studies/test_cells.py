@@ -271,6 +271,28 @@ def test_merging_that_was_killed_before_it_deleted_leaves_each_row_once(tmp_path
     assert [one.values["value"] for one in kept.rows()] == [0, 1, 2]
 
 
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("last", [0, 2])
+def test_an_interrupt_beside_a_cell_that_is_kept_tells_how_many_stand(
+    cells_here, tmp_path, tell, told, monkeypatch, before, last
+):
+    keep, added = Store.add, []
+
+    def add(self, one):
+        added.append(one)
+        if before or len(added) <= last:
+            keep(self, one)
+        if len(added) > last:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "add", add)
+    with pytest.raises(KeyboardInterrupt):
+        run(study(square), tmp_path, tell=tell)
+    stand = last + before
+    assert told == [f"tiny: stopped; {stand} of 4 cells stand in {tmp_path}; the same command goes on"]
+    assert len(Store(tmp_path, "tiny", tell).rows()) == stand
+
+
 def test_several_at_once_lose_no_row(tmp_path, told, monkeypatch):
     monkeypatch.setattr(store, "MOST_FILES", 3)
 
