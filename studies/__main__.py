@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import signal
-import sys
 from collections.abc import Mapping, Sequence
 from types import FrameType, ModuleType
 
@@ -32,7 +31,7 @@ from studies import (
     verdicts,
 )
 from studies.fuzz import run as fuzz
-from studies.options import status_of
+from studies.options import end, status_of
 from studies.papers import command as papers
 
 STUDIES: Mapping[str, tuple[ModuleType, str]] = {
@@ -99,4 +98,4 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, _interrupt)
-    sys.exit(main())
+    end(main())

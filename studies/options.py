@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pandas as pd
 
@@ -47,6 +48,19 @@ def rows_of(study: Study, arguments: argparse.Namespace) -> pd.DataFrame:
     return rows
 
 
+INTERRUPTED = 130
+"""The exit status after Ctrl-C."""
+
+
+def end(status: int) -> NoReturn:
+    """End this process; after Ctrl-C at once, as what threads of other packages still do could abort it."""
+    if status == INTERRUPTED:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
+
+
 def status_of(command: Callable[[argparse.Namespace], int | None], arguments: argparse.Namespace) -> int:
     """Run a study's command, and return the exit status: 1 where anything is wrong or failed, 130 after Ctrl-C."""
     try:
@@ -54,7 +68,7 @@ def status_of(command: Callable[[argparse.Namespace], int | None], arguments: ar
     except (DraftError, FileNotFoundError) as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     for line in getattr(arguments, "about", []):
         print(line)
     return 1 if wrong or getattr(arguments, "failed", 0) else 0

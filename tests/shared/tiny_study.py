@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 
 from pytest_draft.errors import DataError
 from studies.cells import Study
-from studies.options import add_cells, rows_of, status_of
+from studies.options import add_cells, end, rows_of, status_of
 
 KINDS = [True, 7, -0.5, float("nan"), None, "text", "", 2**62, 0.1]
 
@@ -74,4 +73,4 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    sys.exit(status_of(tiny_study.command, parser.parse_args()))
+    end(status_of(tiny_study.command, parser.parse_args()))

@@ -85,7 +85,7 @@ def test_a_study_that_was_stopped_goes_on_and_gives_the_same_table(ending, where
     finally:
         (folder / "go").touch()  # a cell on Dask goes on, and the next test needs the worker
     if ending == "SIGINT":
-        assert process.returncode == 130
+        assert process.returncode == 130, err
         assert news(err) == ["waiting: stopped; 2 of 4 cells stand in store; the same command goes on"]
     assert out == ""
     process = started(folder, where)
