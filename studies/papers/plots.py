@@ -122,4 +122,4 @@ def save(figure: Any, path: Path) -> None:
     pyplot.close(figure)
     text = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d)\d+", r"\1", tag[0]), drawn.getvalue())  # no words
     text = re.sub(r" *\n(?=[LQCz\"])", " ", text)
-    path.write_text("\n".join(line.rstrip() for line in text.splitlines()) + "\n", encoding="utf-8")
+    path.write_text("\n".join(line.strip() for line in text.splitlines()) + "\n", encoding="utf-8")
