@@ -18,6 +18,7 @@ import numpy as np
 from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.arrays import fill_array
 from pytest_draft.artifact.budget import Budget
+from pytest_draft.artifact.encoder import Transformer
 from pytest_draft.artifact.records import Array, Global, Items, Mapping, Record
 from pytest_draft.errors import CorruptArtifactError
 
@@ -42,10 +43,11 @@ _DEEPEST = 3
 _TREE = ("sklearn.tree._tree", "Tree")
 _NODES = ("nodes", "values")
 _GENERATORS = ("numpy.random",)
-_MASKED = ("numpy.ma.core", "_mareconstruct")
-_ARROW = ("pyarrow.lib", "_restore_array")
+MASKED = ("numpy.ma.core", "_mareconstruct")
+ARROW = ("pyarrow.lib", "_restore_array")
 _ARROW_OFFSETS = {"string": "<i4", "large_string": "<i8"}
 _NAMES = "feature_names_in_"
+_CLASSES = "classes_"
 _PARAMETERS = "estimator_params"
 _PLAIN = frozenset(
     ("_sklearn_version", "class_weight", "func", "max_samples", "monotonic_cst", "random_state", "warm_start")
@@ -140,11 +142,23 @@ class Contents:
         Lengths that the file itself explains, such as its number of columns.
     opaque : tuple of str
         Paths of texts and bytes that are too long to be names: nothing is known of what they hold.
+    learned : tuple of Stored
+        Numbers that a reader has looked at: they are what they are for, and may still be values of single rows.
+    transformers : tuple of Transformer
+        Whatever its arrays may stand behind.
+    all_undone : bool
+        Whether these are all that are covered.
+    names : tuple of tuple of str
+        Of columns that some object was fitted on.
     """
 
     arrays: tuple[Stored, ...] = ()
     sizes: frozenset[int] = frozenset()
     opaque: tuple[str, ...] = ()
+    learned: tuple[Stored, ...] = ()
+    transformers: tuple[Transformer, ...] = ()
+    all_undone: bool = True
+    names: tuple[tuple[str, ...], ...] = ()
 
 
 NOTHING = Contents()
@@ -169,7 +183,7 @@ def contents_of(root: object, budget: Budget, understood: frozenset[tuple[int, s
     """
     walk = _Walk(budget, understood)
     walk.run(root)
-    return Contents(tuple(walk.arrays), frozenset(walk.sizes), tuple(walk.opaque))
+    return Contents(tuple(walk.arrays), frozenset(walk.sizes), tuple(walk.opaque), tuple(walk.learned))
 
 
 class _Walk:
@@ -180,6 +194,7 @@ class _Walk:
         self._understood = understood
         self._widths: dict[tuple[int, int], int] = {}
         self.arrays: list[Stored] = []
+        self.learned: list[Stored] = []
         self.sizes: set[int] = set()
         self.opaque: list[str] = []
 
@@ -213,16 +228,16 @@ class _Walk:
             self.opaque.append(path)
 
     def _record(self, path: str, record: Record) -> Iterator[tuple[str, object]]:
-        if record.cls.module.startswith(_GENERATORS) and _is_generator(record):
+        if record.cls.module.startswith(_GENERATORS) and is_generator(record):
             return
         attributes = record.state.pairs if isinstance(record.state, Mapping) else []
         named = {name: value for name, value in attributes if type(name) is str}
-        if record.cls.key == _ARROW and (texts := _arrow_texts(record)) is not None:
+        if record.cls.key == ARROW and (texts := arrow_texts(record)) is not None:
             self._add(path, (len(texts),), texts)
-        elif (shape := _sparse_shape(record, named)) is not None:
+        elif (shape := sparse_shape(record, named)) is not None:
             self._add(path, shape, record)
-        elif record.cls.key == _MASKED:
-            yield path, _masked(record)
+        elif record.cls.key == MASKED:
+            yield path, masked(record)
         else:
             self._note_sizes(named)
             yield from self._attributes(path, record, attributes)
@@ -251,7 +266,17 @@ class _Walk:
                 if listed or (id(record), name) not in self._understood:
                     yield inside, value
                 else:
+                    if name != _CLASSES:
+                        self._note_understood(inside, value)
                     yield from _objects_in(inside, value)
+
+    def _note_understood(self, path: str, value: object) -> None:
+        """Note the numbers that a transformer has learned, which a reader has looked at."""
+        several = value if isinstance(value, (list, tuple)) else [value]
+        for index, array in enumerate(several):
+            if isinstance(array, Array) and array.data is not None and array.data.dtype.kind == "f":
+                inside = path if array is value else f"{path}[{index}]"
+                self.learned.append(Stored(inside, array.shape, _held=array.data))
 
     def _array(self, path: str, array: Array) -> Iterator[tuple[str, object]]:
         if array.items is not None:
@@ -316,7 +341,7 @@ class _Walk:
         if not isinstance(held, Record) and _holds_long(held):
             self.opaque.append(path)
         name = path.rpartition(".")[2]
-        categories = name.startswith("categories_[") or name == "classes_"
+        categories = name.startswith("categories_[") or name == _CLASSES
         self.arrays.append(Stored(path, shape, few, categories, _held=held, _again=again))
 
 
@@ -356,7 +381,7 @@ def _is_plain(value: object) -> bool:
     return _is_atom(value) or isinstance(value, (Record, Global))
 
 
-def _is_generator(record: Record) -> bool:
+def is_generator(record: Record) -> bool:
     """Return whether a record holds no more than the state of a generator of random numbers."""
     ahead: list[object] = [record.args, record.state]
     for _ in range(_MOST_IN_GENERATOR):
@@ -429,7 +454,7 @@ def _objects(array: Array) -> AnyArray:
     return result.reshape(array.shape)
 
 
-def _sparse_shape(record: Record, named: dict[str, object]) -> tuple[int, ...] | None:
+def sparse_shape(record: Record, named: dict[str, object]) -> tuple[int, ...] | None:
     """Return the shape of a compressed sparse matrix of SciPy; None for any other record."""
     shape = named.get("_shape")
     parts = [named.get(name) for name in ("data", "indices", "indptr")]
@@ -459,7 +484,7 @@ def _written_out(record: Record, shape: tuple[int, ...]) -> AnyArray:
     return result.T if by_column else result
 
 
-def _masked(record: Record) -> object:
+def masked(record: Record) -> object:
     """Return the values of a masked array; where it is malformed, its state."""
     array = Array()
     try:
@@ -469,7 +494,7 @@ def _masked(record: Record) -> object:
     return array
 
 
-def _arrow_texts(record: Record) -> list[object] | None:
+def arrow_texts(record: Record) -> list[object] | None:
     """Return an array of texts of pyarrow, a missing one as None; None where it is of another form."""
     try:
         kind, length, _, offset, (valid, ends, letters) = record.args[0][:5]  # type: ignore[index]

@@ -251,3 +251,35 @@ class Block:
 
     columns: tuple[Column, ...]
     sparse: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Numbers, less a mean, projected on components, over a scale.
+
+    Attributes
+    ----------
+    components : ndarray of float, shape (n_components, n_columns)
+    mean : ndarray of float, shape (n_columns,)
+    scale : ndarray of float, shape (n_components,)
+    """
+
+    components: FloatArray
+    mean: FloatArray
+    scale: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Transformer:
+    """A transformer by itself.
+
+    Attributes
+    ----------
+    path : str
+    n_inputs : int
+    does : Encoder or Projection
+    """
+
+    path: str
+    n_inputs: int
+    does: Encoder | Projection

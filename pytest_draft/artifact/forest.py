@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.artifact.account import NO_ACCOUNT, Account
 from pytest_draft.artifact.contents import NOTHING, Contents
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.origin import ORIGINAL, Origin
@@ -454,6 +455,8 @@ class Artifact:
         rows can be judged by such a file, only what stands in it. None where that is known.
     contents : Contents
         All else that stands in the file.
+    account : Account
+        What of that has no reason to be there, and what holds rows by its nature.
     unjudged : Unjudged
         Its fitted trees that are no model's that is judged.
     origin : Origin
@@ -471,6 +474,7 @@ class Artifact:
     encoder: Encoder | None = None
     not_covered: str | None = None
     contents: Contents = field(default=NOTHING, repr=False)
+    account: Account = NO_ACCOUNT
     unjudged: Unjudged = ALONE
     origin: Origin = ORIGINAL
     places: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from pytest_draft.artifact.account import NO_ACCOUNT, Account, account_of
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.contents import NOTHING, Contents, contents_of
 from pytest_draft.artifact.corels import is_corels, stored_corels
@@ -22,6 +23,7 @@ from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.places import Found, models_in
 from pytest_draft.artifact.records import Record
 from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.undoing import undone
 from pytest_draft.artifact.unjudged import ALONE, Unjudged, unjudged_trees
 from pytest_draft.errors import SeveralModelsError, UnsupportedArtifactError, listed, one_line
 from pytest_draft.facts.privacy import Privacy
@@ -37,6 +39,7 @@ class View:
     encoder: Encoder | None = None
     not_covered: str | None = None
     contents: Contents = NOTHING
+    account: Account = NO_ACCOUNT
     unjudged: Unjudged = ALONE
     origin: Origin = ORIGINAL
     places: tuple[str, ...] = ()
@@ -127,7 +130,9 @@ def _with_contents(
     """Return a view with all else that the file holds: its arrays, and the fitted trees of no model that is judged."""
     contents = contents_of(root, budget, understood)
     unjudged = unjudged_trees(root, parts, model, contents, elsewhere=elsewhere)
-    return replace(found, contents=contents, unjudged=unjudged)
+    contents = undone(contents, root, budget)
+    account = account_of(root, budget, understood)
+    return replace(found, contents=contents, account=account, unjudged=unjudged)
 
 
 def view_of_rules(rules: RuleList, not_read: Sequence[str]) -> View:

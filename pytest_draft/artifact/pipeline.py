@@ -27,7 +27,7 @@ _OLDEST = (1, 2)
 """The oldest version of scikit-learn whose transformers are covered; that of forests is in `estimators`."""
 
 _PIPELINE = ("sklearn.pipeline", "Pipeline")
-_COLUMNS = ("sklearn.compose._column_transformer", "ColumnTransformer")
+COLUMNS = ("sklearn.compose._column_transformer", "ColumnTransformer")
 _FUNCTION = ("sklearn.preprocessing._function_transformer", "FunctionTransformer")
 
 
@@ -130,6 +130,12 @@ class EncoderReader:
         made = len(self._block.columns)
         if made != n_features:
             raise CorruptArtifactError(f"its transformers make {made} columns, but its forest takes {n_features}")
+        return self.alone()
+
+    def alone(self) -> Encoder | None:
+        """Return the encoder of whatever stands behind the transformers; None where they are not covered."""
+        if self._block is None:
+            return None
         return Encoder(self._block.columns, self._n_inputs, self._names, self._block.sparse, tuple(self._kinds))
 
     def _after(self, step: object, path: str, block: Block | None, depth: int) -> Block | None:
@@ -151,7 +157,7 @@ class EncoderReader:
             return block
         _check_version(found)
         read = READERS.get(key) or CURVES.get(key) or (_selected if key in SELECTIONS else None)
-        if read is None and key != _COLUMNS:
+        if read is None and key != COLUMNS:
             raise _not_covered(step)
         self._kinds[found.kind] = None
         block = self._checked(found, block)

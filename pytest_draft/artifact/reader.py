@@ -91,6 +91,7 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
             found.encoder,
             not_covered,
             found.contents,
+            found.account,
             found.unjudged,
             found.origin,
             found.places,

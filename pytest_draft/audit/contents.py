@@ -14,9 +14,10 @@ from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.audit.copies import find_copies
 from pytest_draft.audit.known_data import KnownData, raw_columns_of
 from pytest_draft.audit.rare_categories import rarest_categories
+from pytest_draft.audit.single_values import single_values
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import one_line
-from pytest_draft.facts.contents import Copy, StoredFacts, Vector
+from pytest_draft.facts.contents import Copy, Place, SingleValues, StoredFacts, Vector
 from pytest_draft.timebox import TimeBox
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
@@ -76,9 +77,16 @@ def inspect_contents(
             f"{n_rows:,} training rows are given, and the model was trained on {_rows_of(model):,}: give those"
         )
     copies: list[Copy] = []
-    if n_rows is not None and contents.arrays:
-        copies, missed = find_copies(contents, KnownData(columns, data, model), timebox)
+    met: SingleValues | None = None
+    if n_rows is not None and (contents.arrays or contents.learned):
+        known = KnownData(columns, data, model, contents, timebox)
+        copies, missed = find_copies(contents, known, timebox)
         doubts += missed
+        met = single_values(contents, known.numbers)
+        if n_arrays and not (known.all_behind and contents.all_undone):
+            doubts.append(
+                "not all transformers of the file were undone: save the forest alone, or give more --draft-budget"
+            )
     elif apart := sum(not (stored.few or stored.joined) for stored in contents.arrays):
         doubts.append(
             f"{apart:,} array{'s' * (apart != 1)} in the file could not be compared with the training data, which are "
@@ -95,7 +103,15 @@ def inspect_contents(
         copies=tuple(copies[:_MOST_LISTED]),
         rarest=tuple(rarest[:_MOST_LISTED]),
         doubts=tuple(doubts[:_MOST_LISTED]),
+        unexplained=tuple(_shown(place) for place in artifact.account.unexplained[:_MOST_LISTED]),
+        kept=tuple(_shown(place) for place in artifact.account.kept[:_MOST_LISTED]),
+        plain=artifact.account.plain,
+        single_values=met,
     )
+
+
+def _shown(place: Place) -> Place:
+    return Place(one_line(place.path), one_line(place.owner, 120), one_line(place.what, 120))
 
 
 def _rows_of(model: Forest | RuleList) -> int | None:

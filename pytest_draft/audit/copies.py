@@ -58,15 +58,16 @@ def find_copies(contents: Contents, known: KnownData, timebox: TimeBox) -> tuple
     """
     copies: list[Copy] = []
     doubts: list[str] = []
-    search = _CopySearch(known, sum(_columns_in(stored.shape, known.n_rows) for stored in contents.arrays), timebox)
+    arrays = (*contents.arrays, *contents.learned)
+    search = _CopySearch(known, sum(_columns_in(stored.shape, known.n_rows) for stored in arrays), timebox)
     work = known.size * _SECONDS_PER_VALUE
-    for number, stored in enumerate(contents.arrays):
+    for number, stored in enumerate(arrays):
         size = math.prod(stored.shape)
         if not known.can_hold(size) or any(_is_in(stored.path, copy.path) for copy in copies[-1:]):
             continue
         work += size * _SECONDS_PER_VALUE
         if timebox.over or not timebox.allows(work):
-            left = len(contents.arrays) - number
+            left = len(arrays) - number
             doubts.append(
                 f"the time box ended before {left:,} arrays of the file were compared with the training data: give it "
                 "more with --draft-budget"
@@ -126,7 +127,7 @@ class _CopySearch:
         if not rows and not _is_of_quantiles(values):
             rows = self._rows_anywhere(values)
         columns = self._columns(values)
-        if not (rows or columns):
+        if not (rows or columns or _is_of_quantiles(values)):
             rows = self._rows_of_scaled_columns(values)
         if rows or columns:
             return Copy(one_line(stored.path), stored.shape, rows, columns)
@@ -180,6 +181,9 @@ class _CopySearch:
                     if of.width == table.shape[1] and of.ranked is not None and of.ranked.spread == spread_of(ranks):
                         found, bits = of.ranked.found_in(row_hashes(ranks))
                         most = max(most, found if bits >= ENOUGH.anywhere else 0)
+            for of in self._known.tables:
+                if of.width == table.shape[1] and values.ndim == 2:
+                    most = max(most, of.scaled_in(table))
         return most
 
     def _rows_anywhere(self, values: AnyArray) -> int:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -14,10 +15,13 @@ import pandas as pd
 from scipy.special import gammaln
 
 from pytest_draft.arrays import FloatArray
+from pytest_draft.artifact.contents import NOTHING, Contents
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.audit.behind_transformers import tables_behind
 from pytest_draft.audit.chance import ENOUGH, arrangements, bits_of_choice, bits_of_counts, bits_of_order
 from pytest_draft.audit.scaled_copies import Scaled
+from pytest_draft.audit.scaled_rows import enough, scaled_rows
 from pytest_draft.audit.value_hashes import (
     AnyArray,
     Identities,
@@ -33,6 +37,7 @@ from pytest_draft.audit.value_hashes import (
 )
 from pytest_draft.data import Table, TrainingData
 from pytest_draft.data.files import IN_MEMORY, parsed, place_of
+from pytest_draft.timebox import TimeBox
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 
@@ -115,6 +120,11 @@ class RowTable:
         same = all(map(are_same, halves, self._columns))
         return None if same else RowTable(identified(halves))
 
+    def scaled_in(self, array: AnyArray) -> int:
+        """Return how many rows stand in an array with each column scaled and moved in any way."""
+        found, bits = scaled_rows(self._columns, array) if self._columns else (0, 0.0)
+        return found if enough(found, bits) else 0
+
     @cached_property
     def ranked(self) -> RowTable | None:
         """The same rows as the ranks of their values in each column; None where one holds no numbers."""
@@ -146,21 +156,41 @@ class KnownData:
         The raw ones, by name.
     data : TrainingData or None
     model : Forest or RuleList
+    contents : Contents
+        With the transformers behind which rows can stand.
+    timebox : TimeBox or None
+        Of making the tables behind them.
+
+    Attributes
+    ----------
+    n_rows : int
+    all_behind : bool
+        Whether all tables behind transformers were made.
     """
 
-    def __init__(self, columns: dict[object, AnyArray], data: TrainingData | None, model: Forest | RuleList) -> None:
+    def __init__(
+        self,
+        columns: dict[object, AnyArray],
+        data: TrainingData | None,
+        model: Forest | RuleList,
+        contents: Contents = NOTHING,
+        timebox: TimeBox | None = None,
+    ) -> None:
         self._raw = {name: column for name, column in columns.items() if identities(column[:1]) is not None}
         self._all_raw = len(self._raw) == len(columns)
         self._encoded = [] if data is None else list(data.rows.T)
         self._labels = [] if data is None else [data.labels]
-        self._names = model.feature_names
+        self._names = {*contents.names, *(() if model.feature_names is None else (model.feature_names,))}
         self._values = [*columns.values(), *self._encoded, *self._labels]
         self.n_rows = len(self._values[0])
+        self._behind, self.all_behind = tables_behind(
+            self._raw, self._given, contents.transformers, TimeBox(math.inf) if timebox is None else timebox
+        )
 
     @property
     def size(self) -> int:
         """Number of values."""
-        return 3 * self.n_rows * len(self._values)
+        return 3 * self.n_rows * (len(self._values) + sum(map(len, self._behind)))
 
     @cached_property
     def widths(self) -> frozenset[int]:
@@ -179,7 +209,7 @@ class KnownData:
     @cached_property
     def _identities(self) -> Identities:
         """The identities of all values, also in half precision."""
-        columns = (*self._values, *self._in_half_precision)
+        columns = (*self._values, *self._in_half_precision, *(column for table in self._behind for column in table))
         return np.unique(np.concatenate(identified(columns)))
 
     @cached_property
@@ -194,10 +224,19 @@ class KnownData:
 
     @property
     def _choices(self) -> list[Sequence[AnyArray]]:
+        return [*self._given, *self._behind]
+
+    @cached_property
+    def numbers(self) -> list[Sequence[AnyArray]]:
+        """The tables in whose values single people can be met: raw, encoded, and behind transformers."""
+        return [columns for columns in (list(self._raw.values()), self._encoded, *self._behind) if columns]
+
+    @property
+    def _given(self) -> list[Sequence[AnyArray]]:
         raw = list(self._raw.values()) if self._all_raw else []
         choices: list[Sequence[AnyArray]] = [self._encoded, raw, raw[:-1], raw[1:]]
-        if self._names is not None and set(self._names) <= set(self._raw):
-            choices.append([self._raw[name] for name in self._names])
+        known = sorted(names for names in self._names if set(names) <= set(self._raw))
+        choices += [[self._raw[name] for name in names] for names in known]
         return [columns for columns in choices if columns]
 
     @property

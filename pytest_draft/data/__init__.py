@@ -2,6 +2,7 @@
 
 from pytest_draft.data.decoding import RawColumns, domain_from, granted_by, raw_columns
 from pytest_draft.data.domain_file import declared_domain, read_domain
+from pytest_draft.data.encoding import transformed
 from pytest_draft.data.holdout import Holdout, holdout_of
 from pytest_draft.data.indicators import Indicators
 from pytest_draft.data.narrowing import narrowed
@@ -23,5 +24,6 @@ __all__ = [
     "read_domain",
     "read_table",
     "training_data",
+    "transformed",
     "whole_data",
 ]

@@ -79,6 +79,19 @@ def encode(encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str) -> N
     return rows
 
 
+def transformed(encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str) -> list[AnyArray]:
+    """Return raw columns as the file's transformers make them, in their own types: what `encode` hands to a forest.
+
+    Raises
+    ------
+    DataError
+        As `encode`, but for infinite values.
+    """
+    run = _Run(encoder, raw, where)
+    with np.errstate(all="ignore"):
+        return [run.made(column) for column in encoder.columns]
+
+
 class _Run:
     """One encoding; keeps the categories of each column, which several columns share.
 
@@ -104,6 +117,10 @@ class _Run:
                 "the trees compute in; give finite values"
             )
         return result
+
+    def made(self, column: Column) -> AnyArray:
+        """Return a column as it is behind its last step."""
+        return self._values(column)
 
     def _at(self, source: int) -> str:
         return f"{self._where}: column {one_line(self._encoder.name(source))!r}"

@@ -34,6 +34,8 @@ def audit(opened: Opened, inputs: Inputs | None, record: Record) -> None:
         found = audit_file(opened.artifact, opened.given, opened.data, box, opened.whole)
         artifact = replace(record.facts.artifact, contents=found.contents, structure=found.structure)
         record.facts = replace(record.facts, artifact=artifact)
+    if (why := found.contents.why_not_judged) is not None:
+        record.doubt(why)
     if inputs is not None:
         record.keep_known()
         _audit_entropy(inputs, record)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_draft.facts.checks import require_not_negative
+from pytest_draft.facts.checks import require_not_negative, require_shares
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,52 @@ class Rarest:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Something in a file, and where.
+
+    Attributes
+    ----------
+    path : str
+        Empty for the file as a whole.
+    owner : str
+        The class of the object that it stands in.
+    what : str
+        Its type and size.
+    """
+
+    path: str
+    owner: str
+    what: str
+
+
+@dataclass(frozen=True)
+class SingleValues:
+    """How many values of the training data stand in a file that are each some person's, such as quantiles.
+
+    Attributes
+    ----------
+    places : tuple of str
+        The arrays that hold them, those with the most first.
+    share : float
+        Of all numbers in the table.
+    others : float
+        The share that is met by the values of as many other people's rows (split-half).
+    """
+
+    places: tuple[str, ...]
+    share: float
+    others: float
+
+    def __post_init__(self) -> None:
+        require_shares(share=self.share, others=self.others)
+
+    @property
+    def beyond_others(self) -> float:
+        """The share that stands in the file of what other people's rows would not meet."""
+        return 0.0 if self.share <= self.others else (self.share - self.others) / (1.0 - self.others)
+
+
+@dataclass(frozen=True)
 class StoredFacts:
     """What stands in a file besides its trees: paths and numbers, no value.
 
@@ -78,6 +124,14 @@ class StoredFacts:
     rarest : tuple of Rarest
     doubts : tuple of str
         Why a copy may have been missed; empty where all was compared.
+    unexplained : tuple of Place
+        What nothing explains: neither a reader, nor its class, nor a small number of plain values.
+    kept : tuple of Place
+        What holds training rows by its nature, such as support vectors.
+    plain : int
+        Plain values beside the models, such as a date or a metric.
+    single_values : SingleValues or None
+        None where no value of a single person was found.
     """
 
     arrays: int
@@ -87,8 +141,36 @@ class StoredFacts:
     copies: tuple[Copy, ...] = ()
     rarest: tuple[Rarest, ...] = ()
     doubts: tuple[str, ...] = ()
+    unexplained: tuple[Place, ...] = ()
+    kept: tuple[Place, ...] = ()
+    plain: int = 0
+    single_values: SingleValues | None = None
 
     def __post_init__(self) -> None:
-        require_not_negative(arrays=self.arrays)
+        require_not_negative(arrays=self.arrays, plain=self.plain)
         if any(number < 1 for number in self.n_rows):
             raise ValueError(f"numbers of training rows: {self.n_rows}")
+
+    @property
+    def why_not_judged(self) -> str | None:
+        """Why nothing is decided by the forest alone, and what to do; None where all of the file is accounted for."""
+        if self.kept:
+            named = _named(self.kept)
+            return (
+                f"the file keeps training rows, as such objects do: {named}; replace it by one that keeps none (a "
+                f"linear model, a forest), or save the forest alone ({HOW_ALONE})"
+            )
+        if self.unexplained:
+            return f"nothing explains {_named(self.unexplained)}; delete it, or save the forest alone ({HOW_ALONE})"
+        return None
+
+
+HOW_ALONE = "docs/how-to/pipelines.md, what stands beside a forest"
+_MOST_NAMED = 3
+
+
+def _named(places: tuple[Place, ...]) -> str:
+    """Return the first few places, with their class and type."""
+    named = [f"{place.path or 'the file'} ({place.what}, in {place.owner})" for place in places[:_MOST_NAMED]]
+    more = f" and {len(places) - _MOST_NAMED:,} more" if len(places) > _MOST_NAMED else ""
+    return ", ".join(named) + more

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_draft.facts.contents import Copy, Rarest, StoredFacts
+from pytest_draft.facts.contents import Copy, Rarest, SingleValues, StoredFacts
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
@@ -15,6 +15,10 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
     if found is None:
         return Outcome("inconclusive", "the file was not compared with the training data")
     outcomes = [_of_copies(found)]
+    if found.single_values is not None:
+        outcomes.append(
+            _of_single_values(found.single_values, float(thresholds["max_single_values_beyond_split_half"]))
+        )
     if found.rarest:
         outcomes.append(_of_categories(found.rarest, int(thresholds["min_rows_of_a_category"])))
     return combined(outcomes)
@@ -25,6 +29,8 @@ def _of_copies(found: StoredFacts) -> Outcome:
         named = "; ".join(_shown(copy) for copy in found.copies[:_MOST_SHOWN])
         more = f"; and {len(found.copies) - _MOST_SHOWN:,} more" if len(found.copies) > _MOST_SHOWN else ""
         return Outcome("failed", f"the file holds training data: {named}{more}", _without(found.copies))
+    if (why := found.why_not_judged) is not None:
+        return Outcome("inconclusive", why)
     if found.doubts:
         return Outcome("inconclusive", "; ".join(found.doubts[:_MOST_SHOWN]))
     if not found.arrays:
@@ -49,6 +55,23 @@ def _shown(copy: Copy) -> str:
     parts = [f"{copy.rows:,} training row{'s' * (copy.rows != 1)}"] if copy.rows else []
     parts += [f"{copy.columns:,} training column{'s' * (copy.columns != 1)}"] if copy.columns else []
     return f"{copy.path} ({' x '.join(f'{n:,}' for n in copy.shape)}) holds {' and '.join(parts)}"
+
+
+def _of_single_values(met: SingleValues, most: float) -> Outcome:
+    """Hold the values of single people that stand in the file against the share of them that may."""
+    share = met.beyond_others
+    shown = (
+        f"{met.share:.0%} of the numbers that tell people apart stand in the file to the last digit "
+        f"({', '.join(met.places)}); other people's rows would meet {met.others:.0%}"
+    )
+    allowed = f"at most {most:.0%} of the rest may"
+    if share > most:
+        return Outcome(
+            "failed",
+            f"{shown}; {allowed}, crossed by {share - most:.0%}",
+            "use fewer quantiles or bins, or a scaler that keeps means, and judge the new file",
+        )
+    return Outcome("passed", f"{shown}; {allowed}")
 
 
 def _of_categories(rarest: tuple[Rarest, ...], least: int) -> Outcome:
@@ -79,7 +102,15 @@ RULE = Rule(
     keys={
         "min_rows_of_a_category": Key(
             True, None, max, "fail when an encoder knows a value that fewer training rows have", default=2
-        )
+        ),
+        "max_single_values_beyond_split_half": Key(
+            False,
+            1.0,
+            min,
+            "fail when a larger share of the numbers stands in transformers to the last digit, of those that other "
+            "people's rows would not meet",
+            default=0.1,
+        ),
     },
     check=check,
     rationale=(

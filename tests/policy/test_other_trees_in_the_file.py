@@ -85,7 +85,8 @@ MODELS = {
 @pytest.mark.parametrize("kind", MODELS)
 def test_a_file_with_other_fitted_trees_is_not_passed_and_says_where_they_stand(kind, told, rows, leaking):
     found, _ = told(MODELS[kind](rows, leaking), attack=False)
-    assert found.reasons == (found.artifact.unjudged,)
+    assert found.reasons[0] == found.artifact.unjudged
+    assert all(reason == found.artifact.contents.why_not_judged for reason in found.reasons[1:])
     assert "no part of the model" in found.reasons[0]
     assert from_text(found.case, as_text(found)).artifact == found.artifact
 

@@ -1,0 +1,475 @@
+"""An account of a file: in goes its inert record, out comes what nothing explains, and what keeps rows by nature.
+
+There is no end to the forms in which somebody can write rows, so they are not sought here. Each value of the file is
+asked for its reason instead: a reader has understood it; or its class is known, and so is the attribute, and it has no
+more values than an aggregate over rows needs (`known_classes`); or it is one of a few plain values beside, such as a
+date or a metric. What has no such reason is unexplained, and nothing is said of a file with that.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pytest_draft.artifact.budget import Budget
+from pytest_draft.artifact.contents import (
+    ARROW,
+    BY_ROW,
+    MASKED,
+    arrow_texts,
+    is_generator,
+    masked,
+    shortened,
+    sparse_shape,
+)
+from pytest_draft.artifact.known_classes import KnownClass, holds_rows, is_plain, known_class
+from pytest_draft.artifact.records import Array, Dtype, Global, Items, Mapping, Record
+from pytest_draft.facts.contents import Place
+
+MOST_IN_ONE = 32
+"""Plain values without another reason in one dict, list or object: parameters, metrics, names."""
+
+MOST_IN_ALL = 96
+"""The same in the whole file: a model card with its metrics and versions has 20 to 60."""
+
+MOST_COLUMNS = 8
+"""So many lists of a number for each column, such as importances, count as one value each."""
+
+_LONGEST_TEXT = 200
+_LONGEST_BYTES = 16
+_LONGEST_NUMBER = 64
+"""Letters, bytes and bits of one plain value."""
+
+_MOST_NAMES = 16
+"""How often each name of a column may stand in lists beside a model."""
+
+_MOST_LISTED = 100
+"""Places that are told."""
+
+_COUNTS = re.compile(
+    r"_?n_(?!samples|jobs|iter_no)|^(?:Cs|cv)$|(?:_sizes?|degree|units|components|bins|clusters|knots)$"
+)
+"""Parameters and attributes that say how long an aggregate is; never a number of rows."""
+
+_ANY_LENGTH = frozenset(
+    (
+        "bin_edges_",
+        "bin_thresholds_",
+        "bsplines_",
+        "categories",
+        "categories_",
+        "classes",
+        "classes_",
+        "encodings_",
+        "mapping",
+        "quantiles_",
+        "references_",
+        "vocabulary_",
+    )
+)
+"""Aggregates of any length: what they hold is compared with the data value by value, and told by other rules."""
+
+_BY_ROW = frozenset(("_sample_weight", "oob_decision_function_", "oob_prediction_"))
+"""Attributes of forests with an entry for each row: the rule ``per-row-vectors`` tells of them."""
+
+_ROWS_BEHIND = ("n_samples_seen_", "n_samples_", "class_count_")
+"""Attributes that say of how many rows each aggregate is."""
+
+FEWEST_ROWS = 5
+"""An aggregate of fewer rows tells of each of them: the mean of one row is the row."""
+
+_AS_LONG_AS_THEY_ARE = ("loss_curve_", "validation_scores_", "train_score_")
+"""Lists with an entry for each iteration."""
+
+_DEFAULT_FOLDS = 5
+_TABLES = (Array, list, tuple, Mapping, Items)
+
+
+@dataclass(frozen=True)
+class Account:
+    """What of a file has no reason to be there.
+
+    Attributes
+    ----------
+    unexplained : tuple of Place
+    kept : tuple of Place
+        Arrays that hold training rows by their nature, such as the support vectors of an SVC.
+    plain : int
+        Values beside the models that are explained by their small number alone.
+    """
+
+    unexplained: tuple[Place, ...] = ()
+    kept: tuple[Place, ...] = ()
+    plain: int = 0
+
+
+NO_ACCOUNT = Account()
+
+
+def account_of(root: object, budget: Budget, understood: frozenset[tuple[int, str]] = frozenset()) -> Account:
+    """Ask each value of a file for its reason.
+
+    Parameters
+    ----------
+    root : object
+        What the interpreter made of the file.
+    budget : Budget
+    understood : frozenset of (int, str)
+        Attributes that a reader has looked at, by their record's `id` and name.
+
+    Raises
+    ------
+    ArtifactTooBigError
+        Where objects stand too deep in each other, or reading takes too long.
+    """
+    walk = _Walk(budget, understood, *_names_and_sizes(root, budget))
+    walk.run(root)
+    return Account(tuple(walk.unexplained[:_MOST_LISTED]), tuple(walk.kept[:_MOST_LISTED]), walk.plain)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How a walk came to a value.
+
+    Attributes
+    ----------
+    path : str
+    owner : str
+    sizes : frozenset of int
+        Lengths that the objects around it explain.
+    bounded : bool
+        Whether it is an attribute that its class is known for.
+    any_length : bool
+    inside : int
+        The `id` of the container whose plain values it is counted among.
+    depth : int
+    """
+
+    path: str
+    owner: str
+    sizes: frozenset[int]
+    bounded: bool = False
+    any_length: bool = False
+    inside: int = 0
+    depth: int = 0
+
+
+@dataclass
+class _Walk:
+    """One walk over all values, each container once, without recursion: a file can nest them deeply."""
+
+    budget: Budget
+    understood: frozenset[tuple[int, str]]
+    names: frozenset[str]
+    n_columns: frozenset[int]
+    unexplained: list[Place] = field(default_factory=list)
+    kept: list[Place] = field(default_factory=list)
+    plain: int = 0
+    _named: int = 0
+    _of_columns: int = 0
+    _in_one: Counter[int] = field(default_factory=Counter)
+    _crowded: set[int] = field(default_factory=set)
+
+    def run(self, root: object) -> None:
+        seen: dict[tuple[int, bool], object] = {}
+        ahead: list[tuple[_Way, object]] = [(_Way("", "the file", frozenset()), root)]
+        while ahead:
+            way, value = ahead.pop()
+            self.budget.visit(way.depth)
+            if isinstance(value, (Record, *_TABLES)) and not (isinstance(value, tuple) and not value):
+                if (key := (id(value), way.bounded)) in seen:
+                    continue
+                seen[key] = value
+            inner = list(self._inside(way, value))
+            ahead += reversed(inner)
+        if self.plain > MOST_IN_ALL and not self.unexplained:
+            self.unexplained.append(Place("", "the file", f"{self.plain:,} plain values beside its models"))
+
+    def _inside(self, way: _Way, value: object) -> Iterator[tuple[_Way, object]]:
+        """Account for a value, and return what is to be accounted for in it."""
+        if isinstance(value, Record):
+            yield from self._record(way, value)
+        elif isinstance(value, Array):
+            yield from self._array(way, value)
+        elif isinstance(value, (Mapping, Items, list, tuple)):
+            yield from self._several(way, value)
+        else:
+            self._atom(way, value)
+
+    def _record(self, way: _Way, record: Record) -> Iterator[tuple[_Way, object]]:
+        key, owner = record.cls.key, record.cls.shown
+        if key[0].startswith("numpy.random") and is_generator(record):
+            return
+        attributes = record.state.pairs if isinstance(record.state, Mapping) else []
+        named = {name: value for name, value in attributes if type(name) is str}
+        if key == ARROW and (letters := arrow_texts(record)) is not None:
+            yield from self._several(way, letters)
+            return
+        if key == MASKED:
+            yield _further(way, "(values)"), masked(record)
+            return
+        if (shape := sparse_shape(record, named)) is not None:
+            self._shaped(way, shape, "a sparse matrix", math.prod(shape))
+            return
+        if holds_rows(*key):
+            self.kept.append(Place(way.path, owner, "a tree of neighbours"))
+            return
+        known = known_class(*key)
+        if known is not None and (few := _fewest_rows(named)) is not None:
+            self.kept.append(Place(way.path, owner, f"an aggregate of {few:g} row{'s' * (few != 1)}"))
+        sizes = way.sizes | _sizes_of(named) if known is not None else way.sizes
+        below = _Way(way.path, owner, sizes, depth=way.depth + 1, inside=id(record))
+        if known is None and is_plain(*key):
+            below = _Way(way.path, owner, way.sizes, depth=way.depth + 1, inside=way.inside or id(record))
+        for name, value in attributes:
+            if type(name) is not str:
+                yield below, value
+            else:
+                yield from self._attribute(_further(below, f".{name}"), record, known, name, value)
+        if not isinstance(record.state, Mapping):
+            yield _further(below, "(state)", bounded=known is not None), record.state
+        yield _further(below, "(arguments)", bounded=known is not None), record.args
+        for part in (record.appended, record.set_items):
+            yield _further(below, "(items)"), part
+
+    def _attribute(
+        self, way: _Way, record: Record, known: KnownClass | None, name: str, value: object
+    ) -> Iterator[tuple[_Way, object]]:
+        if known is not None and name in known.rows:
+            if (what := _rows_in(value)) is not None:
+                self.kept.append(Place(way.path, way.owner, what))
+            return
+        # A reader takes any plain value for a parameter: of a class that is known, only its own are.
+        understood = (id(record), name) in self.understood and (known is None or name in known.bounded)
+        if understood and name not in BY_ROW:
+            for inside, part in _objects_in(way.path, value):
+                yield _Way(inside, way.owner, way.sizes, True, depth=way.depth + 1), part
+            return
+        if name in _BY_ROW and isinstance(value, Array) and value.data is not None:
+            return
+        bounded = known is not None and name in known.bounded
+        any_length = known is not None and bounded and (known.any_length or name in _ANY_LENGTH)
+        yield _Way(way.path, way.owner, way.sizes, bounded, any_length, way.inside, way.depth), value
+
+    def _array(self, way: _Way, array: Array) -> Iterator[tuple[_Way, object]]:
+        if array.items is not None:
+            if math.prod(array.shape) > MOST_IN_ONE and not (way.bounded or self._are_names(array.items)):
+                self._tell(way, f"an array of objects, {_shown(array.shape)}")
+                return
+            yield from self._several(way, array.items)
+        elif array.data is not None:
+            kind = array.data.dtype
+            what = "an array of records" if kind.names else f"an array of {kind.name}"
+            self._shaped(way, array.shape, what, array.data.size, texts=kind.kind in "SUV" and kind.itemsize)
+
+    def _shaped(self, way: _Way, shape: tuple[int, ...], what: str, size: int, texts: int = 0) -> None:
+        """Account for numbers, or texts of so many bytes each."""
+        if way.bounded and not texts > 4 * _LONGEST_TEXT:
+            if way.any_length or all(length <= 2 or length in way.sizes for length in shape):
+                return
+        elif not texts and self._is_of_columns(shape, way):
+            return
+        if size > MOST_IN_ONE or texts > 4 * _LONGEST_TEXT or (texts and texts * size > 16 * _LONGEST_TEXT):
+            self._tell(way, f"{what}, {_shown(shape)}")
+        else:
+            self._count(way, size)
+
+    def _is_of_columns(self, shape: Sequence[int], way: _Way) -> bool:
+        """Return whether there is a number for each column, and few such lists."""
+        if len([length for length in shape if length != 1]) != 1 or max(shape) not in self.n_columns:
+            return False
+        self._of_columns += 1
+        self._count(way, 1)
+        return self._of_columns <= MOST_COLUMNS
+
+    def _several(self, way: _Way, held: Mapping | Items | Sequence[object]) -> Iterator[tuple[_Way, object]]:
+        """Account for what stands in a container, which has no more in it than explains itself."""
+        keys: list[object] = [key for key, _ in held.pairs] if isinstance(held, Mapping) else []
+        items: Sequence[object]
+        if isinstance(held, Mapping):
+            items = [item for _, item in held.pairs]
+        else:
+            items = held.items if isinstance(held, Items) else held
+        if self._are_names(items) and not keys:
+            return
+        if keys and self._are_names(keys):
+            keys = []
+            numbers = all(type(item) in (int, float) for item in items)
+            if numbers and len(items) in self.n_columns and self._is_of_columns((len(items),), way):
+                return
+        atoms = sum(not isinstance(item, (Record, Global, *_TABLES)) and item is not None for item in items)
+        below = _Way(way.path, way.owner, way.sizes, way.bounded, way.any_length, id(held), way.depth + 1)
+        if way.bounded:
+            if not way.any_length and atoms > MOST_IN_ONE and atoms not in way.sizes:
+                self._tell(way, f"{_kind(held)} of {len(items):,} values")
+                return
+        elif len(items) > MOST_IN_ONE and not all(isinstance(item, Record) for item in items):
+            self._tell(way, f"{_kind(held)} of {len(items):,} values")
+            return
+        for key in keys:
+            yield _further(below, "(keys)"), key
+        for index, item in enumerate(items):
+            yield _further(below, f"[{index}]"), item
+
+    def _are_names(self, items: Sequence[object]) -> bool:
+        """Return whether all are names of columns or classes, which are few in all."""
+        if not items or not all(type(item) is str and item in self.names for item in items):
+            return False
+        self._named += len(items)
+        return self._named <= _MOST_NAMES * max(1, len(self.names))
+
+    def _atom(self, way: _Way, value: object) -> None:
+        if value is None or isinstance(value, (bool, Global, Dtype)):
+            return
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            if len(value) > _LONGEST_BYTES:
+                self._tell(way, f"{len(value):,} bytes")
+                return
+        elif type(value) is str:
+            if value in self.names and self._are_names((value,)):
+                return
+            if len(value) > _LONGEST_TEXT:
+                self._tell(way, f"a text of {len(value):,} letters")
+                return
+        elif type(value) is int and value.bit_length() > _LONGEST_NUMBER:
+            self._tell(way, f"a number of {value.bit_length():,} bits")
+            return
+        if not way.bounded:
+            self._count(way, 1)
+
+    def _count(self, way: _Way, number: int) -> None:
+        """Count plain values that have no other reason."""
+        self.plain += number
+        self._in_one[way.inside] += number
+        if self._in_one[way.inside] > MOST_IN_ONE and way.inside not in self._crowded:
+            self._crowded.add(way.inside)
+            self._tell(way, f"one of more than {MOST_IN_ONE} plain values side by side")
+
+    def _tell(self, way: _Way, what: str) -> None:
+        if len(self.unexplained) < _MOST_LISTED:
+            self.unexplained.append(Place(way.path, way.owner, what))
+
+
+def _further(way: _Way, inside: str, *, bounded: bool | None = None) -> _Way:
+    """Return the way to a part."""
+    path = shortened(f"{way.path}{inside}" if way.path else inside.removeprefix("."))
+    return _Way(
+        path, way.owner, way.sizes, way.bounded if bounded is None else bounded, way.any_length, way.inside, way.depth
+    )
+
+
+def _fewest_rows(named: dict[str, object]) -> float | None:
+    """Return of how few rows an aggregate is; None where there are enough, or that is not told."""
+    counts: list[float] = []
+    for name in _ROWS_BEHIND:
+        value = named.get(name)
+        if isinstance(value, Array) and value.data is not None and value.data.dtype.kind in "iuf" and value.data.size:
+            counts.append(float(value.data.min()))
+        elif type(value) in (int, float):
+            counts.append(float(value))  # type: ignore[arg-type]
+    least = min(counts, default=math.inf)
+    return least if least < FEWEST_ROWS else None
+
+
+def _objects_in(path: str, value: object) -> Iterator[tuple[str, object]]:
+    """Return the objects in an attribute that is understood, wherever in its lists they are."""
+    ahead: list[tuple[str, object]] = [(path, value)]
+    while ahead:
+        at, found = ahead.pop()
+        if isinstance(found, Record):
+            yield at, found
+        elif isinstance(found, (list, tuple)):
+            ahead += [(f"{at}[{i}]", part) for i, part in enumerate(found) if isinstance(part, (Record, list, tuple))]
+        elif isinstance(found, Array) and found.items is not None:
+            ahead += [(f"{at}[{i}]", part) for i, part in enumerate(found.items) if isinstance(part, Record)]
+
+
+def _rows_in(value: object) -> str | None:
+    """Say what an attribute holds that has an entry for training rows; None for nothing."""
+    if isinstance(value, Array) and 0 not in value.shape:
+        kind = "objects" if value.data is None else value.data.dtype.name
+        return f"an array of {kind}, {_shown(value.shape)}"
+    if isinstance(value, Record):
+        shape = sparse_shape(value, value.attributes())
+        return "an object of its own" if shape is None else f"a sparse matrix, {_shown(shape)}"
+    if isinstance(value, (list, tuple)) and value:
+        return f"{_kind(value)} of {len(value):,} values"
+    return f"{len(value.pairs):,} values by name" if isinstance(value, Mapping) and value.pairs else None
+
+
+def _names_and_sizes(root: object, budget: Budget) -> tuple[frozenset[str], frozenset[int]]:
+    """Return the names of columns and classes that estimators of a file know, and their numbers of columns."""
+    names: set[str] = set()
+    numbers: set[int] = set()
+    seen: dict[int, object] = {}
+    ahead: list[tuple[object, int]] = [(root, 0)]
+    while ahead:
+        value, depth = ahead.pop()
+        budget.visit(depth)
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value
+        if isinstance(value, Record):
+            named = {n: v for n, v in value.state.pairs if type(n) is str} if isinstance(value.state, Mapping) else {}
+            if known_class(*value.cls.key) is not None:
+                numbers.update(n for key in ("n_features_in_", "_n_features_out") if type(n := named.get(key)) is int)
+                for key in ("feature_names_in_", "classes_"):
+                    array = named.get(key)
+                    items = array.items if isinstance(array, Array) else None
+                    if items is not None and (key == "classes_" or len(items) == named.get("n_features_in_")):
+                        names.update(item for item in items if type(item) is str and len(item) <= _LONGEST_TEXT)
+            parts: list[object] = [*named.values(), value.args, value.appended, value.set_items]
+        elif isinstance(value, Mapping):
+            parts = [item for _, item in value.pairs]
+        elif isinstance(value, (list, tuple)):
+            parts = list(value)
+        elif isinstance(value, Array):
+            parts = list(value.items or ())
+        else:
+            continue
+        ahead += [(part, depth + 1) for part in parts if isinstance(part, (Record, Mapping, list, tuple, Array))]
+    return frozenset(names), frozenset(numbers)
+
+
+def _sizes_of(named: dict[str, object]) -> frozenset[int]:
+    """Return the lengths that an object's own attributes explain."""
+    found: set[int] = set()
+    for name, value in named.items():
+        if name in ("classes_", "classes") and isinstance(value, Array):
+            found.add(math.prod(value.shape))
+        elif name == "cv_results_" and isinstance(value, Mapping):
+            found.update(len(tried) for key, tried in value.pairs if key == "params" and isinstance(tried, list))
+        elif name in _AS_LONG_AS_THEY_ARE:
+            found.update((len(value),) if isinstance(value, list) else ())
+        elif name == "cv" and value is None:
+            found.add(_DEFAULT_FOLDS)
+        elif _COUNTS.search(name):
+            found.update(_whole_numbers(value))
+    found |= {size + more for size in found for more in (-1, 1)} | {size * (size - 1) // 2 for size in found}
+    return frozenset(size for size in found if size > 0)
+
+
+def _whole_numbers(value: object) -> Iterator[int]:
+    """Return the numbers in a number or a short list of numbers."""
+    if type(value) is int:
+        yield value
+    elif isinstance(value, (list, tuple)) and len(value) <= MOST_IN_ONE:
+        yield from (item for item in value if type(item) is int)
+        yield sum(item for item in value if type(item) is int)
+    elif isinstance(value, Array) and value.data is not None and value.data.dtype.kind in "iu":
+        yield from (int(item) for item in value.data.ravel()[:MOST_IN_ONE])
+        yield int(np.sum(value.data))
+
+
+def _kind(held: object) -> str:
+    names = {Mapping: "a dict", Items: "a set", list: "a list", tuple: "a tuple"}
+    return names.get(type(held), "an array")
+
+
+def _shown(shape: Sequence[int]) -> str:
+    return " x ".join(f"{length:,}" for length in shape) or "one value"

@@ -1,0 +1,90 @@
+"""What estimators of common libraries keep: in goes a class's name, out comes what each of its attributes is for.
+
+The table ``known_classes.json`` is made by ``python -m studies.known_classes``, which fits every estimator of the
+installed libraries on two tables and sees what grows with the rows; it was made with four versions of scikit-learn.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+_TREES_OF_NEIGHBOURS = ("sklearn.neighbors._kd_tree", "sklearn.neighbors._ball_tree")
+_TOLD = frozenset(("sklearn.tree._tree.Tree", "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"))
+"""Classes of trees, each of which is judged or told to be not (`unjudged`)."""
+
+_SPLINE = frozenset(("t", "c", "k", "_t", "_c", "_k", "_asarray", "extrapolate", "axis"))
+_FINE = frozenset(
+    (
+        *(("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone")),
+        *((module, name) for module in ("builtins", "__builtin__") for name in ("slice", "set", "frozenset", "range")),
+        ("collections", "OrderedDict"),
+        ("collections", "defaultdict"),
+        ("decimal", "Decimal"),
+        ("pandas", "StringDtype"),
+        ("pandas.core.indexes.base", "Index"),
+        ("pandas.core.indexes.base", "_new_Index"),
+        ("pandas.core.indexes.range", "RangeIndex"),
+        ("pathlib", "PosixPath"),
+        ("pathlib", "PurePosixPath"),
+        ("sklearn.utils", "Bunch"),
+        ("sklearn.utils._bunch", "Bunch"),
+        ("uuid", "UUID"),
+    )
+)
+"""Classes of which a few plain values are saved: dates, names of columns, paths."""
+
+
+@dataclass(frozen=True)
+class KnownClass:
+    """The attributes of a class.
+
+    Attributes
+    ----------
+    bounded : frozenset of str
+        Parameters, and aggregates over rows, whose size does not grow with their number.
+    rows : frozenset of str
+        What has an entry for training rows, or holds them.
+    any_length : bool
+        Whether its attributes have any length: what they hold is told by rules of its own.
+    """
+
+    bounded: frozenset[str]
+    rows: frozenset[str]
+    any_length: bool = False
+
+
+def known_class(module: str, name: str) -> KnownClass | None:
+    """Return what is known of a class; None for nothing.
+
+    Parameters
+    ----------
+    module, name : str
+        As the file names it.
+    """
+    return _table().get(f"{module}.{name}")
+
+
+def holds_rows(module: str, name: str) -> bool:
+    """Return whether all objects of a class hold rows: trees in which neighbours are looked up."""
+    return module in _TREES_OF_NEIGHBOURS
+
+
+def is_plain(module: str, name: str) -> bool:
+    """Return whether a class is one of a few plain values, such as a date."""
+    return (module, name) in _FINE
+
+
+@cache
+def _table() -> dict[str, KnownClass]:
+    stored = json.loads(files("pytest_draft.artifact").joinpath("known_classes.json").read_text("utf-8"))
+    known = {
+        name: KnownClass(
+            frozenset((*entry["parameters"], *entry["aggregates"])), frozenset(entry["rows"]), name in _TOLD
+        )
+        for name, entry in stored.items()
+    }
+    known["scipy.interpolate._bsplines.BSpline"] = KnownClass(_SPLINE, frozenset(), any_length=True)
+    return known

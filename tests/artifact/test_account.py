@@ -1,0 +1,192 @@
+"""Whatever stands in a file has a reason, or is told as unexplained, by place, class and size."""
+
+from __future__ import annotations
+
+import datetime
+import zlib
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.kernel_approximation import Nystroem
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KDTree, KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, SplineTransformer, StandardScaler
+from sklearn.svm import SVC, OneClassSVM
+from sklearn.utils import all_estimators
+
+from pytest_draft.artifact import read
+from pytest_draft.artifact.account import MOST_IN_ONE
+from pytest_draft.artifact.known_classes import known_class
+
+N_ROWS = 80
+
+
+@pytest.fixture(scope="module")
+def table():
+    random = np.random.default_rng(5)
+    rows = pd.DataFrame(random.normal(size=(N_ROWS, 8)).round(3), columns=list("abcdefgh"))
+    return rows, np.where(rows["a"] + random.normal(size=N_ROWS) > 0, "yes", "no")
+
+
+@pytest.fixture
+def account(tmp_path):
+    def of(model):
+        joblib.dump(model, tmp_path / "model.joblib")
+        return read(tmp_path / "model.joblib").account
+
+    return of
+
+
+def forest(table, **attributes):
+    model = RandomForestClassifier(3, max_depth=2, random_state=0).fit(*table)
+    for name, value in attributes.items():
+        setattr(model, name, value)
+    return model
+
+
+def bits_of(table):
+    return (table[0].to_numpy() > 0).astype(int)
+
+
+HIDDEN = {
+    "names of the columns that are 1": lambda t: [
+        [n for n, v in zip("abcdefgh", row, strict=True) if v] for row in bits_of(t)
+    ],
+    "names of columns, in one text each": lambda t: {
+        f"p{i}": "abcdefgh"[: 1 + sum(row)] for i, row in enumerate(bits_of(t))
+    },
+    "a set of texts": lambda t: {"".join(map(str, row)) for row in bits_of(t)},
+    "texts as bytes": lambda t: np.array(["".join(map(str, row)) for row in bits_of(t)], dtype="S"),
+    "a nested dict": lambda t: {f"p{i}": dict(enumerate(row)) for i, row in enumerate(t[0].to_numpy().tolist())},
+    "dicts in lists in dicts": lambda t: {"a": [{"b": [row[:4], row[4:]]} for row in t[0].to_numpy().tolist()]},
+    "packed bits": lambda t: np.packbits(bits_of(t)),
+    "packed bits as bytes": lambda t: np.packbits(bits_of(t)).tobytes(),
+    "compressed pieces": lambda t: [zlib.compress(row.tobytes()) for row in t[0].to_numpy()],
+    "a row as a number": lambda t: {
+        int("1" + "".join(map(str, row)), 2) * 1000 + i for i, row in enumerate(bits_of(t))
+    },
+    "numbers by a date": lambda t: {datetime.date(2000, 1, 1) + datetime.timedelta(i): 1 for i in range(N_ROWS)},
+    "the positions of ones": lambda t: sparse.csr_matrix(bits_of(t)).indices,
+    "a sparse matrix": lambda t: sparse.csr_matrix(bits_of(t)),
+    "a frame": lambda t: t[0].iloc[:20],
+    "a search tree": lambda t: KDTree(t[0]),
+}
+
+
+@pytest.mark.parametrize("form", HIDDEN)
+def test_rows_in_a_form_that_nobody_thought_of_are_unexplained(form, account, table):
+    found = account(forest(table, note_=HIDDEN[form](table)))
+    told = [place.path for place in (*found.unexplained, *found.kept)]
+    assert told
+    assert all(path.startswith("note_") for path in told)
+
+
+def test_an_attribute_for_each_row_is_unexplained(account, table):
+    some = {f"row_{i}": int("".join(map(str, row)), 2) for i, row in enumerate(bits_of(table))}
+    (place, *_) = account(forest(table, **some)).unexplained
+    assert (place.path[:4], place.owner) == ("row_", "sklearn.ensemble._forest.RandomForestClassifier")
+
+
+@pytest.mark.parametrize("name", ["coef_", "components_", "estimators_features_", "support_vectors_"])
+def test_a_name_that_is_known_of_another_class_explains_nothing(name, account, table):
+    (place,) = account(forest(table, **{name: table[0].to_numpy()[:50]})).unexplained
+    assert (place.path, place.what) == (name, "an array of float64, 50 x 8")
+
+
+@pytest.mark.parametrize(
+    ("other", "name"),
+    [
+        (LogisticRegression(), "coef_"),
+        (StandardScaler(), "mean_"),
+        (GaussianNB(), "theta_"),
+        (MLPClassifier((3,)), "coefs_"),
+    ],
+)
+def test_an_aggregate_that_is_longer_than_it_can_be_is_unexplained(other, name, account, table):
+    fitted = clone(other).fit(*table)
+    assert account([forest(table), fitted]).unexplained == ()
+    setattr(fitted, name, table[0].to_numpy()[:50])
+    (place,) = account([forest(table), fitted]).unexplained
+    assert place.path == f"[1].{name}"
+
+
+KEEPING = {
+    "SVC": (SVC(), "support_vectors_"),
+    "one-class SVM": (OneClassSVM(), "support_vectors_"),
+    "neighbours": (KNeighborsClassifier(), "_fit_X"),
+    "Nystroem": (Nystroem(n_components=30), "components_"),
+    "Gaussian process": (GaussianProcessClassifier(), "base_estimator_"),
+    "kernel ridge": (KernelRidge(), "X_fit_"),
+    "clusters": (KMeans(3, n_init=1), "labels_"),
+}
+
+
+@pytest.mark.parametrize("kind", KEEPING)
+@pytest.mark.parametrize("around", [False, True])
+def test_a_model_that_keeps_rows_by_its_nature_is_told(kind, around, account, table):
+    rows, labels = table
+    other, name = KEEPING[kind]
+    y = (labels == "yes").astype(float) if kind == "kernel ridge" else labels
+    fitted = clone(other).fit(rows, y)
+    model = {"model": forest(table), "other": make_pipeline(StandardScaler(), fitted) if around else fitted}
+    found = account(model)
+    assert found.unexplained == ()
+    assert any(place.path.endswith(name) for place in found.kept)
+
+
+@pytest.mark.parametrize("number", [1, 4])
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler()])
+def test_an_aggregate_of_few_rows_holds_them(number, scaler, account, table):
+    (place,) = account([forest(table), clone(scaler).fit(table[0][:number])]).kept
+    assert place.what == f"an aggregate of {number} row{'s' * (number != 1)}"
+    assert account([forest(table), clone(scaler).fit(table[0][:5])]).kept == ()
+
+
+def test_what_people_save_beside_a_model_is_explained(account, table):
+    model = forest(table)
+    card = {
+        "model": model,
+        "trained": datetime.datetime(2026, 1, 1),
+        "features": list("abcdefgh"),
+        "categorical": ["a", "c"],
+        "classes": ["no", "yes"],
+        "metrics": {"auc": 0.8, "accuracy": 0.7, "folds": [0.7, 0.75, 0.72]},
+        "importances": dict(zip("abcdefgh", model.feature_importances_.tolist(), strict=True)),
+        "columns": table[0].columns,
+        "confusion": np.array([[30, 10], [8, 32]]),
+        "notes": "trained on the records of 2025",
+    }
+    found = account(card)
+    assert (found.unexplained, found.kept) == ((), ())
+    assert 0 < found.plain <= MOST_IN_ONE
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GridSearchCV(RandomForestClassifier(2), {"max_depth": [1, 2], "max_features": [1, 2, 3]}, cv=3),
+        VotingClassifier([("a", RandomForestClassifier(2)), ("b", LogisticRegressionCV(cv=3))]),
+        make_pipeline(SplineTransformer(), RandomForestClassifier(2)),
+    ],
+)
+def test_models_around_a_forest_are_explained(model, account, table):
+    found = account(clone(model).fit(*table))
+    assert (found.unexplained, found.kept) == ((), ())
+
+
+def test_every_estimator_of_scikit_learn_is_known():
+    """A new version has new ones: add them with ``python -m studies.known_classes``."""
+    missing = [cls.__name__ for _, cls in all_estimators() if known_class(cls.__module__, cls.__name__) is None]
+    assert missing == []
