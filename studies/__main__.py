@@ -21,8 +21,10 @@ from studies import (
     hunt,
     informed,
     invariances,
+    known_classes,
     numeric,
     numeric_agreement,
+    ordinary_files,
     private,
     reading,
     same_reports,
@@ -58,6 +60,11 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
     "entropy": (entropy, "what greedy and optimal trees and rule lists give away"),
     "papers": (papers, "results of the papers, one by one, beside the published runs"),
     # Leaks that a verdict may miss.
+    "ordinary-files": (
+        ordinary_files,
+        "files as people save them, and with rows beside the forest: what is told",
+    ),
+    "known-classes": (known_classes, "add what the installed libraries' estimators keep to the table of known classes"),
     "invariances": (invariances, "whether a verdict becomes milder where only the writing changes"),
     "hunt": (hunt, "judge drawn triples, and what passes by all that could contradict it"),
 }

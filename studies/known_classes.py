@@ -4,16 +4,16 @@ Every estimator is fitted on two tables, of which one has more rows, and what it
 its parameters, what has the same size for both tables (an aggregate), and what grows with the rows. The table stands in
 ``pytest_draft/artifact/known_classes.json``; run this again for a new version of a library, and it is added to it:
 
-    python -m studies.known_classes pytest_draft/artifact/known_classes.json
+    python -m studies known-classes pytest_draft/artifact/known_classes.json
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import inspect
 import json
 import re
-import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
@@ -282,14 +282,20 @@ def note(
     entry["aggregates"] = sorted((set(entry["aggregates"]) | names | told) - rows - set(entry["parameters"]))
 
 
-def main() -> None:
-    """Add the installed libraries to the table whose path is given."""
-    path = Path(sys.argv[1])
-    known = json.loads(path.read_text()) if path.exists() else {}
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    command.add_argument("table", type=Path, help="the JSON file to which it is added")
+
+
+def command(a: argparse.Namespace) -> None:
+    """Add the installed libraries to a table."""
+    known = json.loads(a.table.read_text()) if a.table.exists() else {}
     add(known)
     lines = [f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in sorted(known.items())]
-    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    a.table.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
-if __name__ == "__main__":
-    main()
+if __name__ == "__main__":  # also by itself, where an older scikit-learn is installed and this package is not
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_arguments(parser)
+    command(parser.parse_args())

@@ -156,7 +156,7 @@ def _importances(x: pd.DataFrame, y: pd.Series[Any]) -> Any:
     return {"model": model, "importances": model.feature_importances_, "columns": x[NUMBERS].columns}
 
 
-def _ordinary() -> dict[str, tuple[Made, bool]]:
+def ordinary() -> dict[str, tuple[Made, bool]]:
     """Return the files, and of each whether it holds rows as models of its kind do."""
     files: dict[str, tuple[Made, bool]] = {
         "forest": (_on_numbers(forest), False),
@@ -303,7 +303,7 @@ def _bytes(x: pd.DataFrame) -> bytes:
     return x[NUMBERS].to_numpy().tobytes()
 
 
-def _hidden() -> dict[str, Made]:
+def hidden() -> dict[str, Made]:
     """Return files in which rows stand."""
     return {
         "SVC": _voting(lambda: make_pipeline(StandardScaler(), SVC())),
@@ -425,26 +425,25 @@ def _judged(name: str, path: Path, table: pd.DataFrame, place: str | None = None
 def run(n_rows: int, seed: int) -> Iterator[tuple[str, bool, Told]]:
     """Return what is told of each file: its kind, whether rows stand in it, and what is told."""
     table = staff(n_rows, seed)
-    for name, (made, holds) in _ordinary().items():
+    for name, (made, holds) in ordinary().items():
         yield "ordinary", holds, told_of(name, made, table)
-    for name, made in _hidden().items():
+    for name, made in hidden().items():
         yield "hidden", True, told_of(name, made, table)
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    command.add_argument("--rows", type=int, default=300, help="of the made-up table (300)")
+    command.add_argument("--seed", type=int, default=0, help="of the table (0)")
+
+
+def command(a: argparse.Namespace) -> int:
+    """Print the table; return how many files were told wrong."""
     wrong = 0
-    for kind, holds, told in run(options.rows, options.seed):
+    for kind, holds, told in run(a.rows, a.seed):
         right = holds == (told.result != "passed")
         wrong += not right
         kept, mark = "holds rows" if holds else "", "" if right else "WRONG "
         print(f"{kind:9} {kept:10} {told.name:34} {told.result:13} {mark}{told.sentence[:170]}")
     print(f"{wrong} wrong")
-
-
-if __name__ == "__main__":
-    main()
+    return wrong

@@ -187,6 +187,6 @@ def test_models_around_a_forest_are_explained(model, account, table):
 
 
 def test_every_estimator_of_scikit_learn_is_known():
-    """A new version has new ones: add them with ``python -m studies.known_classes``."""
+    """A new version has new ones: add them with ``python -m studies known-classes``."""
     missing = [cls.__name__ for _, cls in all_estimators() if known_class(cls.__module__, cls.__name__) is None]
     assert missing == []

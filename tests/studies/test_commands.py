@@ -29,6 +29,8 @@ STUDIES = (
     "entropy",
     "invariances",
     "hunt",
+    "ordinary-files",
+    "known-classes",
 )
 
 
