@@ -53,12 +53,15 @@ def tables_behind(
     """
     made: list[Columns] = []
     ahead = [(list(table), frozenset[int]()) for table in tables]
+    twins: set[int] = set()
     first, size = True, 0
     while ahead:
         following = []
         for number, transformer in enumerate(transformers):
             inputs = [
-                (table, done) for table, done in ahead if len(table) == transformer.n_inputs and number not in done
+                (table, done)
+                for table, done in ahead
+                if len(table) == transformer.n_inputs and number not in done and number not in twins
             ]
             names = transformer.does.names if isinstance(transformer.does, Encoder) else None
             if first and names is not None and set(names) <= set(raw):
@@ -70,7 +73,9 @@ def tables_behind(
                     return made, False
                 timebox.spend(seconds)
                 columns = _behind(transformer.does, table)
-                if columns and not any(_are_same(columns, other) for other in (*made, table)):
+                if columns and any(_are_same(columns, other) for other in (*made, table)):
+                    twins.add(number)  # fitted on the same rows as another, or doing nothing
+                elif columns:
                     made.append(columns)
                     if len(done) + 1 < _DEEPEST:
                         following.append((columns, done | {number}))

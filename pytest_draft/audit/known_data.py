@@ -203,14 +203,15 @@ class KnownData:
 
     def most_in_a_run(self, values: Identities) -> int:
         """Return how many values stand next to each other at most that the tables have as well."""
-        strange = np.flatnonzero(~pd.Series(values).isin(self._identities).to_numpy())
+        known = self._identities
+        strange = np.flatnonzero(known[np.minimum(np.searchsorted(known, values), len(known) - 1)] != values)
         return int(np.diff(np.r_[-1, strange, len(values)]).max()) - 1
 
     @cached_property
     def _identities(self) -> Identities:
-        """The identities of all values, also in half precision."""
+        """The identities of all values, also in half precision; ascending."""
         columns = (*self._values, *self._in_half_precision, *(column for table in self._behind for column in table))
-        return np.unique(np.concatenate(identified(columns)))
+        return np.sort(pd.unique(np.concatenate(identified(columns))))
 
     @cached_property
     def tables(self) -> list[RowTable]:

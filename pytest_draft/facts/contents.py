@@ -82,7 +82,7 @@ class Place:
 
 @dataclass(frozen=True)
 class SingleValues:
-    """How many values of the training data stand in a file that are each some person's, such as quantiles.
+    """How many values of the training data stand in a file that are each some person's, or quantiles next to them.
 
     Attributes
     ----------

@@ -61,7 +61,7 @@ def _of_single_values(met: SingleValues, most: float) -> Outcome:
     """Hold the values of single people that stand in the file against the share of them that may."""
     share = met.beyond_others
     shown = (
-        f"{met.share:.0%} of the numbers that tell people apart stand in the file to the last digit "
+        f"{met.share:.0%} of the numbers that tell people apart stand in the file, exactly or as quantiles "
         f"({', '.join(met.places)}); other people's rows would meet {met.others:.0%}"
     )
     allowed = f"at most {most:.0%} of the rest may"

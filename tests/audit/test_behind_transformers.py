@@ -55,7 +55,7 @@ def table():
 
 @pytest.fixture
 def stored(tmp_path, table):
-    def of(model):
+    def of(model, table=table):
         joblib.dump(model, tmp_path / "model.joblib")
         try:
             artifact = read(tmp_path / "model.joblib")
@@ -143,19 +143,16 @@ def test_scaled_rows_are_all_found_and_other_rows_are_not(seed, kept, width):
     assert not enough(*scaled_rows(list(rows.T), others * scale + centre))
 
 
-def test_quantiles_are_counted_value_by_value_beside_what_other_people_would_meet(stored, table):
-    model = make_pipeline(QuantileTransformer(n_quantiles=60), RandomForestClassifier(2, max_depth=2))
-    few = stored(model.fit(table[NUMBERS], table["label"])).single_values
-    assert few is None or few.share - few.others < 0.05  # the others lie between two people's values
-    model.set_params(quantiletransformer__n_quantiles=18)  # 119 is 17 times 7
-    some = stored(model.fit(table[NUMBERS], table["label"])).single_values
-    assert 0.1 < some.share < 0.2
-    assert some.places == ("steps[0][1].quantiles_",)
-    bins = make_pipeline(
-        KBinsDiscretizer(40, encode="ordinal", quantile_method="inverted_cdf"), RandomForestClassifier(2, max_depth=2)
-    )
-    many = stored(bins.fit(table[NUMBERS], table["label"])).single_values
-    assert many.share - many.others > 0.2
+@pytest.mark.parametrize("number", [18, 60, 61, 100])
+@pytest.mark.parametrize("method", ["inverted_cdf", "averaged_inverted_cdf", "linear"])
+def test_as_many_quantiles_tell_as_much_whether_they_are_values_or_lie_between_two(number, method, stored, table):
+    bins = KBinsDiscretizer(number - 1, encode="ordinal", quantile_method=method)
+    transformer = QuantileTransformer(n_quantiles=number) if method == "linear" else bins
+    people = pd.DataFrame({"way": np.random.default_rng(1).normal(size=N_ROWS), "label": table["label"]})
+    model = make_pipeline(transformer, RandomForestClassifier(2, max_depth=2)).fit(people[["way"]], people["label"])
+    found = stored(model, people).single_values
+    assert found.places[0].startswith("steps[0][1].")
+    assert found.share == pytest.approx(number / N_ROWS, abs=0.1)
 
 
 def test_an_age_that_many_share_is_no_value_of_a_single_person(stored, table):

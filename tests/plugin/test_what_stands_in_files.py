@@ -91,11 +91,15 @@ def test_a_pipeline_that_keeps_its_rows_fails_by_them_and_its_rows_are_not_judge
     assert "steps[0][1]._fit_X (40 x 8) holds 40 training rows" in failed["verbatim-data"]
     assert "steps[0][1]._fit_X (40 x 8)" in failed["per-row-vectors"]
     assert judged["solver_status"] == "not covered"
-    assert judged["reasons"] == [
+    kept, not_covered = judged["reasons"]
+    assert kept.startswith(
+        "the file keeps training rows, as such objects do: steps[0][1]._fit_X (an array of float64, "
+    )
+    assert not_covered == (
         "other.joblib: it holds a Pipeline with a KNNImputer before its last step, which is not covered: save the "
         "forest alone and give it the data as that step encodes them (three lines: docs/how-to/pipelines.md, any other "
         "step)"
-    ]
+    )
     assert judged["artifact"]["n_trees"] == 5
 
 
