@@ -33,8 +33,9 @@ _QUANTILES: tuple[Literal["linear", "averaged_inverted_cdf", "inverted_cdf"], ..
 """How scikit-learn's transformers compute quantiles."""
 
 _MOST_DRAWN = 20_000
+"""Rows of all halves that are drawn for what other people's rows meet; of two halves at least."""
+
 _MOST_DRAWS = 10
-"""Halves of the rows that are drawn for what other people's rows meet: at most, and so many rows in all or two halves."""
 
 _MOST_SHOWN = 3
 
