@@ -88,7 +88,7 @@ def registered() -> _Recorder:
 
 
 def option_list() -> str:
-    """Return a list of the command line's options, each with its ini value, and of ini values without: a table would be too wide for a phone."""
+    """Return a list of options, each with its ini value, and of other ini values: a table is too wide for a phone."""
     found = registered()
     parts = []
     for name, how in found.options:

@@ -189,7 +189,7 @@ class Chain:
         first = now._replace(state=now.state.copy(), below=now.below.copy(), above=now.above.copy())
         _, holds = boxes(nodes, attributes, first, truth.times, truth.fixed, self._moving)
         keys = np.random.default_rng(0).integers(1, 2**62, size=int(attributes.start[-1]), dtype=np.int64)
-        of_label = np.random.default_rng(1).integers(1, 2**62, size=nodes.count.shape[1], dtype=np.int64)
+        of_label = np.random.default_rng(1).integers(1, 2**62, size=(nodes.count.shape[1],), dtype=np.int64)
         order = self._rng.permutation(len(self._moving))[: len(self._moving) // size * size]
         blocks = np.ascontiguousarray(self._moving[order].reshape(-1, size))
         met: list[set[tuple[int, ...]]] = [set() for _ in blocks]
@@ -200,11 +200,10 @@ class Chain:
                 some = blocks[begin : begin + PARAMETERS.rows_a_turn // size]
                 self._excurse(some, PARAMETERS.temperatures[turn % len(PARAMETERS.temperatures)])
             kept = keep_bounds(nodes, attributes, now, truth.times, first, holds, blocks)
-            of_row: IntArray = (
-                keys[now.state[blocks] + attributes.start[:-1]].sum(axis=2) + of_label[truth.label[blocks]]
-            )
-            for place in np.flatnonzero(kept).tolist():
-                met[place].add(tuple(sorted(of_row[place].tolist())))
+            of_row = keys[now.state[blocks] + attributes.start[:-1]].sum(axis=2) + of_label[truth.label[blocks]]
+            for one, numbers, fits in zip(met, np.sort(of_row, axis=1).tolist(), kept.tolist(), strict=True):
+                if fits:
+                    one.add(tuple(numbers))
         return max(within_cells, block_bits(met))
 
 
