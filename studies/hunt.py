@@ -114,8 +114,8 @@ def hunted(seed: int, number: int, seconds: float = 4.0) -> Hunted:
 
 def _judgement(found: Judged, policy: Policy) -> Judgement:
     """Judge what was found out, and what a weaker adversary gets, as the policy asks."""
-    floor = None if found.floor is None else _as_policy_asks(found.floor, policy)
-    return judgement(_as_policy_asks(found.examination, policy), policy, floor)
+    floors = [_as_policy_asks(floor, policy) for floor in found.floors]
+    return judgement(_as_policy_asks(found.examination, policy), policy, floors)
 
 
 def judged(drawn: Triple) -> Hunted:
