@@ -114,8 +114,8 @@ def hunted(seed: int, number: int, seconds: float = 4.0) -> Hunted:
 
 def _judgement(found: Judged, policy: Policy) -> Judgement:
     """Judge what was found out, and what a weaker adversary gets, as the policy asks."""
-    floor = None if found.floor is None else _as_policy_asks(found.floor, policy)
-    return judgement(_as_policy_asks(found.examination, policy), policy, floor)
+    floors = [_as_policy_asks(floor, policy) for floor in found.floors]
+    return judgement(_as_policy_asks(found.examination, policy), policy, floors)
 
 
 def judged(drawn: Triple) -> Hunted:
@@ -159,8 +159,11 @@ def _as_policy_asks(examination: Examination, policy: Policy) -> Examination:
     findings = examination.findings
     if findings is None:
         return examination
-    kept = tuple(one for one in findings.slices if policy.by_class and one.name.startswith("class "))
-    return replace(examination, findings=replace(findings, slices=kept))
+    kept, rescaled = (
+        tuple(one for one in slices if policy.by_class and one.name.startswith("class "))
+        for slices in (findings.slices, findings.rescaled_slices)
+    )
+    return replace(examination, findings=replace(findings, slices=kept, rescaled_slices=rescaled))
 
 
 def _bugs(examination: Examination) -> tuple[str, ...]:

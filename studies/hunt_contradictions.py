@@ -142,6 +142,7 @@ def _fails(policy: Policy, findings: Findings, name: str) -> str:
             alone = replace(
                 findings,
                 slices=(one,),
+                rescaled_slices=tuple(scaled for scaled in findings.rescaled_slices if scaled.name == name),
                 error=Distance(1.0, 1.0, None),  # all others are spared, so that only the slice can fail
                 perfect_rows=0,
                 most_perfect_rows=None,

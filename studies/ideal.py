@@ -52,6 +52,8 @@ class Explanations:
         all.
     weight : ndarray of float64, shape (n_datasets,)
         How many assignments of vectors to rows each of them stands for.
+    number : int
+        How many they are where the order of labelled rows does not count.
     least_error, most_perfect_rows : float
         As `exact_ideal` returns them.
     """
@@ -59,6 +61,7 @@ class Explanations:
     instance: Instance
     datasets: NDArray[np.float32]
     weight: FloatArray
+    number: int
     least_error: float
     most_perfect_rows: float
 
@@ -177,7 +180,8 @@ def explanations(instance: Instance, *, labels_fixed: bool = False) -> Explanati
     weight = np.array([_orders(row, group, n_classes, labels_fixed=labels_fixed) for row in pairs])
     datasets = np.empty((*pairs.shape, equations.vectors.shape[1]), dtype=np.float32)
     datasets[:, equations.order] = equations.vectors[pairs // n_classes]
-    return Explanations(instance, datasets, weight, *exact_ideal(datasets, instance.domain, weight))
+    number = len(np.unique(np.sort(pairs, axis=1), axis=0))
+    return Explanations(instance, datasets, weight, number, *exact_ideal(datasets, instance.domain, weight))
 
 
 def _orders(pairs: IntArray, group: IntArray, n_classes: int, *, labels_fixed: bool) -> float:

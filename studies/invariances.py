@@ -95,7 +95,7 @@ class Trial:
 def judged(one: Specimen) -> Judgement:
     """Judge a specimen by the suite's policy."""
     found = examined(one)
-    return judgement(found.examination, policy_of_suite(), found.floor)
+    return judgement(found.examination, policy_of_suite(), found.floors)
 
 
 def broken_promises(relation: Relation, before: Judgement, after: Judgement) -> tuple[str, ...]:

@@ -41,13 +41,13 @@ class Judged:
     ----------
     examination : Examination
     reconstruction : Reconstruction or None
-    floor : Examination or None
-        Without the adversary's side knowledge, which the gate judges as well.
+    floors : tuple of Examination
+        Of adversaries who know less, which the gate judges as well.
     """
 
     examination: Examination
     reconstruction: Reconstruction | None
-    floor: Examination | None = None
+    floors: tuple[Examination, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Judged: {self.examination.solver_status}>"
@@ -131,8 +131,8 @@ def examined(specimen: Specimen, slices: Sequence[Slice] = (), *, by_class: bool
             slices=tuple(slices),
             by_class=by_class,
         )
-        floor = Adversary.parse(case.adversary).floor
-        weaker = None if floor is None else examine(replace(case, adversary=floor), data)[0]
+        floors = Adversary.parse(case.adversary).floors
+        weaker = tuple(examine(replace(case, adversary=floor), data)[0] for floor in floors)
         return Judged(*examine(case, data), weaker)
 
 
@@ -204,21 +204,21 @@ def loosened(policy: Policy, room: float = ROOM) -> Policy:
     return replace(policy, rules=rules)
 
 
-def judgement(examination: Examination, policy: Policy, floor: Examination | None = None) -> Judgement:
+def judgement(examination: Examination, policy: Policy, floors: Sequence[Examination] = ()) -> Judgement:
     """Judge an examination, by a policy and by the same policy with looser thresholds.
 
     Parameters
     ----------
     examination : Examination
     policy : Policy
-    floor : Examination or None
+    floors : sequence of Examination
         As in `Judged`.
 
     Returns
     -------
     Judgement
     """
-    checks, clear = (judge(examination, one, floor) for one in (policy, loosened(policy)))
+    checks, clear = (judge(examination, one, floors) for one in (policy, loosened(policy)))
     findings, certificate = examination.findings, examination.certificate
     certain = 0 if certificate is None else certificate.certain_vectors.lower
     if findings is not None and findings.certain_rows is not None:

@@ -255,16 +255,16 @@ def answered(setting: Setting, folder: Path | None, workers: int = 1) -> Answer:
             workers=workers,
         )
         since = time.monotonic()
-        floor = Adversary.parse(case.adversary).floor
-        weaker = None if floor is None else isolation.run(replace(case, adversary=floor))[0]
+        floors = Adversary.parse(case.adversary).floors
+        weaker = [isolation.run(replace(case, adversary=floor))[0] for floor in floors]
         examination = isolation.run(case)[0]
         return _answer(setting, examination, weaker, time.monotonic() - since)
 
 
-def _answer(setting: Setting, examination: Examination, floor: Examination | None, seconds: float) -> Answer:
+def _answer(setting: Setting, examination: Examination, floors: Sequence[Examination], seconds: float) -> Answer:
     """Return what the default policy says of an examination."""
     policy = default_policy()
-    checks = judge(examination, policy, floor)
+    checks = judge(examination, policy, floors)
     verdict = verdict_of((check.result, check.counts) for check in checks)
     first = next((check for check in checks if check.counts and check.result == verdict != "passed"), None)
     found = examination.findings

@@ -202,3 +202,36 @@ def test_no_value_is_in_a_repr():
     for shown in map(repr, (knowledge, groups, groups.values, known)):
         assert "array" not in shown
         assert not any(f"{age}" in shown.replace("20 rows", "") for age in range(20, 25))
+
+
+@pytest.mark.parametrize(
+    ("text", "floors"),
+    [
+        ("artifact", ()),
+        ("published", ()),
+        ("artifact+n-unknown", ()),
+        ("published+columns:a,b", ("published",)),
+        ("artifact+columns:1", ("artifact", "published+columns:1")),
+        ("artifact+rows:2.5%", ("artifact", "published+rows:2.5%")),
+        (
+            "artifact+informed+columns:a+b,c",
+            (
+                "artifact",
+                "artifact+columns:a+b,c",
+                "published+columns:a+b,c",
+                "artifact+informed",
+                "published+informed",
+                "published+columns:a+b,c+informed",
+            ),
+        ),
+    ],
+)
+def test_whoever_lacks_seeds_or_some_side_knowledge_gets_no_more(text, floors):
+    assert Adversary.parse(text).floors == floors
+
+
+def test_whoever_knows_less_has_no_floor_that_knows_more():
+    for text in "artifact+columns:3+rows:0.000000001%", "artifact+rows:7", "published+columns:a+informed":
+        above = set(Adversary.parse(text).floors)
+        for floor in above:
+            assert set(Adversary.parse(floor).floors) < above | {"published"}

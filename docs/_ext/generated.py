@@ -88,7 +88,7 @@ def registered() -> _Recorder:
 
 
 def option_list() -> str:
-    """Return a list of the command line's options, each with its ini value: a table would be too wide for a phone."""
+    """Return a list of options, each with its ini value, and of other ini values: a table is too wide for a phone."""
     found = registered()
     parts = []
     for name, how in found.options:
@@ -97,6 +97,10 @@ def option_list() -> str:
         twin = f"In an ini file: `{ini}` ({found.ini[ini][0]})." if ini in found.ini else "Not in an ini file."
         told = re.sub(r"--draft[\w-]*", r"`\g<0>`", how["help"].replace("%%", "%"))
         parts.append(f"{shown}\n: {told[0].upper()}{told[1:]}. {twin}\n")
+    twins = {name.removeprefix("--").replace("-", "_") for name, _ in found.options}
+    for ini in sorted(found.ini.keys() - twins):
+        kind, told = found.ini[ini]
+        parts.append(f"`{ini}` ({kind})\n: In an ini file only. {told[0].upper()}{told[1:]}.\n")
     return "\n".join(parts)
 
 

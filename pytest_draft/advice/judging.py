@@ -197,11 +197,11 @@ class Gate:
             for case in [replace(whole, place=place) for place in places] or [whole]:
                 examination = examined(case)
                 checks = [check_rule(examination, policy, rule) for rule in policy.rules]
-                floor = Adversary.parse(adversary).floor
-                for index, check in enumerate(checks):
-                    if floor is not None and check.result != "failed" and rule_of(check.rule).attack:
-                        weaker = examined(replace(case, adversary=floor))
-                        checks[index] = at_least(check, check_rule(weaker, policy, check.rule))
+                for floor in Adversary.parse(adversary).floors:
+                    for index, check in enumerate(checks):
+                        if check.result != "failed" and rule_of(check.rule).attack:
+                            weaker = examined(replace(case, adversary=floor))
+                            checks[index] = at_least(check, check_rule(weaker, policy, check.rule))
                 found.append((examination, tuple(checks)))
         return found
 

@@ -25,7 +25,7 @@ from pytest_draft.evaluate.labelled import labelled_figures
 from pytest_draft.evaluate.numeric import numeric_figures
 from pytest_draft.evaluate.parts import Parts
 from pytest_draft.evaluate.proved import certain_unique_rows, proved_values_of
-from pytest_draft.evaluate.rescaled import rescaled_figures
+from pytest_draft.evaluate.rescaled import on_other_scales, rescaled_figures
 from pytest_draft.evaluate.significance import leak_significance
 from pytest_draft.evaluate.slices import Sliced
 from pytest_draft.facts.findings import Findings, Raw
@@ -126,7 +126,9 @@ def evaluate(
         comparison=comparison,
         in_order=in_their_place,
     )
-    sliced = _sliced(whole if parts.seen is None or parts.seen.comparison.share < 1 else parts.seen, slices, data)
+    sliced, sliced_on_other_scales = _sliced(
+        whole if parts.seen is None or parts.seen.comparison.share < 1 else parts.seen, slices, data
+    )
     labelled = labelled_figures(parts.base, data.labels, n_classes)
     rescaled = rescaled_figures([whole, *(part for name, part in parts.by_name.items() if name != "fully_determined")])
     random = whole.random()  # takes the longest, as do all that follow
@@ -173,6 +175,7 @@ def evaluate(
         row_errors=whole.row_errors(),
         raw=None if raw is None else _raw(truth, rebuilt, raw, domain, known, comparison, timebox),
         slices=sliced,
+        rescaled_slices=sliced_on_other_scales,
         rescaled=tuple(
             part if scaled is None else replace(part, random_error=scaled.random().error) for part, scaled in rescaled
         ),
@@ -258,11 +261,13 @@ def _raw(
     return Raw(columns, comparison.distance(raw.rows(truth), raw.rows(rebuilt), weights, timebox))
 
 
-def _sliced(compared: Compared, slices: Sequence[Slice], data: TrainingData) -> tuple[SliceFigures, ...]:
-    """Return the figures of slices."""
+def _sliced(
+    compared: Compared, slices: Sequence[Slice], data: TrainingData
+) -> tuple[tuple[SliceFigures, ...], tuple[SliceFigures, ...]]:
+    """Return the figures of slices, and with numeric columns those of all that were measured, on other scales."""
     if not slices:
-        return ()
-    return Sliced(
+        return (), ()
+    by_range = Sliced(
         data,
         compared.unknown,
         compared.rebuilt,
@@ -274,4 +279,11 @@ def _sliced(compared: Compared, slices: Sequence[Slice], data: TrainingData) -> 
         compared.comparison,
         compared.seed,
         compared.timebox,
-    ).figures(slices)
+    )
+    found = by_range.figures(slices)
+    large = [one for one, figures in zip(slices, found, strict=True) if figures.measured is not None]
+    rescaled: list[SliceFigures] = []
+    for scale, scaled in on_other_scales(compared) if large and compared.numeric and not compared.many else ():
+        again = replace(by_range, partners=scaled.partners, scaled=scaled.weights, scale=scale)
+        rescaled += [replace(one, on=scaled.on.removesuffix(compared.on)) for one in again.figures(large)]
+    return found, tuple(rescaled)

@@ -37,17 +37,17 @@ def rescaled_figures(parts: Sequence[Compared]) -> tuple[tuple[Part, Compared | 
         (_of_sample(scaled), None) if scaled.many else (scaled.figures(), scaled)
         for part in parts
         if part.numeric
-        for scaled in _on_other_scales(part)
+        for _, scaled in on_other_scales(part)
     )
 
 
-def _on_other_scales(compared: Compared) -> tuple[Compared, ...]:
-    """Return the same comparison on scales of numeric values that no outlier stretches."""
+def on_other_scales(compared: Compared) -> tuple[tuple[Scale, Compared], ...]:
+    """Return scales of numeric values that no outlier stretches, each with the same comparison on it."""
     inner, ranks = without_far_out(compared.rows, compared.domain), by_rank(compared.rows, compared.domain)
-    by_ranks = _on_scale(compared, ranks, "rank", " with numeric values as ranks")
+    by_ranks = ranks, _on_scale(compared, ranks, "rank", " with numeric values as ranks")
     if inner is None:
         return (by_ranks,)
-    return _on_scale(compared, inner, "inner range", " with far-out numeric values cut off"), by_ranks
+    return (inner, _on_scale(compared, inner, "inner range", " with far-out numeric values cut off")), by_ranks
 
 
 def _on_scale(compared: Compared, scale: Scale, name: ScaleName, on: str) -> Compared:

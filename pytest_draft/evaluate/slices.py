@@ -21,7 +21,7 @@ people, so that nothing is measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -93,6 +93,10 @@ class Sliced:
     comparison : Comparison
     seed : int
     timebox : TimeBox
+    scale : callable
+        Gives rows on the scale that they are compared on; who is in a slice does not hang on it.
+    scaled : Weights or None
+        On that scale; None for `weights`.
     """
 
     data: TrainingData
@@ -106,6 +110,12 @@ class Sliced:
     comparison: Comparison
     seed: int
     timebox: TimeBox
+    scale: Callable[[Rows], Rows] = np.asarray
+    scaled: Weights | None = None
+
+    @property
+    def _weights(self) -> Weights:
+        return self.weights if self.scaled is None else self.scaled
 
     def figures(self, slices: Sequence[Slice]) -> tuple[SliceFigures, ...]:
         """Return the figures of slices, in their order."""
@@ -132,8 +142,8 @@ class Sliced:
         """Return how far each guess is from its true row; None where they were not matched."""
         if pairs.partners is None:
             return None
-        apart = differences(pairs.truth[pairs.partners], pairs.guess, self.weights)
-        distance: FloatArray = apart[:, self.weights.counted].sum(axis=1) / self.weights.total
+        apart = differences(self.scale(pairs.truth[pairs.partners]), self.scale(pairs.guess), self._weights)
+        distance: FloatArray = apart[:, self._weights.counted].sum(axis=1) / self._weights.total
         return distance
 
     def _of_slice(self, one: Slice, pairs: _Pairs, distance: FloatArray | None) -> Measured:
@@ -172,7 +182,7 @@ class Sliced:
     def _met(self, these: Rows, those: Rows, which: BoolArray) -> Met:
         """Return which of some rows have equal ones among the others, or close ones."""
         those = those[which] if self.comparison.alone else those
-        return self.comparison.met(these[which], those, self.weights, self.timebox)
+        return self.comparison.met(self.scale(these[which]), self.scale(those), self._weights, self.timebox)
 
     def _halvings(self) -> Iterator[_Pairs]:
         """Yield the pairs of the split-half baseline."""
@@ -191,7 +201,7 @@ class Sliced:
             yield self._paired(truth[sample], labels[sample], guess, labels[sample])
 
     def _paired(self, truth: Rows, labels: IntArray, guess: Rows, guessed_labels: IntArray) -> _Pairs:
-        partners = self.comparison.partners(truth, guess, self.weights, self.timebox)
+        partners = self.comparison.partners(self.scale(truth), self.scale(guess), self._weights, self.timebox)
         return _Pairs(truth, labels, guess, guessed_labels, partners)
 
     def _baselines(self, slices: Sequence[Slice], draws: Iterator[_Pairs]) -> list[SliceBaseline]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import combinations
 
 from pytest_draft.errors import UsageError, known_are, one_line
 
@@ -64,9 +65,34 @@ class Adversary:
         return bool(self.columns or self.rows or self.percent or self.informed)
 
     @property
-    def floor(self) -> str | None:
-        """The adversary without the side knowledge, who gets no more than this one; None where there is none."""
-        return self.name if self.has_side_knowledge else None
+    def floors(self) -> tuple[str, ...]:
+        """All who know less, and so get no more than this one, those who know least first.
+
+        They lack some of the side knowledge, or the seeds. None of an adversary without side knowledge: the attack of
+        'artifact' begins with what 'published' gets.
+        """
+        parts = self._parts
+        names = [name for name in ADVERSARIES if name in (self.name, "published")] if parts else []
+        return tuple(
+            "+".join([name, *some])
+            for number in range(len(parts) + 1)
+            for some in combinations(parts, number)
+            for name in names
+            if (name != self.name or number < len(parts)) and (number or name == self.name)
+        )
+
+    @property
+    def _parts(self) -> tuple[str, ...]:
+        """Each part of the side knowledge, as it is written."""
+        columns = str(self.columns) if isinstance(self.columns, int) else ",".join(self.columns)
+        share = f"{self.percent:.9f}".rstrip("0").rstrip(".")
+        rows = f"rows:{share}%" if self.percent else f"rows:{self.rows}"
+        told = {
+            f"columns:{columns}": bool(self.columns),
+            rows: bool(self.rows or self.percent),
+            "informed": self.informed,
+        }
+        return tuple(part for part, is_known in told.items() if is_known)
 
     @classmethod
     def parse(cls, text: str) -> Adversary:

@@ -104,7 +104,8 @@ class Ambiguity:
     unchanged_rows : float
         Share of the rows whose values no accepted move has ever changed.
     bits : float
-        Lower bound of the logarithm, to base 2, of how many datasets explain the file.
+        Lower bound of the logarithm, to base 2, of how many datasets explain the file: multisets of labelled rows, so
+        that another order of the same rows is the same dataset.
     distance : float
         Mean distance of the samples to the truth, after matching.
     shared_unique_rows : int

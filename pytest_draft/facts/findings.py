@@ -284,6 +284,9 @@ class Findings:
         the rows, the highest. None without an exact matching.
     slices : tuple of SliceFigures
         Those that the policy names.
+    rescaled_slices : tuple of SliceFigures
+        Those that were measured once more, numeric values on other scales; empty where no unknown attribute is numeric,
+        and of very many rows.
     rescaled : tuple of Part
         The whole and the parts once more, numeric values on other scales; empty where no unknown attribute is numeric.
     fully_determined_rows : int
@@ -337,6 +340,7 @@ class Findings:
     raw: Raw | None = None
     row_errors: tuple[float, ...] | None = None
     slices: tuple[SliceFigures, ...] = ()
+    rescaled_slices: tuple[SliceFigures, ...] = ()
     rescaled: tuple[Part, ...] = ()
     fully_determined: Part | None = None
     fully_determined_rows: int = 0

@@ -183,11 +183,14 @@ class SliceFigures:
         for fewer than `LEAST_ROWS`: who is alone in a slice, or that nobody is in it, is told to no one.
     measured : Measured or None
         None for fewer than `LEAST_ROWS` rows.
+    on : str
+        Another scale of numeric values than the range, as it is told behind the name.
     """
 
     name: str
     rows: int | None
     measured: Measured | None
+    on: str = ""
 
     def __post_init__(self) -> None:
         require_not_negative(rows=self.rows)

@@ -144,14 +144,14 @@ def draft_result(
     session = GateSession.of(request.config)
     configured = session.configured(draft_forest)
     policy = policy_of(request.node, configured.explicit_policy) or configured.policy
-    floor = session.floor(draft_adversary)
     models, verdicts = [], []
     whole = session.case(draft_forest, draft_adversary)
     for case in each_model(whole, _examined(session, whole, _draft_unshown_rows)[0]):
         examination, _ = _examined(session, case, _draft_unshown_rows)
-        weaker = None
-        if floor is not None:
-            weaker = _examined(session, replace(case, adversary=floor), _draft_unshown_rows)[0]
+        weaker = [
+            _examined(session, replace(case, adversary=floor), _draft_unshown_rows)[0]
+            for floor in session.floors(draft_adversary)
+        ]
         models.append(DraftModel(case.place, examination, judge(examination, policy, weaker)))
         verdicts.append(verdict_of((check.result, check.counts) for check in models[-1].checks))
     by_rule = zip(*(model.checks for model in models), strict=True)

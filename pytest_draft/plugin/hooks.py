@@ -286,7 +286,7 @@ class _Gatherer(_Marked):
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Write the reports; with --draft-strict, a check that was not run fails the run."""
+        """Write the reports; a planned check that was not run fails the run."""
         summary = self._summary()
         if summary is not None:
             session.exitstatus = summary.finish(int(session.exitstatus))  # others may have failed the run meanwhile

@@ -118,9 +118,10 @@ class CheckItem(pytest.Item):
         policy = session.configured(self.path).policy_of_items
         examination = session.aggregates(case)
         check = check_rule(examination, policy, self.rule, session.compared(examination))
-        if check.result != "failed" and rule_of(self.rule).attack and (floor := session.floor(self.adversary)):
-            weaker = session.aggregates(replace(case, adversary=floor))
-            check = at_least(check, check_rule(weaker, policy, self.rule))
+        for floor in session.floors(self.adversary) if rule_of(self.rule).attack else ():
+            if check.result != "failed":
+                weaker = session.aggregates(replace(case, adversary=floor))
+                check = at_least(check, check_rule(weaker, policy, self.rule))
         return examination, check
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:

@@ -70,7 +70,9 @@ class Settings:
     only : bool
         Whether nothing else is run.
     strict : bool
-        Whether a check that was not run fails the run.
+        Whether a marked test that was not run fails the run, too, and whatever has failed.
+    allow_not_run : bool
+        Whether a run can pass that has left out some of the models' own checks.
     models : mapping of Path to Inputs
         Each model file, in order, and what it is judged with.
     usual : Inputs
@@ -101,6 +103,7 @@ class Settings:
     active: bool
     only: bool
     strict: bool
+    allow_not_run: bool
     models: Mapping[Path, Inputs]
     usual: Inputs
     manifest: Manifest | None
@@ -171,7 +174,8 @@ def add_options(parser: pytest.Parser) -> None:
         "--draft-strict",
         action="store_true",
         default=None,
-        help="fail the run when a check is deselected, skipped or missing (for CI)",
+        help="fail the run when any check is deselected, skipped or missing, also a marked test of your own, and "
+        "compute everything anew (for CI)",
     )
     group.addoption(
         "--draft-policy-sha256",
@@ -206,7 +210,13 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("draft_policy_sha256", "SHA-256 that the policy's file must have", type="string", default=None)
     parser.addini("draft_domain_sha256", "SHA-256 that the domain file must have", type="string", default=None)
     parser.addini("draft_cache", "keep what was found out in pytest's cache", type="bool", default=False)
-    parser.addini("draft_strict", "fail the run when a check is not run", type="bool", default=False)
+    parser.addini("draft_strict", "fail the run when any check is not run", type="bool", default=False)
+    parser.addini(
+        "draft_allow_not_run",
+        "let a run pass that leaves out some of the models' own checks (by -k, -m, --deselect, --lf or an address)",
+        type="bool",
+        default=False,
+    )
 
 
 @contextmanager
@@ -224,7 +234,7 @@ def is_active(config: pytest.Config) -> bool:
 
 
 def is_strict(config: pytest.Config) -> bool:
-    """Return whether a check that was not run fails the run."""
+    """Return whether any check that was not run fails the run, also a marked test."""
     return bool(config.option.draft_strict or config.getini("draft_strict"))
 
 
@@ -262,6 +272,7 @@ def resolve(config: pytest.Config) -> Settings:
         active=is_active(config),
         only=bool(option.draft_only or option.draft_demo or config.getini("draft_only")),
         strict=is_strict(config),
+        allow_not_run=bool(config.getini("draft_allow_not_run")),
         models=models,
         usual=usual,
         manifest=manifest,

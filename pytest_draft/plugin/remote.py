@@ -89,8 +89,8 @@ def _needed(gate: GateSession, items: list[pytest.Item]) -> Iterator[tuple[Case,
         if case not in seen:
             seen.add(case)
             yield case, True
-        if rule_of(item.rule).attack and (floor := gate.floor(item.adversary)):
-            weaker.append(replace(case, adversary=floor))
+        if rule_of(item.rule).attack:
+            weaker += [replace(case, adversary=floor) for floor in gate.floors(item.adversary)]
     for case in dict.fromkeys(weaker):
         if case not in seen:
             yield case, False

@@ -121,9 +121,9 @@ class GateSession:
         return self.models.configured(Path(forest))
 
     @staticmethod
-    def floor(adversary: str) -> str | None:
-        """Return the adversary without the side knowledge, whose crossing is this one's too; None for no such."""
-        return Adversary.parse(adversary).floor
+    def floors(adversary: str) -> tuple[str, ...]:
+        """Return the adversaries who know less, whose crossing is this one's too."""
+        return Adversary.parse(adversary).floors
 
     def planned(self) -> tuple[Planned, ...]:
         """Return every check of the models' own items."""

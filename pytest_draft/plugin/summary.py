@@ -25,7 +25,7 @@ from pytest_draft.plugin.session import GateSession
 from pytest_draft.plugin.table import error_text, number, table
 from pytest_draft.report import ambiguity, wording
 from pytest_draft.report.canonical import with_hash
-from pytest_draft.report.document import document, undecide_changed
+from pytest_draft.report.document import document, undecide_changed, undecide_partial
 from pytest_draft.report.fleet import CHANGES, MEANINGS, VERDICTS, Fleet, fleet, story
 
 MOST_SHOWN = 40
@@ -55,6 +55,8 @@ class Summary:
         Shown last, for the demo.
     refused : str or None
         What a hook did to the report that it may not do; then nothing of it is in there.
+    fails : bool
+        Whether checks that were not run fail the run.
     told : frozenset of str
         Addresses of the items whose checks are told among pytest's failures.
     wrap : int or None
@@ -70,6 +72,7 @@ class Summary:
     fleet: Fleet
     explanation: str | None
     refused: str | None = None
+    fails: bool = False
     told: frozenset[str] = frozenset()
     wrap: int | None = None
     changed: tuple[str, ...] = ()
@@ -95,10 +98,13 @@ class Summary:
 
             explanation = demo.EXPLANATION
         results = records.results()
+        undecide_partial(results, {(check.artifact, check.adversary) for check in missing}, records.own_items)
         changed = undecide_changed(results, records.own_items)
         report, refused = _updated(config, document(results, not_run, _version()))
         told_of = fleet(report, [check.artifact for check in missing], session.earlier)
-        return cls(session, with_hash(report), told_of, explanation, refused, told, wrap, tuple(changed))
+        settings = session.settings
+        fails = bool(not_run) and (settings.strict or (bool(missing) and not settings.allow_not_run))
+        return cls(session, with_hash(report), told_of, explanation, refused, fails, told, wrap, tuple(changed))
 
     def finish(self, exitstatus: int) -> int:
         """Write the reports and return the exit status of the run."""
@@ -109,10 +115,8 @@ class Summary:
             except (OSError, ValueError) as error:  # whatever it says could quote what was to be written
                 self.not_written[path] = what_failed(error)
         passed = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-        strictly_failed = self.session.settings.strict and (
-            self.report["not_run"] or self.report["verdict"] == "failed"
-        )
-        if passed and (self.not_written or self.refused or self.changed or strictly_failed):
+        strictly_failed = self.session.settings.strict and self.report["verdict"] == "failed"
+        if passed and (self.not_written or self.refused or self.changed or self.fails or strictly_failed):
             return int(pytest.ExitCode.TESTS_FAILED)
         return exitstatus
 
@@ -152,9 +156,9 @@ class Summary:
         """Yield what is to be said of the whole run."""
         if not_run := self.report["not_run"]:
             so = "" if self.report["verdict"] == "failed" else ", so the verdict is inconclusive"
-            strict = "; --draft-strict fails the run" if self.session.settings.strict else ""
+            fails = ", which fails the run" if self.fails else ""
             more = f" and {len(not_run) - MOST_SHOWN:,} more" if len(not_run) > MOST_SHOWN else ""
-            yield f"not run{so}{strict}: {', '.join(not_run[:MOST_SHOWN])}{more}"
+            yield f"not run{so}{fails}: {', '.join(not_run[:MOST_SHOWN])}{more}"
         manifest = self.session.settings.manifest
         if manifest is not None and manifest.passed_over:
             linked = [path for path in manifest.passed_over if path.is_dir()]

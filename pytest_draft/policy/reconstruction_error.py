@@ -52,7 +52,8 @@ def _of(part: Part, thresholds: Thresholds) -> Thresholds:
 
 
 def _of_slice(one: SliceFigures, found: Measured, thresholds: Thresholds) -> list[Outcome]:
-    return _held(found.error, found.split_half.error, found.random.error, f" in {named(one)}", thresholds)
+    meant = {key: bar for key, bar in thresholds.items() if key != "max_error"} if one.on else thresholds
+    return _held(found.error, found.split_half.error, found.random.error, f" in {named(one)}", meant)
 
 
 def _spared(found: Measured) -> float:

@@ -22,17 +22,21 @@ def of_slices(
     ----------
     findings : Findings
     judge : callable
-        Returns at least one outcome of a slice.
+        Returns outcomes of a slice, where thresholds are meant for its scale.
     spared : callable
         Returns a number by which the slice that the attack spares least comes first.
     """
-    measured = [(spared(one.measured), one, one.measured) for one in findings.slices if one.measured is not None]
-    found = [combined(judge(one, figures)) for _, one, figures in sorted(measured, key=lambda entry: entry[0])]
+    every = (*findings.slices, *findings.rescaled_slices)
+    measured = [(spared(one.measured), one, one.measured) for one in every if one.measured is not None]
+    by_closeness = sorted(measured, key=lambda entry: entry[0])
+    judged = [(one.name, judge(one, figures)) for _, one, figures in by_closeness]
+    found = [(name, combined(several)) for name, several in judged if several]
     outcomes = []
     if found:
-        results = [outcome.result for outcome in found]
-        gravest = found[0] if set(results) == {"passed"} else combined(found)
-        outcomes.append(_among(gravest, results.count(gravest.result), len(found)))
+        told = [outcome for _, outcome in found]
+        gravest = told[0] if {outcome.result for outcome in told} == {"passed"} else combined(told)
+        alike = {name for name, outcome in found if outcome.result == gravest.result}
+        outcomes.append(_among(gravest, len(alike), len({name for name, _ in found})))
     if small := [one for one in findings.slices if one.measured is None]:
         said = ", ".join(map(named, small))
         outcomes.append(
@@ -47,7 +51,7 @@ def of_slices(
 
 def named(one: SliceFigures) -> str:
     """Return how a sentence names a slice."""
-    return f"slice '{one_line(one.name, 80)}'"
+    return f"slice '{one_line(one.name, 80)}'{one.on}"
 
 
 def _among(gravest: Outcome, alike: int, number: int) -> Outcome:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -64,15 +64,15 @@ class Check:
         return self.counts and not allowed
 
 
-def judge(examination: Examination, policy: Policy, floor: Examination | None = None) -> tuple[Check, ...]:
+def judge(examination: Examination, policy: Policy, floors: Sequence[Examination] = ()) -> tuple[Check, ...]:
     """Check every rule of a policy.
 
     Parameters
     ----------
     examination : Examination
     policy : Policy
-    floor : Examination or None
-        For an adversary who knows less: what fails by it fails.
+    floors : sequence of Examination
+        For adversaries who know less: what fails by them fails.
 
     Returns
     -------
@@ -80,9 +80,9 @@ def judge(examination: Examination, policy: Policy, floor: Examination | None = 
         In the policy's order.
     """
     checks = tuple(check_rule(examination, policy, rule) for rule in policy.rules)
-    if floor is None:
-        return checks
-    return tuple(at_least(check, check_rule(floor, policy, check.rule)) for check in checks)
+    for floor in floors:
+        checks = tuple(at_least(check, check_rule(floor, policy, check.rule)) for check in checks)
+    return checks
 
 
 def at_least(check: Check, floor: Check) -> Check:

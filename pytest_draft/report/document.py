@@ -58,6 +58,24 @@ class Joined:
         return [self._results[key] for key in sorted(self._results)]
 
 
+def undecide_partial(results: Sequence[Result], missing: Collection[tuple[str, str]], items: Collection[str]) -> None:
+    """Let no file pass of which planned checks did not run.
+
+    Parameters
+    ----------
+    results : sequence of dict
+        As `merged` returns them. Those that passed are inconclusive afterwards.
+    missing : collection of tuple of str
+        The file and the adversary of each check that did not run.
+    items : collection of str
+        Addresses of the planned checks that ran; a project's own tests are judged by themselves.
+    """
+    for result in results:
+        planned = any(check["item"] in items for check in result["checks"])
+        if planned and result["verdict"] == "passed" and (file_of(result["artifact"]), result["adversary"]) in missing:
+            result["verdict"] = "inconclusive"
+
+
 def undecide_changed(results: Sequence[Result], items: Collection[str]) -> list[str]:
     """Let nothing pass that was judged of a file while that file, or a table beside it, became another one.
 

@@ -71,13 +71,16 @@ def headlines(report: Report) -> list[tuple[str, str]]:
         by_path.setdefault(result["artifact"]["path"], []).append(result)
     for path, results in by_path.items():
         verdict = next(one for one in STANDINGS if one in {result["verdict"] for result in results})
-        found.append(_headline(harmless(path), verdict, results))
+        file = file_of(results[0]["artifact"])
+        not_all = any(check.startswith(f"{file}::") for check in report["not_run"])
+        found.append(_headline(harmless(path), verdict, results, not_all))
     if not found:
         found.append(("inconclusive", "Not cleared for release: no model was judged."))
     return sorted(found, key=lambda pair: STANDINGS.index(pair[0]))
 
 
-def _headline(name: str, verdict: str, results: Sequence[Result]) -> tuple[str, str]:
+def _headline(name: str, verdict: str, results: Sequence[Result], not_all: bool) -> tuple[str, str]:
+    """Return how a model stands, and the sentence; also where not all of its planned checks ran."""
     pairs = [(result, check) for result in results for check in result["checks"]]
     standings = [standing(check) for _, check in pairs]
     of_all = f"{standings.count(verdict):,} of {_number(len(standings), 'check')}"
@@ -93,6 +96,9 @@ def _headline(name: str, verdict: str, results: Sequence[Result]) -> tuple[str, 
                 verdict,
                 f"Not cleared for release: {name}. {of_all} could not be decided, which is no pass{besides}.",
             )
+        if not_all:
+            passed = f"{standings.count('passed'):,} of the {_number(len(standings), 'check')} that ran passed"
+            return verdict, f"Not cleared for release: {name}. Not all of its checks ran; {passed}{besides}."
         return verdict, f"Undecided, which the policy allows: {name}. {of_all} could not be decided{besides}."
     if warnings and "passed" not in standings:
         return "warning", f"Nothing stops {name}, because the policy only warns: {of_all} passed{besides}."

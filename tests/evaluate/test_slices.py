@@ -12,11 +12,13 @@ from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import PolicyError
 from pytest_draft.evaluate.findings import evaluate
+from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.rules import Literal, between
 from pytest_draft.facts.slices import LEAST_ROWS, Slice, by_class
 from pytest_draft.knowledge import Knowledge
+from pytest_draft.policy.rules import RULES
 from pytest_draft.timebox import TimeBox
 
 N_COLUMNS = 8
@@ -231,3 +233,58 @@ def test_a_column_that_there_is_not_is_told_with_its_place():
         Slice("young", ("age",), (Literal(0, 0.0, 1.0),), ("policy.toml: line 7: slice.0.if.age",)).require_columns(
             COLUMNS
         )
+
+
+def salaries(far_out: float) -> tuple[np.ndarray, np.ndarray, Domain]:
+    """Return rows of seven sums, all of one woman far out, rows rebuilt exactly of other women, and their domain."""
+    rng = np.random.default_rng(2)
+    truth = people(60, 1, women=20)
+    truth[:, 1:] = np.round(rng.lognormal(8, 0.4, (60, N_COLUMNS - 1)))
+    truth[0, 1:] = far_out
+    rebuilt = truth.copy()
+    rebuilt[20:, 1:] = rng.permuted(truth[20:, 1:], axis=0)
+    rebuilt[0, 1:] = np.median(truth[:, 1:], axis=0)
+    numeric = (
+        Attribute(name, "numeric", (i,), float(truth[:, i].min()), float(truth[:, i].max()))
+        for i, name in enumerate(COLUMNS[1:], start=1)
+    )
+    return truth, rebuilt, Domain(COLUMNS, (Attribute("woman", "binary", (0,)), *numeric), "by hand")
+
+
+@pytest.mark.parametrize("far_out", [1e6, 1e9])
+def test_slices_are_measured_on_scales_that_no_outlier_stretches(far_out):
+    truth, rebuilt, domain = salaries(far_out)
+    findings = found(truth, rebuilt, (WOMEN, MEN), domain=domain)
+
+    assert [(one.name, "rank" in one.on, "cut off" in one.on) for one in findings.rescaled_slices] == [
+        ("women", False, True),
+        ("men", False, True),
+        ("women", True, False),
+        ("men", True, False),
+    ]
+    assert [one.rows for one in findings.rescaled_slices] == [20, 40, 20, 40]
+    men = [one.measured for one in (*findings.slices, *findings.rescaled_slices) if one.name == "men"]
+    assert men[0].error.exact < 0.001 < 0.01 < min(men[1].error.exact, men[2].error.exact)  # by range all are alike
+    plain = found(*salaries(9_000.0)[:2], (WOMEN, MEN), domain=salaries(9_000.0)[2])
+    assert plain.slices[1].measured.error.exact > 0.005
+
+
+def test_without_numeric_columns_there_is_but_one_scale():
+    truth = people(40, 0, women=20)
+    assert not found(truth, truth, (WOMEN, MEN)).rescaled_slices
+
+
+def test_a_slice_fails_by_the_scale_on_which_it_is_rebuilt():
+    truth, rebuilt, domain = salaries(1e6)
+    findings = found(truth, rebuilt, (WOMEN,), domain=domain)
+    rule, bar = RULES["reconstruction-error"], {"max_error_of_split_half": 0.4}
+    whole = Distance(1.0, 1.0, 1.0)
+    quiet = replace(findings, error=whole, rescaled=(), informative=None, mostly_determined=None, fully_determined=None)
+    by_rank = findings.rescaled_slices[-1]
+
+    assert by_rank.measured.error.exact < 0.4 * by_rank.measured.split_half.error
+    assert rule.check(replace(quiet, rescaled_slices=()), bar).result == "passed"  # the outlier is all of the error
+    assert rule.check(quiet, bar).result == "failed"
+    assert rule.check(replace(quiet, slices=(), rescaled_slices=(by_rank,)), bar).result == "failed"
+    absolute = rule.check(replace(quiet, slices=(), rescaled_slices=(by_rank,)), {"max_error": 0.5})
+    assert absolute.result == "passed"  # an absolute bar is about the range

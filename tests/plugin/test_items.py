@@ -131,22 +131,59 @@ def test_an_item_outside_of_the_root_can_be_addressed_as_the_report_names_it(pro
             "perfect-rows",
             {"passed": 5, "deselected": 1},
         ),
+        (("shallow.joblib::perfect-rows[artifact]",), "reconstruction-error", {"passed": 1}),
     ],
 )
-def test_deselected_checks_are_listed_and_the_verdict_is_inconclusive_while_pytest_passes(
-    project, selection, not_run, outcomes
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_run_that_leaves_out_checks_passes_only_where_the_ini_file_allows_it(
+    project, selection, not_run, outcomes, allowed
 ):
+    if allowed:
+        project.write("pytest.ini", "[pytest]\ndraft_allow_not_run = true\n")
     result = project.judge("shallow.joblib", *selection)
-    assert result.ret == pytest.ExitCode.OK
+    assert result.ret == (pytest.ExitCode.OK if allowed else pytest.ExitCode.TESTS_FAILED)
     result.assert_outcomes(**outcomes)
     report = project.report()
     assert f"shallow.joblib::{not_run}[artifact]" in report["not_run"]
-    assert len(report["not_run"]) == outcomes["deselected"]
+    assert len(report["not_run"]) == outcomes.get("deselected", 6)
+    assert report["verdict"] == report["results"][0]["verdict"] == "inconclusive"
+    fails = "" if allowed else ", which fails the run"
+    result.stdout.fnmatch_lines([f"not run, so the verdict is inconclusive{fails}: *{not_run}*"])
+
+
+@pytest.mark.parametrize("processes", ["-n0", "-n2"])
+@pytest.mark.parametrize(
+    "selection", [("-k", "shallow"), ("-m", "slow"), ("--deselect", "leaking.joblib"), ("shallow.joblib",)]
+)
+def test_no_selection_lets_a_run_pass_without_the_file_that_fails(project, selection, processes):
+    result = project.run_apart(
+        *("--draft-forest=leaking.joblib", "--draft-forest=shallow.joblib", "--draft-data=train.csv"),
+        *("--draft-only", "--draft-report=json:report.json", processes, *selection),
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert result.parseoutcomes().get("failed") is None
+    report = project.report()
+    assert {check.partition("::")[0] for check in report["not_run"]} >= {"leaking.joblib"}
     assert report["verdict"] == "inconclusive"
-    result.stdout.fnmatch_lines([f"not run, so the verdict is inconclusive: *{not_run}*"])
 
 
-def test_a_deselected_check_fails_the_run_when_strict(project):
+def test_checks_that_are_only_listed_fail_nothing(project):
+    assert project.judge("shallow.joblib", "-k", "perfect", "--collect-only").ret == pytest.ExitCode.OK
+
+
+def test_the_projects_own_tests_are_selected_as_one_likes(project):
+    project.configure()
+    project.mark("max_perfect_rows=0")
+    project.write("test_own.py", "def test_own(): ...\ndef test_other(): ...\n")
+    for selection in ("-k", "test_own"), ("test_own.py::test_own",), ("--deselect", "test_marked.py"):
+        assert project.run(*selection).ret == pytest.ExitCode.OK
+    judged = project.judge("shallow.joblib", "-k", "shallow and not test")
+    assert judged.ret == pytest.ExitCode.OK
+
+
+@pytest.mark.parametrize("ini", ["", "draft_allow_not_run = true\n"])
+def test_a_deselected_check_fails_the_run_when_strict(project, ini):
+    project.write("pytest.ini", f"[pytest]\n{ini}")
     result = project.judge("shallow.joblib", "-k", "perfect", "--draft-strict")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert project.report()["verdict"] == "inconclusive"
@@ -156,25 +193,26 @@ def test_a_strict_run_passes_when_every_check_has_run(project):
     assert project.judge("shallow.joblib", "--draft-strict").ret == pytest.ExitCode.OK
 
 
-def test_a_skipped_check_fails_the_run_when_strict(project):
+def test_a_skipped_check_fails_the_run(project):
     project.write(
         "conftest.py",
         "import pytest\n"
         "def pytest_collection_modifyitems(items):\n"
         "    items[0].add_marker(pytest.mark.skip(reason='not today'))\n",
     )
-    assert project.judge("shallow.joblib").ret == pytest.ExitCode.OK
+    assert project.judge("shallow.joblib").ret == pytest.ExitCode.TESTS_FAILED
     assert project.judge("shallow.joblib", "--draft-strict").ret == pytest.ExitCode.TESTS_FAILED
     assert project.report()["not_run"] == ["shallow.joblib::reconstruction-error[artifact]"]
 
 
-def test_pytest_says_that_nothing_ran_when_all_checks_are_deselected(project):
+def test_a_run_fails_when_all_checks_are_deselected(project):
     result = project.judge("shallow.joblib", "-k", "nothing_has_this_name")
-    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert project.report()["verdict"] == "inconclusive"
     assert len(project.report()["not_run"]) == 7
-    strict = project.judge("shallow.joblib", "-k", "nothing_has_this_name", "--draft-strict")
-    assert strict.ret == pytest.ExitCode.TESTS_FAILED
+    project.write("pytest.ini", "[pytest]\ndraft_allow_not_run = true\n")
+    allowed = project.judge("shallow.joblib", "-k", "nothing_has_this_name")
+    assert allowed.ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def test_a_failure_stands_when_the_first_one_stops_the_run(project):

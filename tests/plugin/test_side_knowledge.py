@@ -143,7 +143,7 @@ def test_one_wrong_value_is_never_a_pass(project, policy, rows, forest, adversar
     rows.to_csv(project.path / "wrong.csv", index=False)
     project.judge(f"{forest}.joblib", "--draft-policy=ours.toml", f"--draft-adversary={adversary}", data="wrong.csv")
     (judged,) = [result for result in project.report()["results"] if result["adversary"] == adversary]
-    assert judged["verdict"] == "inconclusive"
+    assert judged["verdict"] != "passed"
     assert any("not trained on these rows" in reason for reason in judged["reasons"])
 
 
@@ -177,6 +177,33 @@ def test_what_fails_without_side_knowledge_fails_with_it(project):
     assert check["sentence"].startswith(
         "already for the adversary 'artifact', who knows less: the attack rebuilds 40 of"
     )
+
+
+NO_SEEDS = """
+import dataclasses
+import pytest_draft.plugin.session as session
+
+aggregates = session.GateSession.aggregates
+
+def weak_with_seeds(self, case):
+    found = aggregates(self, dataclasses.replace(case, adversary="artifact+rows:39"))
+    if case.adversary == "published+columns:1":
+        found = aggregates(self, dataclasses.replace(case, adversary="artifact"))
+    return dataclasses.replace(found, case=case)
+
+session.GateSession.aggregates = weak_with_seeds
+"""
+
+
+def test_what_fails_without_the_seeds_fails_with_them(project):
+    project.write("ours.toml", FEW_PERFECT.replace("artifact+rows:39", "artifact+columns:1"))
+    project.write("conftest.py", NO_SEEDS)  # an attack that only succeeds where it ignores the seeds
+    project.run_apart(
+        *("--draft-forest=leaking.joblib", "--draft-data=train.csv", "--draft-policy=ours.toml"),
+        "--draft-report=json:report.json",
+    ).assert_outcomes(failed=1)
+    (check,) = project.result()["checks"]
+    assert check["sentence"].startswith("already for the adversary 'published+columns:1', who knows less: the attack")
 
 
 def test_a_marked_test_fails_by_the_weaker_adversary_too(project):

@@ -363,3 +363,21 @@ def test_relative_thresholds_are_held_against_other_scales_beside_their_baseline
 @pytest.mark.parametrize(("rule", "key", "budget"), ABSOLUTE)
 def test_absolute_thresholds_are_about_the_papers_number(rule, key, budget):
     assert outcome(rule, replace(NUMERIC, rescaled=(PART,)), **{key: budget}).result == "passed"
+
+
+@pytest.mark.parametrize("scale", ["inner range", "rank"])
+def test_the_worst_row_is_held_against_other_scales_of_the_whole_table(scale):
+    """By range one outlier is wrong by half of all; on a scale that it does not stretch, no row is."""
+    stretched = replace(NUMERIC, error=Distance(0.01, 0.01, 0.5))
+    whole = replace(PART, on=" on a scale", n_rows=NUMERIC.n_rows, columns=NUMERIC.n_columns, scale=scale)
+    near, far = (replace(whole, error=Distance(worst, worst, worst)) for worst in (0.02, 0.4))
+    key = "max_error_of_worst_row"
+
+    assert outcome("worst-row", stretched, **{key: 0.1}).result == "passed"
+    assert outcome("worst-row", replace(stretched, rescaled=(far,)), **{key: 0.1}).result == "passed"
+    failed = outcome("worst-row", replace(stretched, rescaled=(far, near)), **{key: 0.1})
+    assert (failed.result, " of 0.0200 on a scale;" in failed.sentence) == ("failed", True)
+    of_a_part = replace(near, n_rows=NUMERIC.n_rows - 1)
+    assert outcome("worst-row", replace(stretched, rescaled=(of_a_part,)), **{key: 0.1}).result == "passed"
+    not_known = replace(near, error=Distance(0.0, 1.0, None))
+    assert outcome("worst-row", replace(stretched, rescaled=(not_known,)), **{key: 0.1}).result == "inconclusive"

@@ -95,7 +95,9 @@ class _Look:
         bits = max(chain.bits(lambda: self._stop.now(box)) for chain in chains.values())
         steps = 0
         few = LEAST_SAMPLES * PARAMETERS.rows_a_turn
-        while steps < ENOUGH_SWEEPS * len(moving) and not self._stop.now(box if steps >= few else self._stop.by_clock):
+        # A turn draws as many rows, however few there are: a small table takes as many turns as samples are kept.
+        enough = max(ENOUGH_SWEEPS * len(moving), PARAMETERS.kept * PARAMETERS.rows_a_turn)
+        while steps < enough and not self._stop.now(box if steps >= few else self._stop.by_clock):
             for chain in chains.values():
                 chain.turn()
             steps += PARAMETERS.rows_a_turn

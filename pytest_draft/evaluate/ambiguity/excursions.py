@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_draft.attack.numeric.anneal import _uniform, exchange, sweep
-from pytest_draft.attack.numeric.dataset import Attributes, compiled, lies_left, put, take
+from pytest_draft.attack.numeric.dataset import Attributes, compiled, put, take
 from pytest_draft.attack.numeric.energy import missed
 
 MOVED = 2
@@ -123,43 +123,3 @@ def excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
                 data.state[k] = before[i]
                 put(nodes, attributes, data, times, k)
     return result
-
-
-@compiled
-def cell_bits(nodes, attributes, data, times, fixed):  # type: ignore[no-untyped-def]
-    """Return for each row the logarithm, to base 2, of how many states leave it in the same leaf of every tree.
-
-    Parameters
-    ----------
-    nodes : Nodes
-    attributes : Attributes
-    data : Dataset
-    times : ndarray of int32, shape (n_trees, n_rows)
-    fixed : ndarray of bool, shape (n_rows, n_attributes)
-
-    Returns
-    -------
-    ndarray of float64, shape (n_rows,)
-    """
-    n_rows, n_attributes = data.state.shape
-    start = attributes.start
-    bits = np.zeros(n_rows)
-    inside = np.empty(start[n_attributes], np.bool_)
-    for k in range(n_rows):
-        inside[:] = True
-        for t in range(len(nodes.root) - 1):
-            if times[t, k] == 0:
-                continue
-            v = nodes.root[t]
-            while nodes.left[v] >= 0:
-                a = nodes.attribute[v]
-                missing = attributes.missing[a]
-                goes_left = lies_left(nodes.cut[v], data.state[k, a], missing, nodes.missing_left[v])
-                for s in range(start[a + 1] - start[a]):
-                    if inside[start[a] + s] and lies_left(nodes.cut[v], s, missing, nodes.missing_left[v]) != goes_left:
-                        inside[start[a] + s] = False
-                v = nodes.left[v] if goes_left else nodes.right[v]
-        for a in range(n_attributes):
-            if not fixed[k, a]:
-                bits[k] += np.log2(inside[start[a] : start[a + 1]].sum())
-    return bits

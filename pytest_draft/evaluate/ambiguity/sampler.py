@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial import cKDTree
-from scipy.special import gammaln
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.attack.numeric.dataset import Copula
-from pytest_draft.evaluate.ambiguity.excursions import MOVED, cell_bits, excursions
+from pytest_draft.evaluate.ambiguity.bits_of_counts import block_bits, boxes, cell_bits, keep_bounds
+from pytest_draft.evaluate.ambiguity.excursions import MOVED, excursions
 from pytest_draft.evaluate.ambiguity.explained import Explained
 from pytest_draft.evaluate.ambiguity.population import Population
 
@@ -68,9 +68,6 @@ class SamplerParameters:
 
 
 PARAMETERS = SamplerParameters()
-
-_MOST_BITS = 40.0
-"""Larger cells count as this large: what a 64-bit float counts exactly."""
 
 
 class Chain:
@@ -174,11 +171,10 @@ class Chain:
         return np.ascontiguousarray(self._moving[chosen], dtype=np.int64)
 
     def bits(self, over: Callable[[], bool]) -> float:
-        """Return a lower bound of the logarithm, to base 2, of how many datasets explain the file.
+        """Return a lower bound of the logarithm, to base 2, of how many datasets explain the file (`bits_of_counts`).
 
-        It is the more of two. Each block of a partition takes states that leave what it adds to every count as it is,
-        so that they can be combined as one likes: how many of these are met. And how many values leave every row in
-        all its leaves.
+        It is the more of two: of rows that stay in all their leaves, and of the blocks of a partition that take states
+        which leave what they add to every count as it is.
 
         Parameters
         ----------
@@ -186,40 +182,29 @@ class Chain:
             Whether to stop.
         """
         truth, size = self._truth, min(PARAMETERS.partition, len(self._moving))
-        within_cells = self._bits_of_cells()
+        within_cells = cell_bits(truth, self._moving)
         if len(self._sizes) == 1 or within_cells >= PARAMETERS.plenty:
             return within_cells
-        keys = np.random.default_rng(0).integers(1, 2**63, size=int(truth.attributes.start[-1]) + 1, dtype=np.uint64)
+        nodes, attributes, now = truth.nodes, truth.attributes, self._data
+        first = now._replace(state=now.state.copy(), below=now.below.copy(), above=now.above.copy())
+        _, holds = boxes(nodes, attributes, first, truth.times, truth.fixed, self._moving)
+        keys = np.random.default_rng(0).integers(1, 2**62, size=int(attributes.start[-1]), dtype=np.int64)
+        of_label = np.random.default_rng(1).integers(1, 2**62, size=(nodes.count.shape[1],), dtype=np.int64)
         order = self._rng.permutation(len(self._moving))[: len(self._moving) // size * size]
         blocks = np.ascontiguousarray(self._moving[order].reshape(-1, size))
-        met: list[set[int]] = [set() for _ in blocks]
+        met: list[set[tuple[int, ...]]] = [set() for _ in blocks]
         for turn in range(PARAMETERS.looks):
-            for first in range(0, len(blocks), PARAMETERS.rows_a_turn // size):
+            for begin in range(0, len(blocks), PARAMETERS.rows_a_turn // size):
                 if over():
                     break
-                some = blocks[first : first + PARAMETERS.rows_a_turn // size]
+                some = blocks[begin : begin + PARAMETERS.rows_a_turn // size]
                 self._excurse(some, PARAMETERS.temperatures[turn % len(PARAMETERS.temperatures)])
-            of_row = keys[self._data.state[blocks] + truth.attributes.start[:-1]].sum(axis=2)
-            of_row ^= of_row >> np.uint64(29)  # so that rows that change places are the same block
-            for one, number in zip(met, (of_row * keys[-1]).sum(axis=1).tolist(), strict=True):
-                one.add(int(number))
-        return max(within_cells, float(sum(np.log2(len(one)) for one in met if one)))
-
-    def _bits_of_cells(self) -> float:
-        """Return the logarithm of how many datasets leave every row in all its leaves.
-
-        Rows that nothing tells apart can change places, which makes no other dataset: without bagging these are the
-        rows of a cell, with it those that every tree saw equally often.
-        """
-        truth, data = self._truth, self._data
-        of_row = cell_bits(truth.nodes, truth.attributes, data, truth.times, truth.fixed)
-        if truth.ordered:
-            _, number = np.unique(truth.times, axis=1, return_counts=True)
-            return max(0.0, float(of_row.sum() - (gammaln(number + 1) / np.log(2)).sum()))
-        _, first, number = np.unique(data.leaf, axis=1, return_index=True, return_counts=True)
-        vectors = np.exp2(np.minimum(of_row[first], _MOST_BITS))
-        ways = gammaln(number + vectors) - gammaln(vectors) - gammaln(number + 1)  # of as many rows out of the vectors
-        return float(np.maximum(ways, 0.0).sum() / np.log(2))
+            kept = keep_bounds(nodes, attributes, now, truth.times, first, holds, blocks)
+            of_row = keys[now.state[blocks] + attributes.start[:-1]].sum(axis=2) + of_label[truth.label[blocks]]
+            for one, numbers, fits in zip(met, np.sort(of_row, axis=1).tolist(), kept.tolist(), strict=True):
+                if fits:
+                    one.add(tuple(numbers))
+        return max(within_cells, block_bits(met))
 
 
 def _steps(size: int) -> int:

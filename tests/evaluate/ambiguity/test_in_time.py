@@ -13,6 +13,7 @@ from pytest_draft.errors import OutOfTimeError
 from pytest_draft.evaluate.ambiguity import behind_counts
 from pytest_draft.evaluate.ambiguity.alternatives import Search, Stop
 from pytest_draft.evaluate.ambiguity.explained import explained
+from pytest_draft.evaluate.ambiguity.sampler import PARAMETERS
 from pytest_draft.timebox import TimeBox
 from studies.files import through_file
 
@@ -48,6 +49,23 @@ def test_a_search_whose_time_is_out_finds_nothing_and_denies_nothing(told):
 
     assert search.result() is None
     assert search.explained
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+@pytest.mark.parametrize("n_rows", [2, 4, 6])
+def test_a_table_of_few_rows_gets_as_many_samples_as_any(n_rows, bootstrap):
+    rows = np.random.default_rng(n_rows).integers(0, 2, (n_rows, 4)).astype(np.float32)
+    labels = np.arange(n_rows) % 2
+    model = RandomForestClassifier(3, max_depth=1, bootstrap=bootstrap, random_state=0)
+    forest = through_file(model.fit(rows, labels))
+    domain = infer(list("abcd"), np.vstack([rows, 1 - rows]).astype(float))
+    given = forest, domain, rows, labels, occurrences(forest)
+
+    found = behind_counts.search(*given, 0, TimeBox(600), unknown=np.arange(n_rows)).result()
+
+    assert found is not None
+    assert found.facts.samples == PARAMETERS.kept
+    assert {len(one.datasets) for one in found.sampled} == {PARAMETERS.kept}
 
 
 def test_a_search_that_nobody_waits_for_ends_in_its_preparation():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
+from dataclasses import replace
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 from sklearn.datasets import load_wine
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 
@@ -15,6 +17,8 @@ from pytest_draft.attack.numeric.dataset import fill
 from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.states import states_of
 from pytest_draft.domain import Attribute, Domain
+from pytest_draft.evaluate.ambiguity import sampler
+from pytest_draft.evaluate.ambiguity.bits_of_counts import block_bits, cell_bits
 from pytest_draft.evaluate.ambiguity.explained import Explained, explained
 from pytest_draft.evaluate.ambiguity.population import fitted, uniform
 from pytest_draft.evaluate.ambiguity.sampler import Chain
@@ -158,6 +162,63 @@ def test_what_explains_a_small_file_is_visited_as_often_as_it_is_likely(seed):
     assert set(met) <= set(likely)
     whole = sum(likely.values())
     assert sum(abs(met[key] / 1_500 - weight / whole) for key, weight in likely.items()) < 0.2
+
+
+@pytest.mark.parametrize("partition", [1, 2, 4])
+def test_no_more_datasets_are_counted_than_explain_a_small_file_in_any_order(partition, monkeypatch):
+    monkeypatch.setattr(sampler, "PARAMETERS", replace(sampler.PARAMETERS, partition=partition))
+    short = []
+    for one in generated(60, 20, labels_fixed=True):
+        instance = one.instance
+        rows, labels = instance.truth.rows.astype(np.float32), instance.truth.labels
+        truth = explained(instance.forest, instance.domain, rows, labels, instance.occurrences)
+        chain = Chain(truth, uniform(truth.states, len(rows)), 3)
+        within = cell_bits(truth, np.arange(len(rows)))
+        monkeypatch.setattr(sampler, "cell_bits", lambda *_: 0.0)
+        of_blocks = chain.bits(lambda: False)
+        monkeypatch.setattr(sampler, "cell_bits", cell_bits)
+        assert max(within, of_blocks) <= np.log2(one.number) + 1e-9
+        short.append(np.log2(one.number) - max(within, of_blocks))
+    assert np.mean(short) < 1.0
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+def test_known_rows_add_no_datasets(bootstrap):
+    rows, labels, domain = discrete()
+    forest = through_file(RandomForestClassifier(3, max_depth=2, bootstrap=bootstrap, random_state=0).fit(rows, labels))
+    known, unknown = np.arange(38), np.arange(38, 40)
+    truth = explained(forest, domain, rows, labels, occurrences(forest), known_rows=known)
+    assert 0 <= cell_bits(truth, unknown) <= 2 * np.log2(domain.n_vectors)
+    assert cell_bits(truth, known) == 0
+
+
+def test_rows_of_the_same_vectors_are_counted_in_any_order():
+    """Of one leaf, a multiset of 30 of 96 vectors: with bootstrap, where places differ, no more than without."""
+    rows, _, domain = discrete(30)
+    labels = np.zeros(30, dtype=np.int64)
+    all_of_them = (gammaln(126) - gammaln(96) - gammaln(31)) / np.log(2)
+    counted = {}
+    for bootstrap in False, True:
+        model = RandomForestClassifier(3, bootstrap=bootstrap, random_state=0).fit(rows, labels)
+        forest = through_file(model)
+        truth = explained(forest, domain, rows, labels, occurrences(forest))
+        counted[bootstrap] = cell_bits(truth, np.arange(30))
+    assert counted[False] == pytest.approx(all_of_them)
+    assert counted[True] == pytest.approx(all_of_them)
+
+
+def test_choices_of_blocks_that_make_the_same_multiset_are_one():
+    assert block_bits([{(1, 2), (1, 3)}, {(2, 4), (3, 4)}]) == 1.0
+    assert block_bits([{(1, 2), (1, 3)}, {(5, 4), (6, 4)}]) == 2.0
+    assert block_bits([{(1, 2), (1, 3)}, {(2, 3)}, set()]) == 1.0
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        met = [
+            {tuple(sorted(row)) for row in rng.integers(0, rng.integers(3, 9), (rng.integers(1, 6), 2)).tolist()}
+            for _ in range(3)
+        ]
+        different = {tuple(sorted(sum(choice, ()))) for choice in product(*met)}
+        assert block_bits(met) <= np.log2(len(different)) + 1e-9
 
 
 def test_a_population_is_learnt_from_other_rows_only():

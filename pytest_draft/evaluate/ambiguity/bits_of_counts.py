@@ -1,0 +1,269 @@
+"""How many datasets explain exact counts: in goes the truth, out come bits.
+
+What is counted are multisets of labelled rows: datasets that hold the same rows in another order are one, because the
+same people are in them. Seeds tell the place of a row, so that an attacker who grows the forest again may have to try
+orders, too; that protects nobody's values, and is not counted.
+
+Either every row stays in all its leaves (`cell_bits`): what each can be then is a box. Or blocks of a few rows change
+together and leave what they add to every count as it is (`block_bits`). In both, each part of the table takes what it
+can be whatever the others take, and what different parts can be is kept apart, so that no two choices make the same
+multiset. Values that a midpoint or a decoded extreme rests on stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from itertools import pairwise
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import gammaln
+
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.attack.numeric.dataset import NONE, compiled, lies_left
+from pytest_draft.evaluate.ambiguity.explained import Explained
+
+_MOST_BITS = 40.0
+"""Larger boxes count as this large: what a 64-bit float counts exactly."""
+
+Block = Collection[tuple[int, ...]]
+"""What a block of rows was met as: each time the numbers of its labelled rows, ascending."""
+
+
+def cell_bits(truth: Explained, rows: IntArray) -> float:
+    """Return the logarithm, to base 2, of how many datasets at least leave each of some rows in all its leaves.
+
+    Boxes that share no vector are independent of each other. Rows of one box are as many multisets of its vectors. Of
+    boxes that overlap, those are counted that are apart from each other; or all ordered choices, divided by in how many
+    ways the rows of one multiset can be given out to boxes at most: the permanent of the matrix that says which rows
+    lie in which boxes, which is at most the product of ``d! ** (1 / d)``, each box having room for at most d rows
+    (Bregman, 1973).
+
+    Parameters
+    ----------
+    truth : Explained
+    rows : ndarray of int64, shape (n_rows,)
+        All others stay as they are.
+    """
+    data = truth.dataset(0)
+    inside, _ = boxes(truth.nodes, truth.attributes, data, truth.times, truth.fixed, rows)
+    start, label = truth.attributes.start, truth.label[rows]
+    bits = np.log2(np.add.reduceat(inside, start[:-1], axis=1, dtype=np.int64)).sum(axis=1)
+    open_ones = bits > 0
+    if not open_ones.any():
+        return 0.0
+    inside, label, bits = inside[open_ones], label[open_ones], bits[open_ones]
+    meets = label[:, None] == label
+    for first, end in pairwise(start.tolist()):
+        states = inside[:, first:end].astype(np.float32)
+        meets &= states @ states.T > 0
+    packed = np.column_stack([np.packbits(inside, axis=1), label])
+    _, box = np.unique(packed, axis=0, return_inverse=True)
+    n_parts, part = connected_components(csr_array(meets), directed=False)
+    of_parts = [np.flatnonzero(part == one) for one in range(n_parts)]
+    return sum(
+        max(_apart(bits[of], box.reshape(-1)[of], meets[np.ix_(of, of)]), _together(bits[of], meets[np.ix_(of, of)]))
+        for of in of_parts
+    )
+
+
+def _apart(bits: FloatArray, box: IntArray, meets: BoolArray) -> float:
+    """Return the bits of boxes that share no vector with each other, those with the most bits first."""
+    _, first, number = np.unique(box, return_index=True, return_counts=True)
+    vectors = np.exp2(np.minimum(bits[first], _MOST_BITS))
+    ways = (gammaln(number + vectors) - gammaln(vectors) - gammaln(number + 1)) / np.log(2)
+    free, total = np.ones(len(bits), dtype=bool), 0.0
+    for place in np.argsort(-ways, kind="stable"):
+        if free[first[place]]:
+            total += float(ways[place])
+            free &= ~meets[first[place]]
+    return total
+
+
+def _together(bits: FloatArray, meets: BoolArray) -> float:
+    """Return the bits of all ordered choices of some rows without those that make the same multiset; at least 0.
+
+    Rows are added as long as that gains anything.
+    """
+    cost = gammaln(np.arange(len(bits) + 2) + 1) / np.log(2) / np.maximum(np.arange(len(bits) + 2), 1)
+    weight = meets.astype(np.float64)
+    chosen, total = np.zeros(len(bits), dtype=bool), 0.0
+    room = np.ones(len(bits), dtype=np.int64)  # of the chosen boxes a box meets, and itself
+    while not chosen.all():
+        dearer = np.where(chosen, cost[room + 1] - cost[room], 0.0)
+        gain = np.where(chosen, -np.inf, bits - cost[room] - weight @ dearer)
+        best = int(gain.argmax())
+        if gain[best] <= 0:
+            break
+        total += float(gain[best])
+        chosen[best] = True
+        room += meets[best]
+        room[best] -= 1
+    return total
+
+
+def block_bits(met: Iterable[Block]) -> float:
+    """Return the logarithm, to base 2, of how many datasets some blocks make that take each what it was met as.
+
+    Blocks are taken one after the other, each with as many of its choices as agree in all rows that the choices of
+    earlier ones differ in. So what one block differs in no other does, and the whole multiset tells the choice of each.
+
+    Parameters
+    ----------
+    met : iterable of Block
+        Disjoint blocks, which can be combined as one likes.
+    """
+    taken: set[int] = set()
+    bits = 0.0
+    for block in sorted(map(set, filter(None, met)), key=lambda one: (-len(one), sorted(one))):
+        alike: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+        for choice in sorted(block):
+            alike.setdefault(tuple(row for row in choice if row in taken), []).append(choice)
+        most = max(alike.values(), key=len)
+        if len(most) < 2:
+            continue
+        bits += float(np.log2(len(most)))
+        numbers = [Counter(choice) for choice in most]
+        taken |= {row for row in set().union(*numbers) if len({number[row] for number in numbers}) > 1}
+    return bits
+
+
+@compiled
+def _bounds(nodes, data, v):  # type: ignore[no-untyped-def]
+    """Return the states on both sides of a split that have to stay: of a midpoint, else of decoded extremes."""
+    if np.isnan(nodes.twice[v]):
+        return nodes.lowest[v], nodes.highest[v]
+    return data.below[v], data.above[v]
+
+
+@compiled
+def _allows(nodes, data, v, goes_left, s):  # type: ignore[no-untyped-def]
+    """Whether a row that goes this way at a node leaves the bounds as they are where it has another state."""
+    low, high = _bounds(nodes, data, v)
+    if np.isnan(nodes.twice[v]):
+        return (low < 0 or s >= low) and (high < 0 or s <= high)
+    return s <= low if goes_left else s >= high
+
+
+@compiled
+def boxes(nodes, attributes, data, times, fixed, rows):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+    """Return in which states rows stay in the same leaf of every tree, and all splits keep their bounds.
+
+    Parameters
+    ----------
+    nodes : Nodes
+    attributes : Attributes
+    data : Dataset
+    times : ndarray of int32, shape (n_trees, n_rows)
+    fixed : ndarray of bool, shape (n_rows, n_attributes)
+    rows : ndarray of int64, shape (n_moving,)
+
+    Returns
+    -------
+    inside : ndarray of bool, shape (n_moving, n_states)
+    holds : ndarray of int64, shape (n_nodes, 2)
+        The row that each bound rests on; -1 for none.
+    """
+    n_rows, n_attributes = data.state.shape
+    start = attributes.start
+    inside = np.ones((len(rows), start[n_attributes]), np.bool_)
+    place = np.full(n_rows, NONE, np.int64)
+    for i in range(len(rows)):
+        k = rows[i]
+        place[k] = i
+        for a in range(n_attributes):
+            if fixed[k, a]:
+                inside[i, start[a] : start[a + 1]] = False
+                inside[i, start[a] + data.state[k, a]] = True
+        for t in range(len(nodes.root) - 1):
+            if times[t, k] == 0:
+                continue
+            v = nodes.root[t]
+            while nodes.left[v] >= 0:
+                a = nodes.attribute[v]
+                missing = attributes.missing[a]
+                goes_left = lies_left(nodes.cut[v], data.state[k, a], missing, nodes.missing_left[v])
+                for s in range(start[a + 1] - start[a]):
+                    if not inside[i, start[a] + s]:
+                        continue
+                    same = lies_left(nodes.cut[v], s, missing, nodes.missing_left[v]) == goes_left
+                    if nodes.cut[v] > -2 and s != missing:
+                        same = same and _allows(nodes, data, v, goes_left, s)
+                    inside[i, start[a] + s] = same
+                v = nodes.left[v] if goes_left else nodes.right[v]
+    holds = np.full((len(nodes.left), 2), NONE, np.int64)
+    for may_fix in range(2):  # first rows that stay anyhow
+        for k in range(n_rows):
+            i = place[k]
+            if may_fix and i < 0:
+                continue
+            for t in range(len(nodes.root) - 1):
+                if times[t, k] == 0:
+                    continue
+                v = nodes.root[t]
+                while nodes.left[v] >= 0:
+                    a, s = nodes.attribute[v], data.state[k, nodes.attribute[v]]
+                    missing = attributes.missing[a]
+                    if nodes.cut[v] > -2 and s != missing:
+                        bounds = _bounds(nodes, data, v)
+                        for side in range(2):
+                            if s != bounds[side] or holds[v, side] >= 0:
+                                continue
+                            stays = i < 0 or inside[i, start[a] : start[a + 1]].sum() == 1
+                            if may_fix and not stays:
+                                inside[i, start[a] : start[a + 1]] = False
+                                inside[i, start[a] + s] = stays = True
+                            if stays:
+                                holds[v, side] = k
+                    goes_left = lies_left(nodes.cut[v], s, missing, nodes.missing_left[v])
+                    v = nodes.left[v] if goes_left else nodes.right[v]
+    return inside, holds
+
+
+@compiled
+def keep_bounds(nodes, attributes, data, times, first, holds, blocks):  # type: ignore[no-untyped-def]
+    """Return of which blocks the rows leave all splits their bounds, so that they can be combined as one likes.
+
+    Parameters
+    ----------
+    nodes : Nodes
+    attributes : Attributes
+    data : Dataset
+    times : ndarray of int32, shape (n_trees, n_rows)
+    first : Dataset
+        Whose bounds these are.
+    holds : ndarray of int64, shape (n_nodes, 2)
+        As `boxes` returns it.
+    blocks : ndarray of int64, shape (n_blocks, block_size)
+
+    Returns
+    -------
+    ndarray of bool, shape (n_blocks,)
+    """
+    n_held = np.zeros(len(data.state), np.int64)
+    for v in range(len(holds)):
+        for side in range(2):
+            if holds[v, side] >= 0:
+                n_held[holds[v, side]] += 1
+    kept = np.ones(len(blocks), np.bool_)
+    for b in range(len(blocks)):
+        for k in blocks[b]:
+            held = 0
+            for t in range(len(nodes.root) - 1):
+                if times[t, k] == 0:
+                    continue
+                v = nodes.root[t]
+                while nodes.left[v] >= 0:
+                    a, s = nodes.attribute[v], data.state[k, nodes.attribute[v]]
+                    missing = attributes.missing[a]
+                    goes_left = lies_left(nodes.cut[v], s, missing, nodes.missing_left[v])
+                    if nodes.cut[v] > -2 and s != missing:
+                        kept[b] = kept[b] and _allows(nodes, first, v, goes_left, s)
+                        bounds = _bounds(nodes, first, v)
+                        for side in range(2):
+                            held += holds[v, side] == k and s == bounds[side]
+                    v = nodes.left[v] if goes_left else nodes.right[v]
+            kept[b] = kept[b] and held == n_held[k]
+    return kept
