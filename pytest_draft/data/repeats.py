@@ -235,7 +235,7 @@ class _Coded:
     def of(cls, rows: Rows) -> _Coded:
         found = [np.unique(column, return_inverse=True, return_counts=True) for column in rows.T]
         codes = np.array([one[1].reshape(-1) for one in found], dtype=np.int64).reshape(rows.shape[::-1])
-        return cls(codes, tuple(one[2] for one in found), ~np.isnan(rows).any(axis=0))
+        return cls(codes, tuple(one[2] for one in found), np.asarray(~np.isnan(rows).any(axis=0)))
 
     def surprise(self, column: int) -> float:
         """Return how unlikely, as a log-probability, values placed at random are those that another column gives."""
@@ -245,7 +245,7 @@ class _Coded:
 
     def order(self, column: int) -> bytes:
         """Return what two columns have in common that order all rows alike, or in opposite ways."""
-        codes = self.codes[column].astype(">i4")
+        codes = self.codes[column]
         if len(self.counts[column]) == 2 or not self.whole[column]:
             return codes.tobytes()
         return min(codes.tobytes(), (len(self.counts[column]) - 1 - codes).tobytes())
@@ -257,7 +257,11 @@ def _grouped(domain: Domain) -> set[int]:
 
 
 def _twins(table: _Coded, keep: set[int], grouped: set[int]) -> list[tuple[int, int]]:
-    """Return columns that hold what another one holds, and that one: of a one-hot group, if some is."""
+    """Return columns that hold what another one holds, and that one: of a one-hot group, if some is.
+
+    Where chance does not explain at least half of all columns that vary, columns were written again, and equal ones are
+    that sooner than a coincidence.
+    """
     alike: dict[tuple[bytes, bool], list[int]] = defaultdict(list)
     shape = {}
     for column, counts in enumerate(table.counts):
@@ -266,13 +270,18 @@ def _twins(table: _Coded, keep: set[int], grouped: set[int]) -> list[tuple[int, 
             given = tuple(counts.tolist())
             shape[column] = given if len(counts) == 2 else min(given, given[::-1])
     number = Counter(shape.values())
-    found = []
-    for group in alike.values():
+
+    def unlikely(group: list[int]) -> bool:
         n_alike = number[shape[group[0]]]
         sets = gammaln(n_alike + 1) - gammaln(len(group) + 1) - gammaln(n_alike - len(group) + 1)
-        if len(group) > 1 and sets + (len(group) - 1) * table.surprise(group[0]) <= math.log(UNLIKELY_EXCLUSIVE):
-            first = min(group, key=lambda column: (column not in keep, column not in grouped, column))
-            found += [(column, first) for column in group if column != first and column not in keep]
+        return bool(sets + (len(group) - 1) * table.surprise(group[0]) <= math.log(UNLIKELY_EXCLUSIVE))
+
+    groups = [group for group in alike.values() if len(group) > 1]
+    sure = [group for group in groups if unlikely(group)]
+    found = []
+    for group in groups if 2 * sum(map(len, sure)) >= len(shape) > 0 else sure:
+        first = min(group, key=lambda column: (column not in keep, column not in grouped, column))
+        found += [(column, first) for column in group if column != first and column not in keep]
     return found
 
 
