@@ -247,8 +247,8 @@ class _Coded:
         """Return what two columns have in common that order all rows alike, or in opposite ways."""
         codes = self.codes[column]
         if len(self.counts[column]) == 2 or not self.whole[column]:
-            return codes.tobytes()
-        return min(codes.tobytes(), (len(self.counts[column]) - 1 - codes).tobytes())
+            return bytes(codes.tobytes())
+        return bytes(min(codes.tobytes(), (len(self.counts[column]) - 1 - codes).tobytes()))
 
 
 def _grouped(domain: Domain) -> set[int]:
