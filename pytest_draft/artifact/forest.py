@@ -179,6 +179,9 @@ class Forest:
         What its counts were restored from, where the file's own were removed in part: ``weighted_n_node_samples``
         ("weights"), ``n_node_samples`` ("numbers of rows"), values that are no shares ("class totals"), the shares at
         inner nodes ("inner fractions") or their ``impurity``.
+    of_column : ndarray of int64, or None
+        Which of the columns here stands for each column of the file, where some repeat others and were left out
+        (`pytest_draft.data.repeats`); None where they are the same.
     """
 
     kind: str
@@ -203,6 +206,12 @@ class Forest:
     midpoints: bool = True
     outputs: Outputs | None = None
     restored: Restored | None = None
+    of_column: IntArray | None = None
+
+    @property
+    def columns_of_file(self) -> IntArray:
+        """The column that stands for each column that trees were trained on, by which they drew columns."""
+        return np.arange(self.n_features) if self.of_column is None else self.of_column
 
     @property
     def n_trees(self) -> int:

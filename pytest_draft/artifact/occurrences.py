@@ -92,7 +92,7 @@ def drawn_columns(forest: Forest, index: int) -> IntArray:
     Returns
     -------
     ndarray of int64, shape (n_tree_features,)
-        All columns but for bagging ensembles.
+        All columns but for bagging ensembles. A column that others in the file repeat is there as often.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def drawn_columns(forest: Forest, index: int) -> IntArray:
         If the file lacks the seed, or the replayed columns are not those that the tree tests.
     """
     if forest.seeds_from != "ensemble":
-        return np.arange(forest.n_features)
+        return forest.columns_of_file
     tree = forest.trees[index]
     if tree.seed is None:
         raise _without_seed(index)
@@ -135,9 +135,10 @@ def _rows(forest: Forest, tree: Tree, index: int) -> IntArray:
 
 
 def _columns(forest: Forest, random: RandomState) -> IntArray:
-    if forest.max_features is None or not (forest.bootstrap_features or forest.max_features <= forest.n_features):
+    of_file = forest.columns_of_file
+    if forest.max_features is None or not (forest.bootstrap_features or forest.max_features <= len(of_file)):
         raise NotCoveredError("the file does not tell how many columns were drawn for each tree")
-    return _draw(random, forest.n_features, forest.max_features, replacement=forest.bootstrap_features)
+    return of_file[_draw(random, len(of_file), forest.max_features, replacement=forest.bootstrap_features)]
 
 
 def _draw(random: RandomState, population: int, size: int, *, replacement: bool) -> IntArray:

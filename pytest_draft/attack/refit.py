@@ -62,7 +62,7 @@ def evidence_by_refitting(forest: Forest, groups: Groups) -> Evidence | None:
         return None
     parameters = _parameters(forest)
     try:
-        columns = [drawn_columns(forest, t) for t in range(forest.n_trees)]
+        columns = [_written(drawn_columns(forest, t)) for t in range(forest.n_trees)]
     except NotCoveredError:
         return None
     seeds = [_own_seed(forest, tree) for tree in forest.trees]
@@ -76,15 +76,24 @@ def evidence_by_refitting(forest: Forest, groups: Groups) -> Evidence | None:
             weight = np.concatenate([weight, known.weight], axis=1)
         for t, times in enumerate(weight):
             sample_weight = times * draw_weight[t, labels] if weighted else None
-            try:
-                grown = DecisionTreeClassifier(**parameters, random_state=seeds[t])
-                grown.fit(rows[:, columns[t]], labels, sample_weight=sample_weight)
-            except ValueError:  # parameters of another version: no evidence
-                return 0
-            same += _equal(forest.trees[t], grown, columns[t])
+            for given in columns[t]:
+                try:
+                    grown = DecisionTreeClassifier(**parameters, random_state=seeds[t])
+                    grown.fit(rows[:, given], labels, sample_weight=sample_weight)
+                except ValueError:  # parameters of another version: no evidence
+                    return 0
+                if _equal(forest.trees[t], grown, given):
+                    same += 1
+                    break
         return same
 
     return count
+
+
+def _written(columns: IntArray) -> tuple[IntArray, ...]:
+    """Return the columns that a tree was given, and where some of them repeat others the same without repeats."""
+    once = np.unique(columns)
+    return (columns,) if len(once) == len(columns) else (columns, once)
 
 
 def _parameters(forest: Forest) -> dict[str, object]:

@@ -99,7 +99,8 @@ class Choices:
             None where trees did not look at the data, or the file does not tell how they did.
         """
         nested = "estimator__" if forest.seeds_from == "ensemble" else ""
-        some = forest.max_features not in (None, forest.n_features) or forest.bootstrap_features
+        everything = np.unique(forest.columns_of_file)
+        some = forest.max_features not in (None, len(forest.columns_of_file)) or forest.bootstrap_features
         if forest.is_private or forest.classes is None or problem.groups.noise != "exact":
             return None
         if forest.parameters.get(f"{nested}criterion") not in CRITERIA or (some and not seeds_known):
@@ -109,11 +110,10 @@ class Choices:
         if not _best(forest, nested) and any(attribute.kind == "ordinal" for attribute in problem.domain.attributes):
             return None  # random thresholds: another could have been better
         try:
-            everything = np.arange(forest.n_features)
             columns = tuple(drawn_columns(forest, t) if some else everything for t in range(forest.n_trees))
             if any(len(np.unique(given)) < len(given) for given in columns):
                 return None
-            drawn = tuple(columns_drawn(forest, nested, len(given)) for given in columns)
+            drawn = tuple(columns_drawn(forest, nested, len(given)) for given in columns)  # as if written once
             n_samples = _n_samples(problem)
             least = least_in_leaf(forest, nested, n_samples)
             outcome = tuple(outcomes(forest, tree, nested, n_samples) for tree in forest.trees)

@@ -6,6 +6,7 @@ from pytest_draft.data.encoding import transformed
 from pytest_draft.data.holdout import Holdout, holdout_of
 from pytest_draft.data.indicators import Indicators
 from pytest_draft.data.narrowing import narrowed
+from pytest_draft.data.repeats import Repeats
 from pytest_draft.data.tables import Table, read_table
 from pytest_draft.data.training import TrainingData, training_data, whole_data
 
@@ -13,6 +14,7 @@ __all__ = [
     "Holdout",
     "Indicators",
     "RawColumns",
+    "Repeats",
     "Table",
     "TrainingData",
     "declared_domain",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -220,6 +220,24 @@ class Domain:
         if missing := [one_line(attribute.name) for attribute in self.attributes if attribute.missing]:
             lines.append(f"that values may be missing in {len(missing)} columns: {', '.join(missing)}")
         return tuple(lines)
+
+
+def without(domain: Domain, columns: Collection[int]) -> Domain:
+    """Return a domain without some encoded columns, which its other ones tell.
+
+    A one-hot group that loses some of its columns has a dropped value, and is binary where one column is left.
+    """
+    kept = [column for column in range(domain.n_columns) if column not in columns]
+    position = {column: place for place, column in enumerate(kept)}
+    attributes = []
+    for attribute in domain.attributes:
+        own = tuple(position[column] for column in attribute.columns if column in position)
+        if len(own) == 1 < len(attribute.columns):
+            attributes.append(Attribute(domain.columns[kept[own[0]]], "binary", own))
+        elif own:
+            dropped = attribute.dropped or len(own) < len(attribute.columns)
+            attributes.append(replace(attribute, columns=own, dropped=dropped))
+    return Domain(tuple(domain.columns[column] for column in kept), tuple(attributes), domain.source)
 
 
 def _told_of(attribute: Attribute) -> str:

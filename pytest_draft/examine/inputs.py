@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import Rows
 from pytest_draft.artifact import Artifact, Encoder, read
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.published import published
@@ -21,6 +22,7 @@ from pytest_draft.data import (
     Holdout,
     Indicators,
     RawColumns,
+    Repeats,
     TrainingData,
     holdout_of,
     raw_columns,
@@ -86,6 +88,8 @@ class Inputs:
         In the domain's columns, with indicators too.
     indicators : Indicators
         How to write rows as the model sees them.
+    repeats : Repeats or None
+        How to write columns that are left out because others tell them.
     encoder : Encoder or None
         Of a pipeline.
     granted : tuple of str
@@ -103,6 +107,7 @@ class Inputs:
     domain: Domain
     data: TrainingData | None
     indicators: Indicators
+    repeats: Repeats | None
     encoder: Encoder | None
     granted: tuple[str, ...]
     slices: tuple[Slice, ...]
@@ -164,9 +169,11 @@ class Inputs:
         if rebuilt is None or rebuilt.rows is None:
             return rebuilt
         tables = (rebuilt.rows, rebuilt.consistent, rebuilt.proved, rebuilt.provable)
-        written = (None if table is None else self.indicators.written(table) for table in tables)
-        rows, consistent, proved, provable = written
+        rows, consistent, proved, provable = (None if table is None else self._written(table) for table in tables)
         return replace(rebuilt, rows=rows, consistent=consistent, proved=proved, provable=provable)
+
+    def _written(self, rows: Rows) -> Rows:
+        return self.indicators.written(rows if self.repeats is None else self.repeats.written(rows))
 
 
 def open_files(case: Case, given: object, record: Record) -> Opened:
@@ -249,6 +256,8 @@ def complete(opened: Opened, case: Case, record: Record) -> Inputs:
     if isinstance(model, RuleList):
         model = model.resolved(domain.columns)
     model = indicators.model(model)
+    if isinstance(model, Forest) and settled.repeats is not None:
+        model = settled.repeats.model(model)
     if isinstance(model, Forest) and model.outputs is not None and data is not None:
         said, model = model, with_draws(model, data.rows, data.labels, case.seed)
         if not said.draws_told:
@@ -265,13 +274,15 @@ def complete(opened: Opened, case: Case, record: Record) -> Inputs:
     slices = _sliced(case, indicators, model, domain.columns)
     knowledge = _granted(case, model, data, domain)
     if holdout is not None:
-        holdout = replace(holdout, rows=indicators.rows(holdout.rows))
+        rows = indicators.rows(holdout.rows)
+        holdout = replace(holdout, rows=rows if settled.repeats is None else settled.repeats.rows(rows))
     inputs = Inputs(
         case=case,
         model=model,
         domain=domain,
         data=data,
         indicators=indicators,
+        repeats=settled.repeats,
         encoder=artifact.encoder,
         granted=granted,
         slices=slices,

@@ -9,10 +9,13 @@ import numpy as np
 from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.data import Indicators, TrainingData, declared_domain, domain_from, granted_by, narrowed
+from pytest_draft.attack.numeric.growth import has_random_splits
+from pytest_draft.attack.numeric.problem import is_numeric
+from pytest_draft.data import Indicators, Repeats, TrainingData, declared_domain, domain_from, granted_by, narrowed
 from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import DataError, one_line
 from pytest_draft.examine.record import Record
+from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.case import Case
 
 
@@ -28,13 +31,16 @@ class Settled:
     data : TrainingData or None
         With indicators in place of columns of two values.
     granted : tuple of str
-        What the file's transformers tell the adversary, in words.
+        What the file's transformers, and columns that repeat others, tell the adversary, in words.
+    repeats : Repeats or None
+        Columns that are left out because others tell them; None where there are none.
     """
 
     domain: Domain
     indicators: Indicators
     data: TrainingData | None
     granted: tuple[str, ...] = ()
+    repeats: Repeats | None = None
 
     def __repr__(self) -> str:
         return f"Settled({self.domain})"
@@ -60,7 +66,7 @@ def settle(artifact: Artifact, data: TrainingData | None, case: Case, record: Re
     if case.domain is None:
         if data is None:
             raise DataError("neither training data nor a domain is given: add --draft-data")
-        return _inferred(artifact, data, record)
+        return _inferred(artifact, data, case, record)
     declared, sha256 = declared_domain(case.domain, _columns(artifact.model, data))
     if data is None:
         return Settled(declared, Indicators.none(), None)
@@ -69,8 +75,10 @@ def settle(artifact: Artifact, data: TrainingData | None, case: Case, record: Re
     excludes = declared.outside(as_declared.rows(data.rows).astype(np.float64))
     if excludes or sha256 == case.domain_sha256:
         return Settled(declared, as_declared, _with_indicators(as_declared, data))
-    inferred = _inferred(artifact, data, record)
+    inferred = _inferred(artifact, data, case, record)
     assert inferred.data is not None
+    if inferred.repeats is not None:
+        declared = inferred.repeats.domain(declared)
     found = narrowed(declared, inferred.domain, inferred.data.rows)
     if found.widened:
         record.note(
@@ -81,18 +89,42 @@ def settle(artifact: Artifact, data: TrainingData | None, case: Case, record: Re
     return replace(inferred, domain=found.domain)
 
 
-def _inferred(artifact: Artifact, data: TrainingData, record: Record) -> Settled:
+def _inferred(artifact: Artifact, data: TrainingData, case: Case, record: Record) -> Settled:
     """Return what the training data and, of a pipeline, its transformers tell of what a row can be."""
     indicators = Indicators.of(data.rows)
     data = _with_indicators(indicators, data)
     if artifact.encoder is None:
-        return Settled(infer(data.columns, data.rows.astype(np.float64)), indicators, data)
+        return _written_once(artifact.model, infer(data.columns, data.rows.astype(np.float64)), indicators, data, case)
     granted = granted_by(artifact.encoder)
     how = "were encoded by the transformers in the file"
     if not data.by_encoder:
         how = "were given as the forest's own columns, encoded already"
     record.note(f"the training data {how}")
     return Settled(domain_from(artifact.encoder, data.columns, data.rows), indicators, data, granted)
+
+
+def _written_once(
+    model: Forest | RuleList, domain: Domain, indicators: Indicators, data: TrainingData, case: Case
+) -> Settled:
+    """Return a domain without columns that repeat others.
+
+    They stay where drawn thresholds are to be decoded, which takes all columns that were drawn.
+    """
+    settled = Settled(domain, indicators, data)
+    if isinstance(model, RuleList) or (has_random_splits(model) and is_numeric(domain)):
+        return settled
+    known = Adversary.parse(case.adversary).columns
+    named = {column for one in case.slices for column in one.columns} | set(() if isinstance(known, int) else known)
+    repeats = Repeats.of(data.columns, data.rows, named)
+    if not repeats.repeats:
+        return settled
+    rows = repeats.rows(data.rows)
+    rows.flags.writeable = False
+    columns = tuple(data.columns[column] for column in repeats.kept)
+    domain = infer(columns, rows.astype(np.float64))
+    return Settled(
+        domain, indicators, replace(data, columns=columns, rows=rows), repeats.granted(settled.domain.columns), repeats
+    )
 
 
 def _with_indicators(indicators: Indicators, data: TrainingData) -> TrainingData:

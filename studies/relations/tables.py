@@ -191,12 +191,71 @@ def _other_constant(specimen: Specimen) -> Specimen:
 
 @relation("a duplicated column", VERDICT)
 def _duplicated(specimen: Specimen) -> Specimen:
-    """Another column with the values of the last. No promise on rows: that the two are alike is nowhere told, and a
-    tree splits by one of them.
+    """Another column with the values of the last. No promise on rows: a tree draws it, too, and splits by one of them,
+    and of a rare value chance may explain the copy.
     """
     last = specimen.frame.columns[-1]
     role: Role = "binary" if specimen.roles[last] == "one-hot" else specimen.roles[last]
     return _with_column(specimen, "again", specimen.frame[last].to_numpy(), role)
+
+
+def _written_times(times: int) -> Rewrite:
+    """Return the rewriting of each column so many times."""
+
+    def rewrite(specimen: Specimen) -> Specimen:
+        again = specimen
+        for time in range(2, times + 1):
+            for name in specimen.frame.columns:
+                role: Role = "binary" if specimen.roles[name] == "one-hot" else specimen.roles[name]
+                again = _with_column(again, f"{name} {time}", specimen.frame[name].to_numpy(), role)
+        return again
+
+    return rewrite
+
+
+relation("each column twice", RETRAINED)(_written_times(2))
+relation("each column six times", RETRAINED)(_written_times(6))
+
+
+@relation("a negated copy of a column", RETRAINED)
+def _negated_copy(specimen: Specimen) -> Specimen:
+    """The first column once more, with each value's sign changed."""
+    first = specimen.frame.columns[0]
+    role: Role = "binary" if specimen.roles[first] == "one-hot" else specimen.roles[first]
+    return _with_column(specimen, "negated", -specimen.frame[first].to_numpy(), role)
+
+
+@relation("a scaled copy of a numeric column", RETRAINED)
+def _scaled_copy(specimen: Specimen) -> Specimen | None:
+    """The first numeric column once more, on another scale."""
+    columns = specimen.columns("numeric")
+    return (
+        _with_column(specimen, "scaled", 1.8 * specimen.frame[columns[0]].to_numpy() + 32, "numeric")
+        if columns
+        else None
+    )
+
+
+@relation("a copy in shuffled codes", VERDICT)
+def _shuffled_copy(specimen: Specimen) -> Specimen | None:
+    """The first ordinal column once more, with its codes permuted. No promise on rows: tests of it are no tests of the
+    other column, so that both are rebuilt.
+    """
+    columns = specimen.columns("ordinal")
+    if not columns:
+        return None
+    codes, place = np.unique(specimen.frame[columns[0]].to_numpy(), return_inverse=True)
+    return _with_column(specimen, "shuffled", np.random.default_rng(5).permutation(codes)[place], "ordinal")
+
+
+@relation("a coarser copy of a column", RETRAINED)
+def _binned(specimen: Specimen) -> Specimen | None:
+    """Whether an ordinal or a numeric column is above its median, beside the column."""
+    columns = specimen.columns("ordinal", "numeric")
+    if not columns:
+        return None
+    values = specimen.frame[columns[0]].to_numpy()
+    return _with_column(specimen, "above", (values > np.median(values)).astype(np.int64), "binary")
 
 
 @relation("labels as text")

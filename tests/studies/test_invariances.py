@@ -142,13 +142,13 @@ def test_rules_that_pass_whatever_has_an_even_number_of_columns_are_found(monkey
 
     one = specimen("classes", "forest without bootstrap", n_rows=30)
     assert one.frame.shape[1] % 2, "so that one more column is the planted leak"
-    names = ["a duplicated column", "columns given in another order"]
+    names = ["a constant column", "columns given in another order"]
     assert {fate for fate, _ in fates(trials(one, [RELATIONS[name] for name in names])).values()} == {"held"}
     for name, rule in list(RULES.items()):
         if rule.needs is Findings:
             monkeypatch.setitem(RULES, name, blind(rule))
     found = fates(trials(one, [RELATIONS[name] for name in names]))
-    assert found["a duplicated column"] == ("milder", ("the verdict was failed and is passed",))
+    assert found["a constant column"] == ("milder", ("the verdict was failed and is passed",))
     assert found["columns given in another order"][0] == "held"
 
 
