@@ -12,14 +12,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.contents import (
     ARROW,
-    BY_ROW,
     MASKED,
     arrow_texts,
     is_generator,
@@ -31,19 +30,36 @@ from pytest_draft.artifact.known_classes import KnownClass, holds_rows, is_plain
 from pytest_draft.artifact.records import Array, Dtype, Global, Items, Mapping, Record
 from pytest_draft.facts.contents import Place
 
-MOST_IN_ONE = 32
+MOST_IN_ONE = 64
 """Plain values without another reason in one dict, list or object: parameters, metrics, names."""
 
-MOST_IN_ALL = 96
+MOST_DECIMALS = 32
+"""The same in an array of decimal numbers, such as scores: an array of whole numbers may be a confusion matrix."""
+
+MOST_IN_ALL = 128
 """The same in the whole file: a model card with its metrics and versions has 20 to 60."""
+
+MOST_PARAMETERS = 512
+"""Different values of parameters in the whole file: those of equal models are counted once."""
+
+MOST_LETTERS = 4_000
+"""Letters of all texts without another reason, and of all that are parameters."""
+
+MOST_LETTERS_NOT_WORDS = 1_000
+"""The same of texts that do not read as words: a table of 300 rows and 4 columns, packed, is one of 4,400."""
+
+MOST_MODELS = 100
+"""Objects in one list beside others; as many models of a file are judged."""
 
 MOST_COLUMNS = 8
 """So many lists of a number for each column, such as importances, count as one value each."""
 
 _LONGEST_TEXT = 200
+_LONGEST_WORDS = 1_000
+_LONGEST_WORD = 24
 _LONGEST_BYTES = 16
 _LONGEST_NUMBER = 64
-"""Letters, bytes and bits of one plain value."""
+"""Letters, of texts that read as words and others, bytes and bits of one plain value."""
 
 _MOST_NAMES = 16
 """How often each name of a column may stand in lists beside a model."""
@@ -52,30 +68,26 @@ _MOST_LISTED = 100
 """Places that are told."""
 
 _COUNTS = re.compile(
-    r"_?n_(?!samples|jobs|iter_no)|^(?:Cs|cv)$|(?:_sizes?|degree|units|components|bins|clusters|knots)$"
+    r"_?n_(?!samples|jobs|iter_no)|^(?:Cs|cv|alphas|_?max_features_?)$|(?:_sizes?|degree|units|components|bins|clusters|knots)$"
 )
 """Parameters and attributes that say how long an aggregate is; never a number of rows."""
 
 _ANY_LENGTH = frozenset(
     (
         "bin_edges_",
+        "_average_path_length_per_tree",
+        "_decision_path_lengths",
         "bin_thresholds_",
         "bsplines_",
-        "categories",
         "categories_",
-        "classes",
         "classes_",
         "encodings_",
-        "mapping",
+        "imputation_sequence_",
         "quantiles_",
         "references_",
-        "vocabulary_",
     )
 )
 """Aggregates of any length: what they hold is compared with the data value by value, and told by other rules."""
-
-_BY_ROW = frozenset(("_sample_weight", "oob_decision_function_", "oob_prediction_"))
-"""Attributes of forests with an entry for each row: the rule ``per-row-vectors`` tells of them."""
 
 _ROWS_BEHIND = ("n_samples_seen_", "n_samples_", "class_count_")
 """Attributes that say of how many rows each aggregate is."""
@@ -83,8 +95,24 @@ _ROWS_BEHIND = ("n_samples_seen_", "n_samples_", "class_count_")
 FEWEST_ROWS = 5
 """An aggregate of fewer rows tells of each of them: the mean of one row is the row."""
 
-_AS_LONG_AS_THEY_ARE = ("loss_curve_", "validation_scores_", "train_score_")
-"""Lists with an entry for each iteration."""
+_TIMES_AS_MANY = 16
+"""A parameter or aggregate has at most so many plain values for each of the lengths that its object explains."""
+
+_FEWEST_ALLOWED = 128
+"""So many it may always have."""
+
+_OURS = (
+    "sklearn",
+    "numpy",
+    "scipy",
+    "pandas",
+    "builtins",
+    "__builtin__",
+    "imblearn",
+    "category_encoders",
+    "collections",
+)
+"""Packages whose names tell nothing."""
 
 _DEFAULT_FOLDS = 5
 _TABLES = (Array, list, tuple, Mapping, Items)
@@ -128,6 +156,8 @@ def account_of(root: object, budget: Budget, understood: frozenset[tuple[int, st
         Where objects stand too deep in each other, or reading takes too long.
     """
     walk = _Walk(budget, understood, *_names_and_sizes(root, budget))
+    if budget.thrown_away:
+        walk.unexplained.append(Place("", "the file", f"{budget.thrown_away:,} values that loading reads and drops"))
     walk.run(root)
     return Account(tuple(walk.unexplained[:_MOST_LISTED]), tuple(walk.kept[:_MOST_LISTED]), walk.plain)
 
@@ -144,9 +174,12 @@ class _Way:
         Lengths that the objects around it explain.
     bounded : bool
         Whether it is an attribute that its class is known for.
-    any_length : bool
+    any_length, any_form : bool
+        Whether lists in it have any length, and whether its arrays have any shape.
+    understood : bool
+        Whether a reader has looked at it.
     inside : int
-        The `id` of the container whose plain values it is counted among.
+        The `id` of the container, or of the object and its attribute, whose plain values it is counted among.
     depth : int
     """
 
@@ -155,6 +188,8 @@ class _Way:
     sizes: frozenset[int]
     bounded: bool = False
     any_length: bool = False
+    any_form: bool = False
+    understood: bool = False
     inside: int = 0
     depth: int = 0
 
@@ -170,6 +205,9 @@ class _Walk:
     unexplained: list[Place] = field(default_factory=list)
     kept: list[Place] = field(default_factory=list)
     plain: int = 0
+    _letters: int = 0
+    _not_words: int = 0
+    _parameters: dict[tuple[str, object], None] = field(default_factory=dict)
     _named: int = 0
     _of_columns: int = 0
     _in_one: Counter[int] = field(default_factory=Counter)
@@ -187,8 +225,14 @@ class _Walk:
                 seen[key] = value
             inner = list(self._inside(way, value))
             ahead += reversed(inner)
-        if self.plain > MOST_IN_ALL and not self.unexplained:
-            self.unexplained.append(Place("", "the file", f"{self.plain:,} plain values beside its models"))
+        for number, most, what in (
+            (self.plain, MOST_IN_ALL, "plain values beside its models"),
+            (len(self._parameters), MOST_PARAMETERS, "different values of parameters"),
+            (self._letters, MOST_LETTERS, "letters of texts"),
+            (self._not_words, MOST_LETTERS_NOT_WORDS, "letters of texts that do not read as words"),
+        ):
+            if number > most and not self.unexplained:
+                self.unexplained.append(Place("", "the file", f"{number:,} {what}"))
 
     def _inside(self, way: _Way, value: object) -> Iterator[tuple[_Way, object]]:
         """Account for a value, and return what is to be accounted for in it."""
@@ -222,7 +266,7 @@ class _Walk:
         known = known_class(*key)
         if known is not None and (few := _fewest_rows(named)) is not None:
             self.kept.append(Place(way.path, owner, f"an aggregate of {few:g} row{'s' * (few != 1)}"))
-        sizes = way.sizes | _sizes_of(named) if known is not None else way.sizes
+        sizes = way.sizes if known is None else way.sizes | _sizes_of(named, known.bounded)
         below = _Way(way.path, owner, sizes, depth=way.depth + 1, inside=id(record))
         if known is None and is_plain(*key):
             below = _Way(way.path, owner, way.sizes, depth=way.depth + 1, inside=way.inside or id(record))
@@ -244,37 +288,45 @@ class _Walk:
             if (what := _rows_in(value)) is not None:
                 self.kept.append(Place(way.path, way.owner, what))
             return
-        # A reader takes any plain value for a parameter: of a class that is known, only its own are.
-        understood = (id(record), name) in self.understood and (known is None or name in known.bounded)
-        if understood and name not in BY_ROW:
+        understood = (id(record), name) in self.understood
+        if known is None and understood:  # a kind of model that has a reader of its own
             for inside, part in _objects_in(way.path, value):
                 yield _Way(inside, way.owner, way.sizes, True, depth=way.depth + 1), part
             return
-        if name in _BY_ROW and isinstance(value, Array) and value.data is not None:
-            return
         bounded = known is not None and name in known.bounded
-        any_length = known is not None and bounded and (known.any_length or name in _ANY_LENGTH)
-        yield _Way(way.path, way.owner, way.sizes, bounded, any_length, way.inside, way.depth), value
+        if known is not None and not bounded:
+            self._text(name)
+        any_form = known is not None and bounded and known.any_length
+        any_length = any_form or (bounded and name in _ANY_LENGTH)
+        checked = understood and known is not None and name not in known.parameters
+        counted = hash((id(record), name)) if bounded else way.inside
+        yield (
+            replace(way, bounded=bounded, any_length=any_length, any_form=any_form, understood=checked, inside=counted),
+            value,
+        )
 
     def _array(self, way: _Way, array: Array) -> Iterator[tuple[_Way, object]]:
         if array.items is not None:
-            if math.prod(array.shape) > MOST_IN_ONE and not (way.bounded or self._are_names(array.items)):
-                self._tell(way, f"an array of objects, {_shown(array.shape)}")
-                return
             yield from self._several(way, array.items)
         elif array.data is not None:
-            kind = array.data.dtype
-            what = "an array of records" if kind.names else f"an array of {kind.name}"
-            self._shaped(way, array.shape, what, array.data.size, texts=kind.kind in "SUV" and kind.itemsize)
+            kind, size = array.data.dtype, array.data.size
+            if kind.names:
+                self._shaped(way, array.shape, "an array of records", size * len(kind.names))
+            else:
+                texts = kind.itemsize if kind.kind in "SUV" else 0
+                self._shaped(way, array.shape, f"an array of {kind.name}", size, texts)
 
     def _shaped(self, way: _Way, shape: tuple[int, ...], what: str, size: int, texts: int = 0) -> None:
         """Account for numbers, or texts of so many bytes each."""
-        if way.bounded and not texts > 4 * _LONGEST_TEXT:
-            if way.any_length or all(length <= 2 or length in way.sizes for length in shape):
+        if way.bounded and not texts:
+            strange = [length for length in shape if length > 2 and length not in way.sizes]
+            listed = way.any_length and len(shape) == 1
+            if not strange or way.understood or way.any_form or listed:
                 return
         elif not texts and self._is_of_columns(shape, way):
             return
-        if size > MOST_IN_ONE or texts > 4 * _LONGEST_TEXT or (texts and texts * size > 16 * _LONGEST_TEXT):
+        self._not_words += texts * size
+        if size > (MOST_DECIMALS if "float" in what or "records" in what else MOST_IN_ONE) or texts > 4 * _LONGEST_TEXT:
             self._tell(way, f"{what}, {_shown(shape)}")
         else:
             self._count(way, size)
@@ -299,16 +351,21 @@ class _Walk:
             return
         if keys and self._are_names(keys):
             keys = []
-            numbers = all(type(item) in (int, float) for item in items)
-            if numbers and len(items) in self.n_columns and self._is_of_columns((len(items),), way):
-                return
-        atoms = sum(not isinstance(item, (Record, Global, *_TABLES)) and item is not None for item in items)
-        below = _Way(way.path, way.owner, way.sizes, way.bounded, way.any_length, id(held), way.depth + 1)
+        atoms = [item for item in items if not isinstance(item, (Record, *_TABLES))]
+        plain = all(type(item) in (int, float, str) for item in items)
+        if plain and len(atoms) > 2 and not keys and self._is_of_columns((len(items),), way):
+            for item in atoms:
+                self._text(item)
+            return
+        below = replace(way, inside=way.inside if way.bounded else id(held), depth=way.depth + 1)
         if way.bounded:
-            if not way.any_length and atoms > MOST_IN_ONE and atoms not in way.sizes:
-                self._tell(way, f"{_kind(held)} of {len(items):,} values")
-                return
-        elif len(items) > MOST_IN_ONE and not all(isinstance(item, Record) for item in items):
+            self._in_one[way.inside] += len(atoms) + len(keys)
+            most = max(_FEWEST_ALLOWED, _TIMES_AS_MANY * max(way.sizes, default=0))
+            crowded = not way.any_length and self._in_one[way.inside] > most
+        else:
+            crowded = len(items) > (MOST_IN_ONE if atoms or not items else MOST_MODELS)
+            crowded = crowded or (len(items) > MOST_IN_ONE and not all(isinstance(item, Record) for item in items))
+        if crowded:
             self._tell(way, f"{_kind(held)} of {len(items):,} values")
             return
         for key in keys:
@@ -324,23 +381,47 @@ class _Walk:
         return self._named <= _MOST_NAMES * max(1, len(self.names))
 
     def _atom(self, way: _Way, value: object) -> None:
-        if value is None or isinstance(value, (bool, Global, Dtype)):
+        """Account for a value that holds no others."""
+        if isinstance(value, Dtype):
             return
+        if isinstance(value, Global):
+            if value.module.split(".")[0] in _OURS and len(value.name) <= _LONGEST_WORD * 2:
+                return
+            value = f"{value.module}.{value.name}"
         if isinstance(value, (bytes, bytearray, memoryview)):
+            self._not_words += len(value)
             if len(value) > _LONGEST_BYTES:
                 self._tell(way, f"{len(value):,} bytes")
                 return
         elif type(value) is str:
             if value in self.names and self._are_names((value,)):
                 return
-            if len(value) > _LONGEST_TEXT:
+            if len(value) > (_LONGEST_WORDS if not way.bounded and _reads_as_words(value) else _LONGEST_TEXT):
                 self._tell(way, f"a text of {len(value):,} letters")
                 return
         elif type(value) is int and value.bit_length() > _LONGEST_NUMBER:
             self._tell(way, f"a number of {value.bit_length():,} bits")
             return
         if not way.bounded:
+            self._text(value)
             self._count(way, 1)
+        elif way.any_length or not way.path.endswith(".random_state"):
+            self._parameter(way, value)
+
+    def _parameter(self, way: _Way, value: object) -> None:
+        """Note a value of a parameter, once for all models that have it."""
+        name = (way.path.rpartition(".")[2].partition("[")[0], value)
+        if value is None or type(value) is bool or len(self._parameters) > MOST_PARAMETERS or name in self._parameters:
+            return
+        if not way.any_length:
+            self._parameters[name] = None
+        self._text(value)
+
+    def _text(self, value: object) -> None:
+        """Count the letters of a text that is not one of the file's own names."""
+        if type(value) is str:
+            self._letters += len(value)
+            self._not_words += 0 if _reads_as_words(value) else len(value)
 
     def _count(self, way: _Way, number: int) -> None:
         """Count plain values that have no other reason."""
@@ -358,9 +439,13 @@ class _Walk:
 def _further(way: _Way, inside: str, *, bounded: bool | None = None) -> _Way:
     """Return the way to a part."""
     path = shortened(f"{way.path}{inside}" if way.path else inside.removeprefix("."))
-    return _Way(
-        path, way.owner, way.sizes, way.bounded if bounded is None else bounded, way.any_length, way.inside, way.depth
-    )
+    return replace(way, path=path, bounded=way.bounded if bounded is None else bounded)
+
+
+def _reads_as_words(text: str) -> bool:
+    """Return whether a text is of words as people write them, and short ones."""
+    letters = sum(letter.isalpha() or letter in " _-.,;:()/" for letter in text)
+    return letters >= 0.75 * len(text) and max(map(len, re.split(r"[\s_\-./,;:()]+", text))) <= _LONGEST_WORD
 
 
 def _fewest_rows(named: dict[str, object]) -> float | None:
@@ -436,16 +521,16 @@ def _names_and_sizes(root: object, budget: Budget) -> tuple[frozenset[str], froz
     return frozenset(names), frozenset(numbers)
 
 
-def _sizes_of(named: dict[str, object]) -> frozenset[int]:
-    """Return the lengths that an object's own attributes explain."""
+def _sizes_of(named: dict[str, object], bounded: frozenset[str]) -> frozenset[int]:
+    """Return the lengths that an object's own attributes explain; such as its class has."""
     found: set[int] = set()
     for name, value in named.items():
+        if name not in bounded:
+            continue
         if name in ("classes_", "classes") and isinstance(value, Array):
             found.add(math.prod(value.shape))
         elif name == "cv_results_" and isinstance(value, Mapping):
             found.update(len(tried) for key, tried in value.pairs if key == "params" and isinstance(tried, list))
-        elif name in _AS_LONG_AS_THEY_ARE:
-            found.update((len(value),) if isinstance(value, list) else ())
         elif name == "cv" and value is None:
             found.add(_DEFAULT_FOLDS)
         elif _COUNTS.search(name):

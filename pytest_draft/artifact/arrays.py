@@ -75,6 +75,8 @@ def fill_dtype(dtype: Dtype, state: object) -> None:
     if not isinstance(state, tuple) or not 8 <= len(state) <= 9 or dtype.is_filled:
         raise CorruptArtifactError("a data type's state is malformed")
     dtype.is_filled = True
+    if any(isinstance(part, Mapping) and part.pairs for part in _flat(state[8:])):
+        raise UnsupportedArtifactError("it has an array of a data type with metadata, which no model needs")
     _, order, subarray, names, fields, size, _, _ = state[:8]
     if order not in ("<", ">", "|", "="):
         raise CorruptArtifactError("a data type's byte order is malformed")
@@ -86,6 +88,11 @@ def fill_dtype(dtype: Dtype, state: object) -> None:
         raise CorruptArtifactError("a data type has fields without names")
     elif dtype.layout is not None and order in ("<", ">"):
         dtype.layout = dtype.layout.newbyteorder(order)
+
+
+def _flat(state: tuple[object, ...]) -> list[object]:
+    """Return what stands in a tuple, and in the tuples right in it."""
+    return [part for item in state for part in (item if isinstance(item, tuple) else (item,))]
 
 
 def _record_layout(names: object, fields: object, size: object) -> np.dtype[Any]:

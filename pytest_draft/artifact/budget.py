@@ -105,6 +105,11 @@ class Budget:
         Size of the file as it is stored; None where that is `size`.
     clock : callable
         Monotonic, in seconds.
+
+    Attributes
+    ----------
+    thrown_away : int
+        Values that a pickle makes and drops: nobody who loads the file sees them, and whoever reads it does.
     """
 
     def __init__(
@@ -118,6 +123,7 @@ class Budget:
         self._ends = clock() + self._seconds
         self._next_look = max(0, self._opcodes - _BETWEEN_LOOKS)
         self._visits = 0
+        self.thrown_away = 0
 
     def spend_opcode(self, count: int = 1) -> None:
         """Count a pickle instruction, or as many as something else takes the time of."""

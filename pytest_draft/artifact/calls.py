@@ -60,6 +60,31 @@ def _at_least(arguments: Arguments, count: int) -> Arguments:
 _Call = Callable[[Global, Arguments, Budget], object]
 
 
+_LOSSES = tuple(
+    prefix + loss
+    for prefix in ("", "__pyx_unpickle_")
+    for loss in (
+        "CyAbsoluteError",
+        "CyEpsilonInsensitive",
+        "CyExponentialLoss",
+        "CyHalfBinomialLoss",
+        "CyHalfGammaLoss",
+        "CyHalfMultinomialLoss",
+        "CyHalfPoissonLoss",
+        "CyHalfSquaredError",
+        "CyHalfTweedieLoss",
+        "CyHalfTweedieLossIdentity",
+        "CyHinge",
+        "CyHuberLoss",
+        "CyModifiedHuber",
+        "CyPinballLoss",
+        "CySquaredEpsilonInsensitive",
+        "CySquaredHinge",
+    )
+)
+"""Losses of linear models and boosting; sets of numbers of one or two parameters."""
+
+
 def _allowed_calls() -> dict[tuple[str, str], _Call]:
     """Return the exact names that a file may call, and what we do instead of calling them."""
     calls: dict[tuple[str, str], _Call] = {
@@ -93,6 +118,7 @@ def _allowed_calls() -> dict[tuple[str, str], _Call]:
         # What people save beside a model, and the losses of linear models and boosting.
         "datetime": ("date", "datetime", "time", "timedelta", "timezone"),
         "decimal": ("Decimal",),
+        "pandas._libs.tslibs.timestamps": ("_unpickle_timestamp",),
         "pathlib": ("PosixPath", "PurePosixPath"),
         "uuid": ("UUID",),
         "sklearn.linear_model._sgd_fast": (
@@ -105,20 +131,7 @@ def _allowed_calls() -> dict[tuple[str, str], _Call]:
             "SquaredHinge",
             "SquaredLoss",
         ),
-        "sklearn._loss._loss": (
-            "CyHalfBinomialLoss",
-            "CyHalfMultinomialLoss",
-            "CyHalfSquaredError",
-            "CyHuberLoss",
-            "CyModifiedHuber",
-            "CyHinge",
-            "CySquaredHinge",
-            "CyEpsilonInsensitive",
-            "CySquaredEpsilonInsensitive",
-            "__pyx_unpickle_CyHalfBinomialLoss",
-            "__pyx_unpickle_CyHalfMultinomialLoss",
-            "__pyx_unpickle_CyHalfSquaredError",
-        ),
+        **dict.fromkeys(("sklearn._loss._loss", "_loss"), _LOSSES),
         # Protocols 2 and 3 have no instructions for these.
         "builtins": ("slice", "set", "frozenset", "bytearray", "complex"),
         "__builtin__": ("slice", "set", "frozenset", "bytearray", "complex"),

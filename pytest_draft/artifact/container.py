@@ -209,6 +209,10 @@ _UNSUPPORTED: tuple[tuple[bytes, str], ...] = (
 )
 
 
+_GZIP_EXTRAS = 4 | 16
+"""Flags of a gzip header: it has extra fields, or a comment."""
+
+
 def unpack(packed: bytes, limits: Limits) -> Stream:
     """Recognise a model file by its first bytes and unpack it.
 
@@ -238,6 +242,8 @@ def unpack(packed: bytes, limits: Limits) -> Stream:
     for magic, name, decompressor in _COMPRESSED:
         if packed.startswith(magic):
             data = _decompress(packed, name, decompressor(limits), limits, limits.unpacked(len(packed)))
+            if name == "gzip" and packed[3:4] and packed[3] & _GZIP_EXTRAS:
+                raise UnsupportedArtifactError("its gzip header has a comment or extra fields: save it with joblib")
             return Stream(_checked_pickle(data), line_bytes=limits.line_bytes, unpacked=True)
     return Stream(_checked_pickle(packed), line_bytes=limits.line_bytes, unpacked=False)
 

@@ -341,7 +341,9 @@ class _Walk:
         if not isinstance(held, Record) and _holds_long(held):
             self.opaque.append(path)
         name = path.rpartition(".")[2]
-        categories = name.startswith("categories_[") or name == _CLASSES
+        # Those of a KBinsDiscretizer's own encoder are numbers of bins.
+        of_bins = "._encoder.categories_[" in path
+        categories = (name.startswith("categories_[") and not of_bins) or name == _CLASSES
         self.arrays.append(Stored(path, shape, few, categories, _held=held, _again=again))
 
 

@@ -146,13 +146,14 @@ class _Interpreter:
         self._stack = []
 
     def _pop(self, _: object) -> None:
-        if self._stack:
-            self._stack.pop()
-        else:
-            self._pop_mark()
+        self._drop([self._stack.pop()] if self._stack else self._pop_mark())
 
     def _pop_to_mark(self, _: object) -> None:
-        self._pop_mark()
+        self._drop(self._pop_mark())
+
+    def _drop(self, items: list[Any]) -> None:
+        """Note what is thrown away, but for values in which nothing can stand."""
+        self._budget.thrown_away += sum(not (item is None or type(item) in (bool, int, float)) for item in items)
 
     def _duplicate(self, _: object) -> None:
         self._stack.append(self._stack[-1])

@@ -49,11 +49,14 @@ class KnownClass:
         What has an entry for training rows, or holds them.
     any_length : bool
         Whether its attributes have any length: what they hold is told by rules of its own.
+    parameters : frozenset of str
+        Those of `bounded` that are given, and no numbers that were computed.
     """
 
     bounded: frozenset[str]
     rows: frozenset[str]
     any_length: bool = False
+    parameters: frozenset[str] = frozenset()
 
 
 def known_class(module: str, name: str) -> KnownClass | None:
@@ -82,7 +85,10 @@ def _table() -> dict[str, KnownClass]:
     stored = json.loads(files("pytest_draft.artifact").joinpath("known_classes.json").read_text("utf-8"))
     known = {
         name: KnownClass(
-            frozenset((*entry["parameters"], *entry["aggregates"])), frozenset(entry["rows"]), name in _TOLD
+            frozenset((*entry["parameters"], *entry["aggregates"])),
+            frozenset(entry["rows"]),
+            name in _TOLD,
+            frozenset(entry["parameters"]),
         )
         for name, entry in stored.items()
     }

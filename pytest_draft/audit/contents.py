@@ -7,7 +7,10 @@ hardly make it: two columns of zeros and ones are easily equal, two columns of b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pytest_draft.artifact import Artifact
+from pytest_draft.artifact.account import FEWEST_ROWS
 from pytest_draft.artifact.contents import Contents
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
@@ -15,6 +18,7 @@ from pytest_draft.audit.copies import find_copies
 from pytest_draft.audit.known_data import KnownData, raw_columns_of
 from pytest_draft.audit.rare_categories import rarest_categories
 from pytest_draft.audit.single_values import single_values
+from pytest_draft.audit.value_hashes import AnyArray
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import one_line
 from pytest_draft.facts.contents import Copy, Place, SingleValues, StoredFacts, Vector
@@ -26,6 +30,12 @@ _ALWAYS_BY_ROW = frozenset(
     ("_sample_weight", "oob_decision_function_", "oob_prediction_", "_fit_X", "_mask_fit_X", "_y", "labels_")
 )
 """Attributes of scikit-learn that have an entry for each training row, whatever else is as long."""
+
+_OF_GROUPS = frozenset(("centroids_", "cluster_centers_", "means_", "subcluster_centers_", "theta_"))
+"""Aggregates with a row for each group of rows."""
+
+_MOST_STRANGE = 64
+"""Names of columns that some estimator knows and the table has not: those of encoded columns between two steps."""
 
 _MOST_LISTED = 100
 """So many arrays, values and doubts of each kind are listed; a damaged file can hold any number."""
@@ -82,7 +92,8 @@ def inspect_contents(
         known = KnownData(columns, data, model, contents, timebox)
         copies, missed = find_copies(contents, known, timebox)
         doubts += missed
-        met = single_values(contents, known.numbers)
+        met, missed = single_values(contents, known.numbers, timebox)
+        doubts += missed
         if n_arrays and not (known.all_behind and contents.all_undone):
             doubts.append(
                 "not all transformers of the file were undone: save the forest alone, or give more --draft-budget"
@@ -103,11 +114,34 @@ def inspect_contents(
         copies=tuple(copies[:_MOST_LISTED]),
         rarest=tuple(rarest[:_MOST_LISTED]),
         doubts=tuple(doubts[:_MOST_LISTED]),
-        unexplained=tuple(_shown(place) for place in artifact.account.unexplained[:_MOST_LISTED]),
-        kept=tuple(_shown(place) for place in artifact.account.kept[:_MOST_LISTED]),
+        unexplained=_unexplained(artifact, by_row, columns),
+        kept=_kept(artifact, n_rows),
         plain=artifact.account.plain,
         single_values=met,
     )
+
+
+def _unexplained(artifact: Artifact, by_row: Sequence[Vector], columns: dict[object, AnyArray]) -> tuple[Place, ...]:
+    """Return what nothing explains: no name of a column that the table has, either."""
+    told = {vector.path for vector in by_row if vector.path.rpartition(".")[2] in _ALWAYS_BY_ROW}
+    places = [shown for place in artifact.account.unexplained if (shown := _shown(place)).path not in told]
+    known = {*columns, *(artifact.model.feature_names or ())}
+    for names in artifact.contents.names if columns else ():
+        if (strange := len(set(names) - known)) > _MOST_STRANGE:
+            what = f"{strange:,} names of columns that neither the table nor the forest has"
+            places.append(Place("feature_names_in_", "an estimator", what))
+    return tuple(places[:_MOST_LISTED])
+
+
+def _kept(artifact: Artifact, n_rows: int | None) -> tuple[Place, ...]:
+    """Return what holds rows by its nature: also means of so many groups that there are few rows in each."""
+    places = [_shown(place) for place in artifact.account.kept]
+    for stored in artifact.contents.arrays if n_rows is not None else ():
+        name = stored.path.rpartition(".")[2]
+        if name in _OF_GROUPS and stored.shape and n_rows is not None and stored.shape[0] * FEWEST_ROWS > n_rows:
+            what = f"aggregates of {stored.shape[0]:,} groups of {n_rows:,} rows"
+            places.append(Place(one_line(stored.path), "an estimator", what))
+    return tuple(places[:_MOST_LISTED])
 
 
 def _shown(place: Place) -> Place:

@@ -182,7 +182,7 @@ class _CopySearch:
                         found, bits = of.ranked.found_in(row_hashes(ranks))
                         most = max(most, found if bits >= ENOUGH.anywhere else 0)
             for of in self._known.tables:
-                if of.width == table.shape[1] and values.ndim == 2:
+                if of.width == table.shape[1] and values.ndim == 2 and not self._timebox.over:
                     most = max(most, of.scaled_in(table))
         return most
 
@@ -258,7 +258,9 @@ def _is_of_quantiles(values: AnyArray) -> bool:
 
 def _as_tables(values: AnyArray) -> Iterator[AnyArray]:
     """Return an array as the tables that it can be, rows by columns."""
-    if values.ndim == 1:
+    if values.ndim == 0:
+        yield values.reshape(1, 1)
+    elif values.ndim == 1:
         yield values[:, None]
         yield values[None, :]
     elif values.ndim == 2:

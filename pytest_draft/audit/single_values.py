@@ -18,6 +18,7 @@ from pytest_draft.artifact.contents import Contents, Stored
 from pytest_draft.audit.value_hashes import AnyArray, comparable
 from pytest_draft.errors import one_line
 from pytest_draft.facts.contents import SingleValues
+from pytest_draft.timebox import TimeBox
 
 MOST_SHARED = 0.5
 """A column of which other people's rows meet more than this share of the values tells nobody from others."""
@@ -40,21 +41,34 @@ _MOST_DRAWS = 10
 _MOST_SHOWN = 3
 
 
-def single_values(contents: Contents, tables: Sequence[Sequence[AnyArray]]) -> SingleValues | None:
-    """Return how many values of the training data stand in a file's arrays; None where none does.
+def single_values(
+    contents: Contents, tables: Sequence[Sequence[AnyArray]], timebox: TimeBox
+) -> tuple[SingleValues | None, list[str]]:
+    """Return how many values of the training data stand in a file's arrays, None where none does; and doubts.
 
     Parameters
     ----------
     contents : Contents
     tables : sequence of sequences of ndarray
         The training data and what transformers make of it, each as its columns. The one that is met most counts.
+    timebox : TimeBox
+        Tables that are left when it ends are not looked at, which is the doubt that is returned.
     """
     arrays = [
         (stored, values) for stored in (*contents.arrays, *contents.learned) if (values := _numbers(stored)) is not None
     ]
-    if not arrays:
-        return None
-    found = [one for table in tables if (one := _in_table(arrays, table)) is not None]
+    found: list[SingleValues] = []
+    for table in tables if arrays else ():
+        if timebox.over:
+            return _most(found), [
+                "the time box ended before all single values of the file were counted (--draft-budget)"
+            ]
+        if (one := _in_table(arrays, table)) is not None:
+            found.append(one)
+    return _most(found), []
+
+
+def _most(found: list[SingleValues]) -> SingleValues | None:
     return max(found, key=lambda one: one.share - one.others, default=None)
 
 
@@ -64,7 +78,7 @@ def _in_table(arrays: list[tuple[Stored, AnyArray]], table: Sequence[AnyArray]) 
     shared: list[float] = []
     for index, column in enumerate(table):
         numbers = _single(column) if column.dtype.kind in "iuf" else None
-        if numbers is not None and (others := _met_by_others(numbers)) <= MOST_SHARED:
+        if numbers is not None and np.isfinite(numbers).any() and (others := _met_by_others(numbers)) <= MOST_SHARED:
             columns[index] = numbers
             shared.append(others)
     if not columns:
@@ -142,6 +156,8 @@ def _hits(line: FloatArray, distinct: FloatArray, *, aligned: bool) -> FloatArra
 
 def _among(values: FloatArray, distinct: FloatArray) -> BoolArray:
     """Return which values stand among some ascending ones."""
+    if not len(distinct):
+        return np.zeros(len(values), dtype=np.bool_)
     at = np.minimum(np.searchsorted(distinct, values), len(distinct) - 1)
     found: BoolArray = distinct[at] == values
     return found
