@@ -23,6 +23,7 @@ from studies import (
     invariances,
     numeric,
     numeric_agreement,
+    population_attack,
     private,
     reading,
     same_reports,
@@ -58,6 +59,10 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
     "entropy": (entropy, "what greedy and optimal trees and rule lists give away"),
     "papers": (papers, "results of the papers, one by one, beside the published runs"),
     # Leaks that a verdict may miss.
+    "population-attack": (
+        population_attack,
+        "hardened files that pass, attacked by somebody with other people's rows",
+    ),
     "invariances": (invariances, "whether a verdict becomes milder where only the writing changes"),
     "hunt": (hunt, "judge drawn triples, and what passes by all that could contradict it"),
 }

@@ -29,10 +29,13 @@ class Candidates(NamedTuple):
     ----------
     value : ndarray of int32, shape (n_candidates, n_attributes)
     leaf : ndarray of int32, shape (n_candidates, n_trees)
+    log_prior : ndarray of float64, shape (n_candidates, n_classes) or (0, 0)
+        Log-probability of each with each label; empty where that is the mixture's.
     """
 
     value: Int32Array
     leaf: Int32Array
+    log_prior: FloatArray = np.zeros((0, 0))
 
 
 @redacted
@@ -293,10 +296,13 @@ def candidate_priors(mixture, value):  # type: ignore[no-untyped-def]
 def jump(walks, evidence, counts, rows, mixture, candidates, temperature, rng):  # type: ignore[no-untyped-def]
     """Draw each row that is wholly unknown anew, with its label, among all candidates.
 
-    The prior of candidates is that of the dataset before the sweep: good for a search, not for the posterior itself.
+    Without a prior of their own, that of candidates is the dataset's before the sweep: good for a search, not for the
+    posterior itself.
     """
     n_classes, n = mixture.labels.shape[1], len(candidates.value)
-    prior = candidate_priors(mixture, candidates.value)
+    prior = candidates.log_prior
+    if not len(prior):
+        prior = candidate_priors(mixture, candidates.value)
     weight = np.empty(max(n * n_classes, len(mixture.rows)))
     for row in range(len(rows.value)):
         if not (rows.present[row] and rows.open_label[row] and rows.open_value[row].all()):

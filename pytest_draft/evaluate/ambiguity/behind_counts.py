@@ -68,12 +68,25 @@ class _Look:
     within_cells : bool
         As of `Chain`.
     stop : Stop
+    others : ndarray of float32, shape (n_others, n_columns), or None
     """
 
     def __init__(
-        self, truth: Explained, values: Values, seed: int, unknown: IntArray, *, within_cells: bool, stop: Stop
+        self,
+        truth: Explained,
+        values: Values,
+        seed: int,
+        unknown: IntArray,
+        *,
+        within_cells: bool,
+        stop: Stop,
+        others: Rows | None = None,
     ) -> None:
         self._truth, self._values, self._seed = truth, values, seed
+        self._others = np.empty((0, truth.state.shape[1]), dtype=np.int64)
+        if others is not None:
+            state = truth.states.of_rows(others)
+            self._others = state[(state >= 0).all(axis=1)]
         self._unknown, self._within_cells, self._stop = unknown, within_cells, stop
 
     def alternatives(self, *, prove: bool) -> Alternatives | None:
@@ -84,7 +97,7 @@ class _Look:
             return None
         moving = self._moving(truth)
         priors: dict[Prior, Population] = {
-            "population": fitted(truth.states, truth.state.astype(np.int64), self._seed),
+            "population": fitted(truth.states, truth.state.astype(np.int64), self._seed, self._others),
             "uniform": uniform(truth.states, truth.n_rows),
         }
         chains = {
@@ -192,6 +205,7 @@ def search(
     known: tuple[int, ...] = (),
     extremes: Extremes | None = None,
     prove: bool = True,
+    others: Rows | None = None,
 ) -> Search:
     """Begin to look for other datasets that explain a file.
 
@@ -215,21 +229,24 @@ def search(
         Of the nodes of random splits.
     prove : bool
         Whether it is looked at which rows are determined.
+    others : ndarray of float32, shape (n_others, n_columns), or None
+        Rows of the population that were not trained on.
 
     Returns
     -------
     Search
     """
-    others = np.setdiff1d(np.arange(len(rows)), unknown)
+    known_others = np.setdiff1d(np.arange(len(rows)), unknown)
 
     def look(stop: Stop) -> Alternatives | None:
-        known_rows = others if len(others) else None
+        known_rows = known_others if len(known_others) else None
         truth = explained(forest, domain, rows, labels, times, known, known_rows, extremes, stop.require)
         if truth is None:
             raise NotExplainedError
         # The values of a regressor's leaves tell more of a row than counts do: each row is held in all its leaves.
         within_cells = forest.classes is None
         values = Values(truth.states, truth.fixed, truth.times, rows, forest, extremes)
-        return _Look(truth, values, seed, unknown, within_cells=within_cells, stop=stop).alternatives(prove=prove)
+        look = _Look(truth, values, seed, unknown, within_cells=within_cells, stop=stop, others=others)
+        return look.alternatives(prove=prove)
 
     return Search(look, timebox)

@@ -167,7 +167,7 @@ def test_few_shallow_trees_leave_datasets_far_apart_and_bounds_between_nothing_a
     assert found.facts.determined is None
     assert found.facts.bits > 10
     assert "40 rows, not shown" in repr(found)
-    ideal = ideal_of(found.sampled, encoded_weights(CODES), None, 40, TimeBox(1e9))
+    ideal = ideal_of(found.sampled, encoded_weights(CODES), 40, TimeBox(1e9))
     assert ideal is not None
     assert 0 < ideal.least_error <= 1.2 * ideal.error_without_file
 
