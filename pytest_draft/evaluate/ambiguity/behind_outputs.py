@@ -38,8 +38,13 @@ ENOUGH_SWEEPS = 300
 JUMP_EVERY = 4
 """Whole rows are drawn anew every so many sweeps of values: it takes longer, and each goes as far as a row can."""
 
-KEPT = 8
-"""Samples that are kept; where there are twice as many, every second one goes."""
+FEWEST_KEPT, MOST_KEPT = 8, 32
+"""Samples that are kept; where there are twice as many, every second one goes. A guess is measured on the samples that
+it was made from, and looks the better the fewer there are: of 200 rows drawn from Adult without any file, where the
+best guess has an error of .061, bounds were .033 from 8 samples, .040 from 16, .044 from 32, and .048 from 64."""
+
+_WORK_OF_SAMPLES = 1e9
+"""Rows to the third power for each sample, so that guesses are matched to all of them in some tenths of a second."""
 
 _SECONDS_A_VALUE = 1e-8
 """Of a sweep, for each value that one row can have, in each tree."""
@@ -62,6 +67,8 @@ class Wanderer:
 
     Attributes
     ----------
+    kept : int
+        How many samples are kept.
     samples : list of ndarray of int32, shape (n_rows, n_attributes)
     changed : ndarray of bool, shape (n_rows,)
         Rows whose values were others after some sweep.
@@ -87,6 +94,8 @@ class Wanderer:
             whole = np.ascontiguousarray(kinds.state, dtype=np.int32)
             self._kinds = Candidates(whole, leaves_of(problem.model.walks, whole), kinds.log_prior)
         self._sweeps, self._keep_every = 0, 1
+        n_open = int((problem.value < 0).any(axis=1).sum())
+        self.kept = int(np.clip(_WORK_OF_SAMPLES / max(n_open, 1) ** 3, FEWEST_KEPT, MOST_KEPT))
         self.samples: list[Int32Array] = []
         self.changed: BoolArray = np.zeros(len(value), dtype=bool)
 
@@ -101,7 +110,7 @@ class Wanderer:
         self._sweeps += 1
         if self._sweeps % self._keep_every == 0:
             self.samples.append(value)
-            if len(self.samples) >= 2 * KEPT:
+            if len(self.samples) >= 2 * self.kept:
                 self.samples, self._keep_every = self.samples[1::2], 2 * self._keep_every
         return value
 
@@ -158,7 +167,16 @@ def search(
             return None
         times = np.ones((forest.n_trees, len(rows)), dtype=np.int64)
         return behind_counts.search(
-            counted, domain, rows, labels, times, seed, timebox, unknown=unknown, known=tuple(known), prove=False,
+            counted,
+            domain,
+            rows,
+            labels,
+            times,
+            seed,
+            timebox,
+            unknown=unknown,
+            known=tuple(known),
+            prove=False,
             others=others,
         )
     if not gaps_only or forest.classes is None:
@@ -213,7 +231,9 @@ def _alternatives(
     box = stop.timebox.first(behind_counts.MOVING_SHARE)
     n_values = sum(attribute.n_values for attribute in problem.model.domain.attributes)
     turns, cost = 0, _SECONDS_A_VALUE * len(moving) * n_values * problem.model.n_trees
-    while turns < ENOUGH_SWEEPS and not stop.now(box if turns >= behind_counts.LEAST_SAMPLES * JUMP_EVERY else stop.by_clock):
+    while turns < ENOUGH_SWEEPS and not stop.now(
+        box if turns >= behind_counts.LEAST_SAMPLES * JUMP_EVERY else stop.by_clock
+    ):
         for name, chain in chains.items():
             if name != "other rows" or turns % JUMP_EVERY == 0:
                 chain.turn()
@@ -226,7 +246,7 @@ def _alternatives(
     sampled = []
     for name, chain in chains.items():
         datasets, without = list[Rows](), list[Rows]()
-        for sample in chain.samples[: -KEPT - 1 : -1]:
+        for sample in chain.samples[: -chain.kept - 1 : -1]:
             drawn = of_population.drawn(len(value), rng) if name not in priors else priors[name].drawn(states, rng)
             drawn = np.where(values.fixed, value, drawn)
             for found, state in ((datasets, sample), (without, drawn)):

@@ -58,9 +58,7 @@ class Sampled:
         return replace(self.mapped(lambda rows: rows[kept]), rows=self.rows[kept])
 
 
-def ideal_of(
-    sampled: Sequence[Sampled], weights: Weights, n_rows: int, timebox: TimeBox
-) -> Ideal | None:
+def ideal_of(sampled: Sequence[Sampled], weights: Weights, n_rows: int, timebox: TimeBox) -> Ideal | None:
     """Return what the best possible guess gets, of all attackers and of each.
 
     Parameters

@@ -18,6 +18,7 @@ from pytest_draft.attack.numeric.states import states_of
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.ambiguity.behind_outputs import Wanderer, search
 from pytest_draft.evaluate.ambiguity.bits_of_outputs import bits_at
+from pytest_draft.evaluate.ambiguity.population import Kinds, kinds
 from pytest_draft.evaluate.ambiguity.sampled import ideal_of
 from pytest_draft.evaluate.stripped_identity import counted_by
 from pytest_draft.hardening.model import hardened
@@ -79,6 +80,61 @@ def test_a_chain_meets_each_dataset_as_often_as_it_is_likely(level):
         of_rows[tuple(sorted(one[:-1] for one in chosen))] += share
     apart = sum(abs(met[one] / 12_000 - of_rows[one]) for one in {*met, *of_rows}) / 2
     assert apart < 0.08
+
+
+@pytest.mark.parametrize("level", ["counts", "labels"])
+def test_a_chain_of_kinds_meets_each_dataset_as_often_as_it_is_likely_among_other_peoples_rows(level):
+    rows, labels = made(4, 1)
+    problem = build_stripped(behind(rows, labels, level), DOMAIN, 4)
+    whole = np.array(list(product(range(2), range(2), range(2))))
+    log_prior = np.log(np.random.default_rng(3).dirichlet(np.full(16, 0.5)).reshape(8, 2) + 1e-3)
+    expected = posterior(problem.model, 4)
+    weight = {
+        chosen: share * np.exp(sum(log_prior[whole.tolist().index(list(one[:-1])), one[-1]] for one in chosen))
+        for chosen, share in expected.items()
+    }
+    chain = Wanderer(problem, DOMAIN.indices(rows).astype(np.int32), labels, "other rows", 0, Kinds(whole, log_prior))
+    met: Counter[tuple[tuple[int, ...], ...]] = Counter()
+    for _ in range(12_000):
+        met[tuple(sorted(map(tuple, chain.turn().tolist())))] += 1
+    of_rows: Counter[tuple[tuple[int, ...], ...]] = Counter()
+    for chosen, share in weight.items():
+        of_rows[tuple(sorted(one[:-1] for one in chosen))] += share / sum(weight.values())
+    apart = sum(abs(met[one] / 12_000 - of_rows[one]) for one in {*met, *of_rows}) / 2
+    assert apart < 0.08
+
+
+def test_rows_of_a_holdout_are_among_the_kinds_and_labels_are_as_the_rows_have_them():
+    rows, labels = np.zeros((30, 3), np.int64), np.repeat([0, 1], 15)
+    rows[15:, 0] = 1
+    states = states_of(behind(rows.astype(np.float32), labels), CODES, {}, points=False)
+    others = np.tile([[0, 1, 3]], (30, 1))
+    alone, beside = (kinds(states, rows, labels, 2, 0, held) for held in (others[:0], others))
+
+    def share(found, row):
+        return np.exp(found.log_prior[(found.state == row).all(axis=1)]).sum(axis=0)
+
+    assert beside.log_prior.shape[1] == 2
+    assert np.exp(beside.log_prior).sum() == pytest.approx(1)
+    assert share(beside, [0, 1, 3]).sum() > 0.4 > 0.1 > share(alone, [0, 1, 3]).sum()
+    assert share(alone, [1, 0, 0])[1] > 5 * share(alone, [1, 0, 0])[0]
+    assert (beside.drawn(200, np.random.default_rng(0)) == [0, 1, 3]).all(axis=1).sum() > 60
+
+
+def test_a_row_that_is_seen_once_is_less_likely_than_its_share_and_what_is_missing_goes_to_rows_unseen():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, [2, 2, 4], (12, 3))
+    states = states_of(behind(rows.astype(np.float32), rng.integers(0, 2, 12)), CODES, {}, points=False)
+    labels = np.arange(12) % 2
+    found = kinds(states, rows, labels, 2, 0, rows[:0])
+    vector, number = np.unique(rows, axis=0, return_counts=True)
+    seen = (found.state[:, None] == vector).all(axis=2)
+    assert (number == 1).any()
+    assert (number == 2).any()
+    assert len(found.state) > len(vector)
+    by_kind = np.exp(found.log_prior).sum(axis=1)
+    assert by_kind[~seen.any(axis=1)].sum() > 0.02
+    assert by_kind[seen.any(axis=1)].sum() < 0.98
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -167,6 +223,7 @@ def test_few_shallow_trees_leave_datasets_far_apart_and_bounds_between_nothing_a
     assert found.facts.determined is None
     assert found.facts.bits > 10
     assert "40 rows, not shown" in repr(found)
+    assert [one.prior for one in found.sampled] == ["population", "uniform", *(["other rows"] if bootstrap else [])]
     ideal = ideal_of(found.sampled, encoded_weights(CODES), 40, TimeBox(1e9))
     assert ideal is not None
     assert 0 < ideal.least_error <= 1.2 * ideal.error_without_file
