@@ -202,11 +202,9 @@ def search(
         if problem.model.lacking(problem.model.counts(value, labels).rows):
             raise NotExplainedError
         values = Values(states, fixed, None, rows, forest, None)
-        found = None
-        if not known:  # a row that is partly known has no whole row to change for
-            inside = np.empty((0, value.shape[1]), dtype=np.int64) if others is None else states.of_rows(others)
-            inside = inside[(inside >= 0).all(axis=1)]
-            found = kinds(states, value, labels, problem.model.n_classes, seed, inside)
+        inside = np.empty((0, value.shape[1]), dtype=np.int64) if others is None else states.of_rows(others)
+        inside = inside[(inside >= 0).all(axis=1)]
+        found = kinds(states, value, labels, problem.model.n_classes, seed, inside)
         return _alternatives(problem, values, value, labels, moving, seed, stop, found)
 
     return Search(look, timebox)
@@ -220,13 +218,12 @@ def _alternatives(
     moving: IntArray,
     seed: int,
     stop: Stop,
-    of_population: Kinds | None,
+    of_population: Kinds,
 ) -> Alternatives | None:
     """Let chains move, and give values to what was met."""
     names: tuple[Prior, ...] = ("population", "uniform")
     chains = {name: Wanderer(problem, value, labels, name, seed) for name in names}
-    if of_population is not None:
-        chains["other rows"] = Wanderer(problem, value, labels, "other rows", seed, of_population)
+    chains["other rows"] = Wanderer(problem, value, labels, "other rows", seed, of_population)
     bits = bits_at(problem.model, value, labels, problem.value < 0)
     box = stop.timebox.first(behind_counts.MOVING_SHARE)
     n_values = sum(attribute.n_values for attribute in problem.model.domain.attributes)

@@ -22,7 +22,7 @@ from pytest_draft.evaluate.ambiguity.population import Kinds, kinds
 from pytest_draft.evaluate.ambiguity.sampled import ideal_of
 from pytest_draft.evaluate.stripped_identity import counted_by
 from pytest_draft.hardening.model import hardened
-from pytest_draft.matching import encoded_weights
+from pytest_draft.matching import encoded_weights, matched_distance, row_identities, unmatched
 from pytest_draft.timebox import TimeBox
 from studies.files import through_file
 from tests.shared.stripping import stripped
@@ -241,3 +241,36 @@ def test_known_values_and_rows_stay():
         for dataset in one.datasets:
             assert (dataset[:, 1] == rows[unknown, 1]).all()
             assert (dataset != rows[unknown]).any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("level", ["counts", "labels"])
+def test_other_peoples_rows_alone_get_no_closer_and_meet_no_more_than_is_told_of_a_file(level, seed):
+    """A population of few kinds of rows, some of them common: as many other rows come close without any file."""
+    rng = np.random.default_rng([seed, 8])
+    domain = Domain(tuple("abcdefgh"), tuple(Attribute(n, "binary", (c,)) for c, n in enumerate("abcdefgh")), "made")
+    people = rng.integers(0, 2, (25, 8)).astype(np.float32)
+    share = 1 / np.arange(1, 26)
+    rows = people[rng.choice(25, 60, p=share / share.sum())]
+    labels = (rows[:, 0] + rows[:, 1] > rng.integers(0, 3, 60)).astype(np.int64)
+    labels[:2] = 0, 1
+    forest = behind(rows, labels, level, min_samples_leaf=8)
+    found = search(forest, domain, rows, labels, seed, TimeBox(1e9, effort=1.0), unknown=np.arange(60)).result()
+    assert found is not None
+    weights = encoded_weights(domain)
+    ideal = ideal_of(found.sampled, weights, 60, TimeBox(1e9))
+    others = [people[rng.choice(25, 60, p=share / share.sum())] for _ in range(12)]
+    error = np.mean([matched_distance(rows, other, weights, TimeBox(1e9)).upper for other in others])
+    met = [60 - len(unmatched(*row_identities(rows, other))[0]) for other in others]
+    assert ideal.least_error <= error
+    assert ideal.most_perfect_rows >= np.mean(met)
+
+
+def test_what_is_known_of_a_row_stays_and_the_rest_is_drawn_among_other_peoples_rows():
+    rows, labels = made(40, 3, CODES)
+    forest = behind(rows, labels, n_estimators=2)
+    found = search(forest, CODES, rows, labels, 0, TimeBox(1e9, effort=1.0), unknown=np.arange(30), known=[1]).result()
+    assert found is not None
+    among = next(one for one in found.sampled if one.prior == "other rows")
+    assert all((dataset[:, 1] == rows[:30, 1]).all() for dataset in among.datasets)
+    assert any((dataset[:, 2] != rows[:30, 2]).any() for dataset in among.datasets)
