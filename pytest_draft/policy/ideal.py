@@ -41,17 +41,22 @@ def error_of_ideal(attack: Outcome, ideal: Ideal, reached: float, bar: float) ->
     least = f"{ideal.least_error:.4f}"
     if reached < ideal.least_error - _ROUNDING:
         return _distrusted(attack, f"an error of {least}")
-    pairs = [(one.least_error, one.error_without_file) for one in ideal.attackers]
-    crossing = [pair for pair in pairs or [(ideal.least_error, ideal.error_without_file)] if pair[0] <= bar + _ROUNDING]
-    added = [pair for pair in crossing if pair[1] is None or pair[0] < (1 - ADDED) * pair[1] - _ROUNDING]
+    crossing = [one for one in ideal.attackers or (ideal,) if one.least_error <= bar + _ROUNDING]
+    added = [
+        one
+        for one in crossing
+        if (without := one.error_without_file) is None or one.least_error < (1 - ADDED) * without - _ROUNDING
+    ]
     if attack.result != "passed" or added:
-        nearest, without = min(added, default=(ideal.least_error, ideal.error_without_file))
+        nearest = min(added, default=ideal, key=lambda one: one.least_error)
+        without = nearest.error_without_file
         beside = "" if without is None else f", beside {without:.4f} without it"
-        return Outcome(
-            "inconclusive", f"{attack.sentence}; whoever searches better may get as close as {nearest:.4f}{beside}"
-        )
+        least = f"{nearest.least_error:.4f}{beside}"
+        return Outcome("inconclusive", f"{attack.sentence}; whoever searches better may get as close as {least}")
     said = f"{attack.sentence}; whoever has the file gets no closer than {least}"
-    return Outcome("passed", said + _excepted([f"{one:.4f} beside {without:.4f}" for one, without in crossing]))
+    return Outcome(
+        "passed", said + _excepted([f"{one.least_error:.4f} beside {one.error_without_file:.4f}" for one in crossing])
+    )
 
 
 def rows_of_ideal(attack: Outcome, ideal: Ideal, reached: int, n_rows: int, bar: float) -> Outcome:
@@ -72,20 +77,25 @@ def rows_of_ideal(attack: Outcome, ideal: Ideal, reached: int, n_rows: int, bar:
     by_chance = DEVIATIONS * (expected * (1 - expected / n_rows)) ** 0.5 if n_rows else 0.0
     if reached > expected + 1 + by_chance:
         return _distrusted(attack, f"{most} rows")
-    pairs = [(one.most_perfect_rows, one.perfect_rows_without_file) for one in ideal.attackers]
-    pairs = pairs or [(ideal.most_perfect_rows, ideal.perfect_rows_without_file)]
-    crossing = [pair for pair in pairs if pair[0] > bar + _ROUNDING]
+    crossing = [one for one in ideal.attackers or (ideal,) if one.most_perfect_rows > bar + _ROUNDING]
     added = [
-        (met, without)
-        for met, without in crossing
-        if without is None or met > without + ADDED * (n_rows - without) + _ROUNDING
+        one
+        for one in crossing
+        if (without := one.perfect_rows_without_file) is None
+        or one.most_perfect_rows > without + ADDED * (n_rows - without) + _ROUNDING
     ]
     if attack.result != "passed" or added:
-        met, without = max(added, default=(ideal.most_perfect_rows, ideal.perfect_rows_without_file))
+        meets_most = max(added, default=ideal, key=lambda one: one.most_perfect_rows)
+        without = meets_most.perfect_rows_without_file
         beside = "" if without is None else f", beside {without:.1f} without it"
-        return Outcome("inconclusive", f"{attack.sentence}; whoever searches better may rebuild {met:.1f}{beside}")
+        most = f"{meets_most.most_perfect_rows:.1f}{beside}"
+        return Outcome("inconclusive", f"{attack.sentence}; whoever searches better may rebuild {most}")
     said = f"{attack.sentence}; whoever has the file rebuilds no more than {most}"
-    return Outcome("passed", said + _excepted([f"{met:.1f} beside {without:.1f}" for met, without in crossing]))
+    return Outcome(
+        "passed",
+        said
+        + _excepted([f"{one.most_perfect_rows:.1f} beside {one.perfect_rows_without_file:.1f}" for one in crossing]),
+    )
 
 
 def _excepted(crossing: Sequence[str]) -> str:

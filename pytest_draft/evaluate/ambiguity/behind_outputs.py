@@ -204,7 +204,7 @@ def search(
         values = Values(states, fixed, None, rows, forest, None)
         inside = np.empty((0, value.shape[1]), dtype=np.int64) if others is None else states.of_rows(others)
         inside = inside[(inside >= 0).all(axis=1)]
-        found = kinds(states, value, labels, problem.model.n_classes, seed, inside)
+        found = kinds(states, value.astype(np.int64), labels, problem.model.n_classes, seed, inside)
         return _alternatives(problem, values, value, labels, moving, seed, stop, found)
 
     return Search(look, timebox)
