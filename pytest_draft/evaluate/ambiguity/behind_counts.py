@@ -178,7 +178,7 @@ class _Look:
         """Return the last datasets of each chain with all values, as many as there is time for."""
         truth, rngs = self._truth, {name: np.random.default_rng([self._seed, 64, len(name)]) for name in chains}
         datasets, without = ({name: list[Rows]() for name in chains} for _ in range(2))
-        last = {name: chain.samples[: -PARAMETERS.kept - 1 : -1] for name, chain in chains.items()}
+        last = {name: chain.samples[: -chain.kept - 1 : -1] for name, chain in chains.items()}
         for place in range(min(map(len, last.values()))):
             for name, rng in rngs.items():
                 if self._stop.now(self._stop.by_clock):

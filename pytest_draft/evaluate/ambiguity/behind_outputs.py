@@ -24,6 +24,7 @@ from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity import behind_counts
 from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, NotExplainedError, Search, Stop
 from pytest_draft.evaluate.ambiguity.bits_of_outputs import bits_at
+from pytest_draft.evaluate.ambiguity.bounds import kept
 from pytest_draft.evaluate.ambiguity.population import Kinds, fitted, kinds, uniform
 from pytest_draft.evaluate.ambiguity.sampled import Sampled, facts_of
 from pytest_draft.evaluate.ambiguity.values import Values
@@ -37,14 +38,6 @@ ENOUGH_SWEEPS = 300
 
 JUMP_EVERY = 4
 """Whole rows are drawn anew every so many sweeps of values: it takes longer, and each goes as far as a row can."""
-
-FEWEST_KEPT, MOST_KEPT = 8, 32
-"""Samples that are kept; where there are twice as many, every second one goes. A guess is measured on the samples that
-it was made from, and looks the better the fewer there are: of 200 rows drawn from Adult without any file, where the
-best guess has an error of .061, bounds were .033 from 8 samples, .040 from 16, .044 from 32, and .048 from 64."""
-
-_WORK_OF_SAMPLES = 1e9
-"""Rows to the third power for each sample, so that guesses are matched to all of them in some tenths of a second."""
 
 _SECONDS_A_VALUE = 1e-8
 """Of a sweep, for each value that one row can have, in each tree."""
@@ -94,8 +87,7 @@ class Wanderer:
             whole = np.ascontiguousarray(kinds.state, dtype=np.int32)
             self._kinds = Candidates(whole, leaves_of(problem.model.walks, whole), kinds.log_prior)
         self._sweeps, self._keep_every = 0, 1
-        n_open = int((problem.value < 0).any(axis=1).sum())
-        self.kept = int(np.clip(_WORK_OF_SAMPLES / max(n_open, 1) ** 3, FEWEST_KEPT, MOST_KEPT))
+        self.kept = kept(int((problem.value < 0).any(axis=1).sum()))
         self.samples: list[Int32Array] = []
         self.changed: BoolArray = np.zeros(len(value), dtype=bool)
 
