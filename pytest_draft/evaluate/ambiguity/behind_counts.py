@@ -12,6 +12,7 @@ from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, NotExplainedError, Search, Stop
 from pytest_draft.evaluate.ambiguity.blocks import left_open
+from pytest_draft.evaluate.ambiguity.bounds import kept
 from pytest_draft.evaluate.ambiguity.determined import determined_rows
 from pytest_draft.evaluate.ambiguity.explained import Explained, explained
 from pytest_draft.evaluate.ambiguity.population import Population, fitted, uniform
@@ -108,7 +109,8 @@ class _Look:
         bits = max(chain.bits(lambda: self._stop.now(box)) for chain in chains.values())
         steps = 0
         few = LEAST_SAMPLES * PARAMETERS.rows_a_turn
-        while steps < ENOUGH_SWEEPS * len(moving) and not self._stop.now(box if steps >= few else self._stop.by_clock):
+        enough = max(ENOUGH_SWEEPS * len(moving), 2 * kept(len(moving)) * PARAMETERS.rows_a_turn)
+        while steps < enough and not self._stop.now(box if steps >= few else self._stop.by_clock):
             for chain in chains.values():
                 chain.turn()
             steps += PARAMETERS.rows_a_turn
