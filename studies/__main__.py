@@ -25,6 +25,7 @@ from studies import (
     numeric,
     numeric_agreement,
     ordinary_files,
+    population_attack,
     private,
     reading,
     same_reports,
@@ -65,6 +66,10 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
         "files as people save them, and with rows beside the forest: what is told",
     ),
     "known-classes": (known_classes, "add what the installed libraries' estimators keep to the table of known classes"),
+    "population-attack": (
+        population_attack,
+        "hardened files that pass, attacked by somebody with other people's rows",
+    ),
     "invariances": (invariances, "whether a verdict becomes milder where only the writing changes"),
     "hunt": (hunt, "judge drawn triples, and what passes by all that could contradict it"),
 }

@@ -182,7 +182,7 @@ class Compared:
         """What the best possible guess gets; None where that is not known."""
         if not self.sampled or self.comparison != Comparison() or self.n_classes:
             return None
-        return ideal_of(self.sampled, self.weights, self.split_half.error, len(self.unknown), self.timebox)
+        return ideal_of(self.sampled, self.weights, len(self.unknown), self.timebox)
 
     @cached_property
     def partners(self) -> IntArray | None:

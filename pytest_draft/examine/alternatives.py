@@ -60,6 +60,7 @@ class Beside:
             return
         unknown = np.arange(data.n_rows) if knowledge is None else knowledge.unknown
         known = () if knowledge is None else knowledge.attributes
+        others = None if inputs.holdout is None else inputs.holdout.rows
         times = None
         if forest.outputs is None and not (forest.bootstrap and lacks_seeds(forest)):
             with suppress(NotCoveredError):  # nobody knows them
@@ -76,6 +77,7 @@ class Beside:
                         self._box,
                         unknown=unknown,
                         known=known,
+                        others=others,
                     )
             return
         if times.shape[1] != data.n_rows or times.size > MOST_ENTRIES:
@@ -91,6 +93,7 @@ class Beside:
             unknown=unknown,
             known=known,
             extremes=attack.extremes,
+            others=others,
             prove=not forest.bootstrap or Adversary.parse(inputs.case.adversary).name == "artifact",
         )
 

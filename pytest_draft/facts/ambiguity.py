@@ -12,15 +12,44 @@ from typing import Literal
 
 from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
 
-Prior = Literal["uniform", "population"]
-"""Which datasets an ideal attacker takes for likely: all that the domain allows alike, or those of the population."""
+Prior = Literal["uniform", "population", "other rows"]
+"""Which datasets an ideal attacker takes for likely: all that the domain allows alike, those of a mixture that the
+population's rows are fitted by, or those of rows as the population has them."""
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """What the best guess gets of somebody who takes the datasets of one prior for likely.
+
+    Attributes
+    ----------
+    prior : str
+    least_error, most_perfect_rows : float
+        As in `Ideal`.
+    error_without_file, perfect_rows_without_file : float
+        Of the same prior, without the file.
+    """
+
+    prior: Prior
+    least_error: float
+    most_perfect_rows: float
+    error_without_file: float
+    perfect_rows_without_file: float
+
+    def __post_init__(self) -> None:
+        require_not_negative(
+            least_error=self.least_error,
+            most_perfect_rows=self.most_perfect_rows,
+            error_without_file=self.error_without_file,
+            perfect_rows_without_file=self.perfect_rows_without_file,
+        )
 
 
 @dataclass(frozen=True)
 class Ideal:
-    """What the best possible guess gets of somebody who knows all datasets that explain the file.
+    """What the best possible guess gets of anybody who knows all datasets that explain the file.
 
-    Each figure is that of the prior by which the file adds the most to what is known without it.
+    Each figure is that of the attacker, among all that are considered, who gets the most of it.
 
     Attributes
     ----------
@@ -31,7 +60,9 @@ class Ideal:
     most_exact : float or None
         No guess has a larger share of numeric values exactly; None without numeric values.
     error_without_file, perfect_rows_without_file : float or None
-        What the best guess of somebody gets who has the same prior, and no file; None where that is not known.
+        What the same attacker's best guess gets without the file; None where that is not known.
+    attackers : tuple of Attacker
+        All that are considered, one for each prior; empty where they are not told apart.
     """
 
     least_error: float
@@ -39,6 +70,7 @@ class Ideal:
     most_exact: float | None = None
     error_without_file: float | None = None
     perfect_rows_without_file: float | None = None
+    attackers: tuple[Attacker, ...] = ()
 
     def __post_init__(self) -> None:
         require_not_negative(

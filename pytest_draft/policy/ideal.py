@@ -1,8 +1,7 @@
-"""What an ideal attacker gets, held against thresholds: in go bars, out come outcomes that no search can change.
+"""What attackers get who guess as well as can be, held against thresholds: in go bars, out come outcomes.
 
-An ideal attacker may know the population, and so come close without the file. A file is judged by what it adds: where
-the best guess without it is nearer than a bar, the bar is half of that guess's error, and half of the rows that it
-leaves.
+No search can change these. A bar is a bar for every attacker that is considered (`Attacker`), with one exception: who
+crosses it without the file, too, may cross it where the file brings them at most a tenth closer.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.findings import Findings, Part
 from pytest_draft.policy.rule import Outcome
 
-ADDED = 0.5
-"""The file may not bring the best guess closer than this share of its error without the file, nor give more than this
-share of the rows that it leaves: as near as the default policy lets an attack come to what other people's rows get."""
+ADDED = 0.1
+"""Whoever crosses a bar may do so only where the file brings them closer by at most this share of their error without
+it, and gives them at most this share of the rows that they do not meet without it."""
 
 ENOUGH_BITS = 60.0
 """Of ambiguity: 10^18 datasets cannot be told apart by growing the forest again from each of them."""
@@ -39,16 +38,25 @@ def error_of_ideal(attack: Outcome, ideal: Ideal, reached: float, bar: float) ->
         The attack's error, at most.
     bar : float
     """
-    without = ideal.error_without_file
-    held = bar if without is None else min(bar, ADDED * without)
     least = f"{ideal.least_error:.4f}"
-    if held < bar:
-        least += f", beside {without:.4f} without it: the file may not bring it below {held:.4f}"
     if reached < ideal.least_error - _ROUNDING:
         return _distrusted(attack, f"an error of {least}")
-    if attack.result == "passed" and ideal.least_error > held + _ROUNDING:
-        return Outcome("passed", f"{attack.sentence}; whoever has the file gets no closer than {least}")
-    return Outcome("inconclusive", f"{attack.sentence}; whoever searches better may get as close as {least}")
+    crossing = [one for one in ideal.attackers or (ideal,) if one.least_error <= bar + _ROUNDING]
+    added = [
+        one
+        for one in crossing
+        if (without := one.error_without_file) is None or one.least_error < (1 - ADDED) * without - _ROUNDING
+    ]
+    if attack.result != "passed" or added:
+        nearest = min(added, default=ideal, key=lambda one: one.least_error)
+        without = nearest.error_without_file
+        beside = "" if without is None else f", beside {without:.4f} without it"
+        least = f"{nearest.least_error:.4f}{beside}"
+        return Outcome("inconclusive", f"{attack.sentence}; whoever searches better may get as close as {least}")
+    said = f"{attack.sentence}; whoever has the file gets no closer than {least}"
+    return Outcome(
+        "passed", said + _excepted([f"{one.least_error:.4f} beside {one.error_without_file:.4f}" for one in crossing])
+    )
 
 
 def rows_of_ideal(attack: Outcome, ideal: Ideal, reached: int, n_rows: int, bar: float) -> Outcome:
@@ -64,18 +72,37 @@ def rows_of_ideal(attack: Outcome, ideal: Ideal, reached: int, n_rows: int, bar:
     n_rows : int
     bar : float
     """
-    without = ideal.perfect_rows_without_file
-    held = bar if without is None else max(bar, without + ADDED * (n_rows - without))
     most = f"{ideal.most_perfect_rows:.1f}"
-    if held > bar:
-        most += f", beside {without:.1f} without it: the file may not bring it above {held:.1f}"
     expected = min(ideal.most_perfect_rows, float(n_rows))
     by_chance = DEVIATIONS * (expected * (1 - expected / n_rows)) ** 0.5 if n_rows else 0.0
     if reached > expected + 1 + by_chance:
         return _distrusted(attack, f"{most} rows")
-    if attack.result == "passed" and ideal.most_perfect_rows <= held + _ROUNDING:
-        return Outcome("passed", f"{attack.sentence}; whoever has the file rebuilds no more than {most}")
-    return Outcome("inconclusive", f"{attack.sentence}; whoever searches better may rebuild {most}")
+    crossing = [one for one in ideal.attackers or (ideal,) if one.most_perfect_rows > bar + _ROUNDING]
+    added = [
+        one
+        for one in crossing
+        if (without := one.perfect_rows_without_file) is None
+        or one.most_perfect_rows > without + ADDED * (n_rows - without) + _ROUNDING
+    ]
+    if attack.result != "passed" or added:
+        meets_most = max(added, default=ideal, key=lambda one: one.most_perfect_rows)
+        without = meets_most.perfect_rows_without_file
+        beside = "" if without is None else f", beside {without:.1f} without it"
+        most = f"{meets_most.most_perfect_rows:.1f}{beside}"
+        return Outcome("inconclusive", f"{attack.sentence}; whoever searches better may rebuild {most}")
+    said = f"{attack.sentence}; whoever has the file rebuilds no more than {most}"
+    return Outcome(
+        "passed",
+        said
+        + _excepted([f"{one.most_perfect_rows:.1f} beside {one.perfect_rows_without_file:.1f}" for one in crossing]),
+    )
+
+
+def _excepted(crossing: Sequence[str]) -> str:
+    """Say of whom it is no matter that they cross a bar: what they get with the file, and without."""
+    if not crossing:
+        return ""
+    return f", and the file brings whoever crosses it at most a tenth closer than without it ({', '.join(crossing)})"
 
 
 def _distrusted(attack: Outcome, thought: str) -> Outcome:

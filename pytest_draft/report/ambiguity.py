@@ -87,7 +87,9 @@ def _details(result: Result) -> Iterator[str]:
             f"share: {one['lower']:.0%} to {one['upper']:.0%}.)"
         )
     taken = {"uniform": "all of them alike", "population": "those that are like this population"}
-    likely = " and ".join(taken.get(prior, prior) for prior in found["priors"])
+    taken["other rows"] = "those of whole rows that this population has"
+    names = [taken.get(prior, prior) for prior in found["priors"]]
+    likely = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
     yield (
         f"This was found from {found['samples']:,} such datasets or more, taking for likely {likely}; they lie "
         f"{found['distance']:.4f} from the true one, and {found['unchanged_rows']:.0%} of the rows are the same in all."

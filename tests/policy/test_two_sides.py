@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from builders import FINDINGS, PART
-from pytest_draft.facts.ambiguity import Ambiguity, Determined, Ideal
+from pytest_draft.facts.ambiguity import Ambiguity, Attacker, Determined, Ideal
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.facts.figures import Distance
@@ -78,12 +78,36 @@ def test_more_perfect_rows_than_by_chance_are_distrusted_and_no_more_than_that_a
     assert "no pass rests on it" in check_rule(distrusted, default_policy(), "perfect-rows").sentence
 
 
-def test_a_file_is_judged_by_what_it_adds_to_what_the_population_tells():
-    """Somebody who gets .1 without the file may get .06 with it, though the bar for others' rows is .1."""
-    near = Ideal(0.06, 3.0, None, 0.1, 2.0)
-    assert result(found(ideal=near)) == "passed"
-    assert result(found(ideal=replace(near, least_error=0.05))) == "inconclusive"
+@pytest.mark.parametrize(("least", "outcome"), [(0.06, "inconclusive"), (0.05, "inconclusive"), (0.081, "passed")])
+def test_whoever_crosses_a_bar_may_be_brought_a_tenth_closer_and_no_more(least, outcome):
+    """Somebody who gets .09 without the file crosses the bar of .1 with it and without."""
+    near = Ideal(least, 3.0, None, 0.09, 2.0)
+    assert result(found(ideal=near)) == outcome
     assert result(found(ideal=replace(near, error_without_file=0.3))) == "inconclusive"
+    if outcome == "passed":
+        sentence = check_rule(found(ideal=near), default_policy(), "reconstruction-error").sentence
+        assert "at most a tenth closer than without it (0.0810 beside 0.0900)" in sentence
+
+
+@pytest.mark.parametrize(("most", "outcome"), [(55.0, "passed"), (55.3, "passed"), (56.0, "inconclusive")])
+def test_whoever_meets_too_many_rows_may_be_given_a_tenth_of_the_others_and_no_more(most, outcome):
+    """Of 100 rows he meets 50 and a few without the file, where the bar is 25 and some."""
+    examination = found(ideal=replace(FAR, most_perfect_rows=most, perfect_rows_without_file=50.6), n_rows=100)
+    assert result(examination, "perfect-rows") == outcome
+
+
+def attackers(*figures: tuple[float, float]) -> Ideal:
+    each = tuple(Attacker("uniform", least, 3.0, without, 2.0) for least, without in figures)
+    least, without = min(figures)
+    return Ideal(least, 3.0, None, without, 2.0, each)
+
+
+def test_the_bar_is_held_against_every_attacker():
+    """The one who gets closest gains little; another one, who would cross the bar too, gains much."""
+    assert result(found(ideal=attackers((0.04, 0.041), (0.15, 0.3)))) == "passed"
+    both = attackers((0.04, 0.041), (0.08, 0.3))
+    assert result(found(ideal=both)) == "inconclusive"
+    assert "0.0800, beside 0.3000" in check_rule(found(ideal=both), default_policy(), "reconstruction-error").sentence
 
 
 def test_too_few_datasets_can_be_tried_one_by_one():

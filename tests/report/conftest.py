@@ -49,7 +49,7 @@ def judged(tmp_path_factory) -> dict:
     rows.to_csv(folder / "broken.csv", index=False)
     policy, results = Policy("ours", str(folder / "policy.toml"), RULES), []
     for name in (*cases, "broken"):
-        case = Case(str(folder / f"{name}.joblib"), str(folder / f"{name}.csv"), seconds=120, effort=2.0)
+        case = Case(str(folder / f"{name}.joblib"), str(folder / f"{name}.csv"), seconds=120, effort=12.0)
         examination, _ = examine(case)
         result = result_of(examination, judge(examination, policy), policy)
         for table, ending in (("artifact", "joblib"), ("data", "csv")):

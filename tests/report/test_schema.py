@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from made_up_facts import filled
-from pytest_draft.facts.ambiguity import Ideal
+from pytest_draft.facts.ambiguity import Attacker, Ideal
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.privacy import Privacy
@@ -71,7 +71,8 @@ def test_everything_that_a_report_can_hold_besides_is_valid(report, validator, w
 
 
 def test_what_other_datasets_explain_the_file_is_told_with_the_whole_and_each_part(only, validator):
-    ideal = Ideal(0.021, 12.5, 0.3)
+    among = Attacker("other rows", 0.021, 12.5, 0.04, 9.0)
+    ideal = Ideal(0.021, 12.5, 0.3, 0.04, 9.0, (among,))
     findings = filled(Findings, ideal=ideal, rescaled=())
     policy = Policy("ours", "policy.toml", {"verbatim-data": {}})
     result = result_of(filled(Examination, findings=findings), (), policy)
@@ -79,7 +80,10 @@ def test_what_other_datasets_explain_the_file_is_told_with_the_whole_and_each_pa
     report["results"][0]["ambiguity"] = json.loads(json.dumps(result["ambiguity"]))
     validator.validate(report)
     told = report["results"][0]["ambiguity"]
-    assert told["ideal"][0] == {"on": "", "scale": "range", "rows": findings.n_rows, **asdict(ideal)}
+    assert told["ideal"][0] == {"on": "", "scale": "range", "rows": findings.n_rows} | {
+        **asdict(ideal),
+        "attackers": [asdict(among)],
+    }
     assert [one["on"] for one in told["ideal"]] == ["", *["text"] * 4]
     for key in told:
         assert not validator.is_valid(changed_report(report, key)), key

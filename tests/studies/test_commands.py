@@ -24,6 +24,7 @@ STUDIES = (
     "grid",
     "papers",
     "informed",
+    "population-attack",
     "private",
     "numeric",
     "entropy",

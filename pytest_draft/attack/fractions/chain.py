@@ -101,7 +101,7 @@ class Chain:
         )  # fmt: skip
 
     def jump(self, candidates: Candidates, temperature: float) -> None:
-        """Let each row that is wholly unknown jump to one of the candidates."""
+        """Let rows jump to candidates, as `pytest_draft.attack.fractions.sweeps.jump` does."""
         jump(
             self._model.walks, self._model.evidence, self._counts, self._rows, self._mixture, candidates, temperature,
             self._rng,

@@ -29,10 +29,13 @@ class Candidates(NamedTuple):
     ----------
     value : ndarray of int32, shape (n_candidates, n_attributes)
     leaf : ndarray of int32, shape (n_candidates, n_trees)
+    log_prior : ndarray of float64, shape (n_candidates, n_classes) or (0, 0)
+        Log-probability of each with each label; empty where that is the mixture's.
     """
 
     value: Int32Array
     leaf: Int32Array
+    log_prior: FloatArray = np.zeros((0, 0))
 
 
 @redacted
@@ -293,17 +296,35 @@ def candidate_priors(mixture, value):  # type: ignore[no-untyped-def]
 def jump(walks, evidence, counts, rows, mixture, candidates, temperature, rng):  # type: ignore[no-untyped-def]
     """Draw each row that is wholly unknown anew, with its label, among all candidates.
 
-    The prior of candidates is that of the dataset before the sweep: good for a search, not for the posterior itself.
+    By a prior of their own, so are rows that are partly known, among the candidates that have what is known of them.
+
+    Without a prior of their own, that of candidates is the dataset's before the sweep: good for a search, not for the
+    posterior itself.
     """
     n_classes, n = mixture.labels.shape[1], len(candidates.value)
-    prior = candidate_priors(mixture, candidates.value)
-    weight = np.empty(max(n * n_classes, len(mixture.rows)))
+    prior, given = candidates.log_prior, len(candidates.log_prior) > 0
+    if not given:
+        prior = candidate_priors(mixture, candidates.value)
+    weight, fit = np.empty(max(n * n_classes, len(mixture.rows))), np.empty(n, np.bool_)
     for row in range(len(rows.value)):
-        if not (rows.present[row] and rows.open_label[row] and rows.open_value[row].all()):
+        if not (rows.present[row] and rows.open_label[row] and (given or rows.open_value[row].all())):
+            continue
+        n_fit = 0
+        for s in range(n):
+            fits = True
+            for a in range(rows.value.shape[1]):
+                if not rows.open_value[row, a] and rows.value[row, a] != candidates.value[s, a]:
+                    fits = False
+            fit[s] = fits
+            n_fit += fits
+        if n_fit == 0:
             continue
         _put(evidence, counts, rows.leaf[row], rows.label[row], -1.0, n_classes)
         count_row(rows, mixture, row, -1)
         for s in range(n):
+            if not fit[s]:
+                weight[s * n_classes : (s + 1) * n_classes] = -np.inf
+                continue
             for label in range(n_classes):
                 change = 0.0
                 for leaf in candidates.leaf[s]:

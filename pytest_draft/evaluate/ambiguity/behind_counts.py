@@ -12,6 +12,7 @@ from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, NotExplainedError, Search, Stop
 from pytest_draft.evaluate.ambiguity.blocks import left_open
+from pytest_draft.evaluate.ambiguity.bounds import kept
 from pytest_draft.evaluate.ambiguity.determined import determined_rows
 from pytest_draft.evaluate.ambiguity.explained import Explained, explained
 from pytest_draft.evaluate.ambiguity.population import Population, fitted, uniform
@@ -68,12 +69,25 @@ class _Look:
     within_cells : bool
         As of `Chain`.
     stop : Stop
+    others : ndarray of float32, shape (n_others, n_columns), or None
     """
 
     def __init__(
-        self, truth: Explained, values: Values, seed: int, unknown: IntArray, *, within_cells: bool, stop: Stop
+        self,
+        truth: Explained,
+        values: Values,
+        seed: int,
+        unknown: IntArray,
+        *,
+        within_cells: bool,
+        stop: Stop,
+        others: Rows | None = None,
     ) -> None:
         self._truth, self._values, self._seed = truth, values, seed
+        self._others = np.empty((0, truth.state.shape[1]), dtype=np.int64)
+        if others is not None:
+            state = truth.states.of_rows(others)
+            self._others = state[(state >= 0).all(axis=1)]
         self._unknown, self._within_cells, self._stop = unknown, within_cells, stop
 
     def alternatives(self, *, prove: bool) -> Alternatives | None:
@@ -84,7 +98,7 @@ class _Look:
             return None
         moving = self._moving(truth)
         priors: dict[Prior, Population] = {
-            "population": fitted(truth.states, truth.state.astype(np.int64), self._seed),
+            "population": fitted(truth.states, truth.state.astype(np.int64), self._seed, self._others),
             "uniform": uniform(truth.states, truth.n_rows),
         }
         chains = {
@@ -96,7 +110,7 @@ class _Look:
         steps = 0
         few = LEAST_SAMPLES * PARAMETERS.rows_a_turn
         # A turn draws as many rows, however few there are: a small table takes as many turns as samples are kept.
-        enough = max(ENOUGH_SWEEPS * len(moving), PARAMETERS.kept * PARAMETERS.rows_a_turn)
+        enough = max(ENOUGH_SWEEPS * len(moving), 2 * kept(len(moving)) * PARAMETERS.rows_a_turn)
         while steps < enough and not self._stop.now(box if steps >= few else self._stop.by_clock):
             for chain in chains.values():
                 chain.turn()
@@ -167,7 +181,7 @@ class _Look:
         """Return the last datasets of each chain with all values, as many as there is time for."""
         truth, rngs = self._truth, {name: np.random.default_rng([self._seed, 64, len(name)]) for name in chains}
         datasets, without = ({name: list[Rows]() for name in chains} for _ in range(2))
-        last = {name: chain.samples[: -PARAMETERS.kept - 1 : -1] for name, chain in chains.items()}
+        last = {name: chain.samples[: -chain.kept - 1 : -1] for name, chain in chains.items()}
         for place in range(min(map(len, last.values()))):
             for name, rng in rngs.items():
                 if self._stop.now(self._stop.by_clock):
@@ -194,6 +208,7 @@ def search(
     known: tuple[int, ...] = (),
     extremes: Extremes | None = None,
     prove: bool = True,
+    others: Rows | None = None,
 ) -> Search:
     """Begin to look for other datasets that explain a file.
 
@@ -217,21 +232,24 @@ def search(
         Of the nodes of random splits.
     prove : bool
         Whether it is looked at which rows are determined.
+    others : ndarray of float32, shape (n_others, n_columns), or None
+        Rows of the population that were not trained on.
 
     Returns
     -------
     Search
     """
-    others = np.setdiff1d(np.arange(len(rows)), unknown)
+    known_others = np.setdiff1d(np.arange(len(rows)), unknown)
 
     def look(stop: Stop) -> Alternatives | None:
-        known_rows = others if len(others) else None
+        known_rows = known_others if len(known_others) else None
         truth = explained(forest, domain, rows, labels, times, known, known_rows, extremes, stop.require)
         if truth is None:
             raise NotExplainedError
         # The values of a regressor's leaves tell more of a row than counts do: each row is held in all its leaves.
         within_cells = forest.classes is None
         values = Values(truth.states, truth.fixed, truth.times, rows, forest, extremes)
-        return _Look(truth, values, seed, unknown, within_cells=within_cells, stop=stop).alternatives(prove=prove)
+        look = _Look(truth, values, seed, unknown, within_cells=within_cells, stop=stop, others=others)
+        return look.alternatives(prove=prove)
 
     return Search(look, timebox)

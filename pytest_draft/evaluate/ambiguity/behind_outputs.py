@@ -14,15 +14,18 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.compiled_trees import leaves_of
 from pytest_draft.attack.fractions.chain import Chain
 from pytest_draft.attack.fractions.problem import StrippedProblem, build_stripped, indices_of
+from pytest_draft.attack.fractions.sweeps import Candidates
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.numeric.states import states_of
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity import behind_counts
 from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, NotExplainedError, Search, Stop
 from pytest_draft.evaluate.ambiguity.bits_of_outputs import bits_at
-from pytest_draft.evaluate.ambiguity.population import fitted, uniform
+from pytest_draft.evaluate.ambiguity.bounds import kept
+from pytest_draft.evaluate.ambiguity.population import Kinds, fitted, kinds, uniform
 from pytest_draft.evaluate.ambiguity.sampled import Sampled, facts_of
 from pytest_draft.evaluate.ambiguity.values import Values
 from pytest_draft.evaluate.gaps import tell_gaps_only
@@ -33,8 +36,8 @@ from pytest_draft.timebox import TimeBox
 ENOUGH_SWEEPS = 300
 """So often each value is drawn anew where a chain is left off, as in `behind_counts`."""
 
-KEPT = 8
-"""Samples that are kept; where there are twice as many, every second one goes."""
+JUMP_EVERY = 4
+"""Whole rows are drawn anew every so many sweeps of values: it takes longer, and each goes as far as a row can."""
 
 _SECONDS_A_VALUE = 1e-8
 """Of a sweep, for each value that one row can have, in each tree."""
@@ -50,37 +53,56 @@ class Wanderer:
     value : ndarray of int32, shape (n_rows, n_attributes)
         The truth's, as indices.
     label : ndarray of int64, shape (n_rows,)
-    prior : {"population", "uniform"}
-        Of each row: a mixture that all other rows make, or all values alike.
+    prior : {"population", "uniform", "other rows"}
+        Of each row: a mixture that all other rows make, all values alike, or `kinds`.
     seed : int
+    kinds : Kinds or None
 
     Attributes
     ----------
+    kept : int
+        How many samples are kept.
     samples : list of ndarray of int32, shape (n_rows, n_attributes)
     changed : ndarray of bool, shape (n_rows,)
         Rows whose values were others after some sweep.
     """
 
-    def __init__(self, problem: StrippedProblem, value: Int32Array, label: IntArray, prior: Prior, seed: int) -> None:
+    def __init__(
+        self,
+        problem: StrippedProblem,
+        value: Int32Array,
+        label: IntArray,
+        prior: Prior,
+        seed: int,
+        kinds: Kinds | None = None,
+    ) -> None:
         n_values = sum(attribute.n_values for attribute in problem.model.domain.attributes)
         alike = np.zeros((problem.model.n_classes, n_values))
         self._truth = value
         self._chain = Chain(
             problem, (value, label), [seed, 66, len(prior)], log_prior=alike if prior == "uniform" else None
         )
+        self._kinds: Candidates | None = None
+        if kinds is not None:
+            whole = np.ascontiguousarray(kinds.state, dtype=np.int32)
+            self._kinds = Candidates(whole, leaves_of(problem.model.walks, whole), kinds.log_prior)
         self._sweeps, self._keep_every = 0, 1
+        self.kept = kept(int((problem.value < 0).any(axis=1).sum()))
         self.samples: list[Int32Array] = []
         self.changed: BoolArray = np.zeros(len(value), dtype=bool)
 
     def turn(self) -> Int32Array:
         """Draw every open value and label anew, once; return the values."""
-        self._chain.sweep(1, 1.0, 1.0, fixed=True)
+        if self._kinds is None:
+            self._chain.sweep(1, 1.0, 1.0, fixed=True)
+        else:
+            self._chain.jump(self._kinds, 1.0)
         value, _ = self._chain.dataset
         self.changed |= (value != self._truth).any(axis=1)
         self._sweeps += 1
         if self._sweeps % self._keep_every == 0:
             self.samples.append(value)
-            if len(self.samples) >= 2 * KEPT:
+            if len(self.samples) >= 2 * self.kept:
                 self.samples, self._keep_every = self.samples[1::2], 2 * self._keep_every
         return value
 
@@ -95,6 +117,7 @@ def search(
     *,
     unknown: IntArray,
     known: Sequence[int] = (),
+    others: Rows | None = None,
 ) -> Search | None:
     """Begin to look for other datasets that explain what leaves say.
 
@@ -112,6 +135,8 @@ def search(
         The rows that are to be rebuilt; the adversary knows the others whole.
     known : sequence of int
         Attributes that it knows in every row.
+    others : ndarray of float32, shape (n_others, n_columns), or None
+        Rows of the population that were not trained on.
 
     Returns
     -------
@@ -134,7 +159,17 @@ def search(
             return None
         times = np.ones((forest.n_trees, len(rows)), dtype=np.int64)
         return behind_counts.search(
-            counted, domain, rows, labels, times, seed, timebox, unknown=unknown, known=tuple(known), prove=False
+            counted,
+            domain,
+            rows,
+            labels,
+            times,
+            seed,
+            timebox,
+            unknown=unknown,
+            known=tuple(known),
+            prove=False,
+            others=others,
         )
     if not gaps_only or forest.classes is None:
         return None
@@ -159,7 +194,10 @@ def search(
         if problem.model.lacking(problem.model.counts(value, labels).rows):
             raise NotExplainedError
         values = Values(states, fixed, None, rows, forest, None)
-        return _alternatives(problem, values, value, labels, moving, seed, stop)
+        inside = np.empty((0, value.shape[1]), dtype=np.int64) if others is None else states.of_rows(others)
+        inside = inside[(inside >= 0).all(axis=1)]
+        found = kinds(states, value.astype(np.int64), labels, problem.model.n_classes, seed, inside)
+        return _alternatives(problem, values, value, labels, moving, seed, stop, found)
 
     return Search(look, timebox)
 
@@ -172,28 +210,34 @@ def _alternatives(
     moving: IntArray,
     seed: int,
     stop: Stop,
+    of_population: Kinds,
 ) -> Alternatives | None:
     """Let chains move, and give values to what was met."""
     names: tuple[Prior, ...] = ("population", "uniform")
     chains = {name: Wanderer(problem, value, labels, name, seed) for name in names}
+    chains["other rows"] = Wanderer(problem, value, labels, "other rows", seed, of_population)
     bits = bits_at(problem.model, value, labels, problem.value < 0)
     box = stop.timebox.first(behind_counts.MOVING_SHARE)
     n_values = sum(attribute.n_values for attribute in problem.model.domain.attributes)
     turns, cost = 0, _SECONDS_A_VALUE * len(moving) * n_values * problem.model.n_trees
-    while turns < ENOUGH_SWEEPS and not stop.now(box if turns >= behind_counts.LEAST_SAMPLES else stop.by_clock):
-        for chain in chains.values():
-            chain.turn()
+    while turns < ENOUGH_SWEEPS and not stop.now(
+        box if turns >= behind_counts.LEAST_SAMPLES * JUMP_EVERY else stop.by_clock
+    ):
+        for name, chain in chains.items():
+            if name != "other rows" or turns % JUMP_EVERY == 0:
+                chain.turn()
         turns += 1
         box.spend(len(chains) * cost)
-    if stop.asked or turns < behind_counts.LEAST_SAMPLES:
+    if stop.asked or turns < behind_counts.LEAST_SAMPLES * JUMP_EVERY:
         return None
     states, rng = values.states, np.random.default_rng([seed, 68])
     priors = {"population": fitted(states, value.astype(np.int64), seed), "uniform": uniform(states, len(value))}
     sampled = []
     for name, chain in chains.items():
         datasets, without = list[Rows](), list[Rows]()
-        for sample in chain.samples[: -KEPT - 1 : -1]:
-            drawn = np.where(values.fixed, value, priors[name].drawn(states, rng))
+        for sample in chain.samples[: -chain.kept - 1 : -1]:
+            drawn = of_population.drawn(len(value), rng) if name not in priors else priors[name].drawn(states, rng)
+            drawn = np.where(values.fixed, value, drawn)
             for found, state in ((datasets, sample), (without, drawn)):
                 written = values.of(state.astype(np.int64), rng, stop.by_clock)
                 if written is not None:

@@ -1,7 +1,12 @@
-"""What somebody knows who knows the population: in go true rows as states, out comes a mixture of products.
+"""What somebody knows who knows the population: in go true rows as states, out come a mixture of products, and kinds.
 
 A latent class model (as in `pytest_draft.attack.private.sweeps`), fitted by expectation maximisation. Each row's prior
 is fitted to the rows of the other folds: it is what other people's rows tell of it, and never the row itself.
+
+Whoever has many other people's rows knows more than a mixture tells: which vectors there are, and how often (`Kinds`).
+That is estimated from the training rows themselves, and those of a holdout, each with its own place: of what is seen
+`r` times a constant share of one row is taken off (absolute discounting), so that a vector that is seen once is as
+likely as the population makes it on average. What is taken off goes to rows that the mixtures draw.
 """
 
 from __future__ import annotations
@@ -33,6 +38,10 @@ class PopulationParameters:
         Rows of the whole population that are added to each latent class.
     bins : int
         Classes of values, equally many rows in each, by which latent classes tell numeric values apart.
+    most_other_rows : int
+        Of a holdout's rows so many are drawn where there are more.
+    drawn_a_row, most_drawn : int
+        Rows that the mixtures draw for each row that is known, and at most.
     """
 
     folds: int = 5
@@ -42,6 +51,9 @@ class PopulationParameters:
     steps: int = 60
     smoothing: float = 1.0
     bins: int = 10
+    most_other_rows: int = 2_000
+    drawn_a_row: int = 2
+    most_drawn: int = 800
 
 
 _PARAMETERS = PopulationParameters()
@@ -94,8 +106,8 @@ def uniform(states: States, n_rows: int) -> Population:
     return Population(np.zeros((1, 1)), log_prior[None, None], np.zeros(n_rows, dtype=np.int64))
 
 
-def fitted(states: States, state: IntArray, seed: int) -> Population:
-    """Return for each row the mixture that fits the rows of all other folds best.
+def fitted(states: States, state: IntArray, seed: int, others: IntArray | None = None) -> Population:
+    """Return for each row the mixture that fits the rows of all other folds, and of other people, best.
 
     Parameters
     ----------
@@ -103,6 +115,8 @@ def fitted(states: States, state: IntArray, seed: int) -> Population:
     state : ndarray of int, shape (n_rows, n_attributes)
     seed : int
         Of the folds and the first guess.
+    others : ndarray of int, shape (n_others, n_attributes), or None
+        Rows of the population that were not trained on.
     """
     n_rows = len(state)
     n_folds = min(_PARAMETERS.folds, n_rows)
@@ -110,15 +124,96 @@ def fitted(states: States, state: IntArray, seed: int) -> Population:
         return uniform(states, n_rows)
     rng = np.random.default_rng([seed, 61])
     fold = rng.permutation(n_rows) % n_folds
-    n_classes = int(np.clip(n_rows // _PARAMETERS.rows_a_class, 1, _PARAMETERS.most_classes))
+    n_known = n_rows + (0 if others is None else len(others))
+    n_classes = int(np.clip(n_known // _PARAMETERS.rows_a_class, 1, _PARAMETERS.most_classes))
     parts = []
     for one in range(n_folds):
-        others = np.flatnonzero(fold != one)
-        if len(others) > _PARAMETERS.most_rows:
-            others = rng.choice(others, _PARAMETERS.most_rows, replace=False)
-        parts.append(_mixture(states, state[others], n_classes, rng))
+        known = state[fold != one] if others is None else np.concatenate([state[fold != one], others])
+        if len(known) > _PARAMETERS.most_rows:
+            known = known[rng.choice(len(known), _PARAMETERS.most_rows, replace=False)]
+        parts.append(_mixture(states, known, n_classes, rng))
     log_share, log_prior = (np.ascontiguousarray(np.stack(part)) for part in zip(*parts, strict=True))
     return Population(log_share, log_prior, fold.astype(np.int64))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Kinds:
+    """Whole rows that the population has, and how often. Its repr shows no row.
+
+    Attributes
+    ----------
+    state : ndarray of int64, shape (n_kinds, n_attributes)
+    log_prior : ndarray of float64, shape (n_kinds, n_classes)
+        Log-probability of each with each label.
+    """
+
+    state: IntArray
+    log_prior: FloatArray
+
+    def __repr__(self) -> str:
+        return f"Kinds({len(self.state):,} kinds of rows, not shown)"
+
+    def drawn(self, n_rows: int, rng: np.random.Generator) -> IntArray:
+        """Return states of rows that are drawn without a file, shape (n_rows, n_attributes)."""
+        share = np.exp(self.log_prior).sum(axis=1)
+        return self.state[rng.choice(len(share), n_rows, p=share / share.sum())]
+
+
+def kinds(states: States, state: IntArray, label: IntArray, n_classes: int, seed: int, others: IntArray) -> Kinds:
+    """Return the kinds of rows that the population is thought to have.
+
+    Parameters
+    ----------
+    states : States
+    state : ndarray of int, shape (n_rows, n_attributes)
+        Of the training rows.
+    label : ndarray of int, shape (n_rows,)
+    n_classes : int
+    seed : int
+    others : ndarray of int, shape (n_others, n_attributes)
+        Of rows of a holdout, whose labels are not known; may be none.
+    """
+    rng = np.random.default_rng([seed, 69])
+    if len(others) > _PARAMETERS.most_other_rows:
+        others = others[rng.choice(len(others), _PARAMETERS.most_other_rows, replace=False)]
+    known = np.concatenate([state, others]).astype(np.int64)
+    mixtures = []
+    for c in range(n_classes):
+        own = state[label == c].astype(np.int64)
+        if not len(own):
+            own = state.astype(np.int64)
+        n_latent = int(np.clip(len(own) // _PARAMETERS.rows_a_class, 1, _PARAMETERS.most_classes))
+        mixtures.append(_mixture(states, own, n_latent, rng))
+    share = (np.bincount(label, minlength=n_classes) + 0.5) / (len(label) + 0.5 * n_classes)
+    n_drawn = min(_PARAMETERS.drawn_a_row * len(known), _PARAMETERS.most_drawn)
+    of_draw = rng.choice(n_classes, n_drawn, p=share)
+    fresh = np.empty((n_drawn, state.shape[1]), dtype=np.int64)
+    for c, (log_share, log_prior) in enumerate(mixtures):
+        places = np.flatnonzero(of_draw == c)
+        alone = Population(log_share[None], log_prior[None], np.zeros(len(places), dtype=np.int64))
+        fresh[places] = alone.drawn(states, rng)
+    vector, place = np.unique(np.concatenate([known, fresh]), axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    seen = np.bincount(place[: len(known)], minlength=len(vector)).astype(np.float64)
+    once, twice = int((seen == 1).sum()), int((seen == 2).sum())
+    off = once / max(once + 2 * twice, 1)
+    start = np.concatenate([[0], np.cumsum(states.n_states)])[:-1]
+    log = np.stack(
+        [
+            np.log(share[c]) + np.logaddexp.reduce(log_share + log_prior[:, vector + start].sum(axis=2).T, axis=1)
+            for c, (log_share, log_prior) in enumerate(mixtures)
+        ],
+        axis=1,
+    )
+    of_label = np.exp(log - np.logaddexp.reduce(log, axis=1)[:, None])
+    labelled = np.zeros((len(vector), n_classes))
+    np.add.at(labelled, (place[: len(state)], label), 1.0)
+    unlabelled = seen - labelled.sum(axis=1)
+    split = (labelled + (unlabelled + 1)[:, None] * of_label) / (seen + 1)[:, None]
+    weight = np.maximum(seen - off, 0.0) / len(known)
+    weight += off * (seen > 0).sum() / len(known) * np.bincount(place[len(known) :], minlength=len(vector)) / n_drawn
+    likely = weight > 0
+    return Kinds(vector[likely], np.log(np.maximum(weight[:, None] * split, 1e-300))[likely])
 
 
 def _mixture(

@@ -10,7 +10,7 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, IntArray, Rows
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity.bounds import least_error, most_perfect_rows
-from pytest_draft.facts.ambiguity import Ambiguity, Determined, Ideal, Prior
+from pytest_draft.facts.ambiguity import Ambiguity, Attacker, Determined, Ideal, Prior
 from pytest_draft.matching import Weights, encoded_weights, gaps, matched_distance, row_identities
 from pytest_draft.timebox import TimeBox
 
@@ -58,17 +58,14 @@ class Sampled:
         return replace(self.mapped(lambda rows: rows[kept]), rows=self.rows[kept])
 
 
-def ideal_of(
-    sampled: Sequence[Sampled], weights: Weights, split_half: float | None, n_rows: int, timebox: TimeBox
-) -> Ideal | None:
-    """Return what the best possible guess gets, by the prior under which the file adds the most.
+def ideal_of(sampled: Sequence[Sampled], weights: Weights, n_rows: int, timebox: TimeBox) -> Ideal | None:
+    """Return what the best possible guess gets, of all attackers and of each.
 
     Parameters
     ----------
     sampled : sequence of Sampled
+        One for each attacker.
     weights : Weights
-    split_half : float or None
-        Error of other people's rows.
     n_rows : int
         Rows to rebuild, of which the samples may be some.
     timebox : TimeBox
@@ -78,29 +75,30 @@ def ideal_of(
     Ideal or None
         None without samples, or without the time to match them.
     """
-    errors, perfect, exact = [], [], []
+    attackers, exact = [], []
     for one in sampled:
         if len(one.datasets) < 2 or not len(one.rows):
             return None
         least, without = (least_error(rows, weights, timebox) for rows in (one.datasets, one.without))
         if least is None or without is None:
             return None
-        errors.append((least / max(min(without, split_half or without), 1e-12), least, without))
-        met, met_without = (most_perfect_rows(rows, weights) for rows in (one.datasets, one.without))
         larger = n_rows / len(one.rows)
-        beyond = (met - met_without) / max(len(one.rows) - met_without, 1e-12)
-        perfect.append((beyond, met * larger, met_without * larger))
+        met, met_without = (
+            min(most_perfect_rows(rows, weights) * larger, float(n_rows)) for rows in (one.datasets, one.without)
+        )
+        attackers.append(Attacker(one.prior, least, met, without, met_without))
         exact.append(_most_exact(one.datasets, weights))
-    if not errors:
+    if not attackers:
         return None
-    _, error, error_without = min(errors)
-    _, rows, rows_without = max(perfect)
+    nearest = min(attackers, key=lambda one: one.least_error)
+    meets_most = max(attackers, key=lambda one: one.most_perfect_rows)
     return Ideal(
-        least_error=error,
-        most_perfect_rows=min(rows, float(n_rows)),
+        least_error=nearest.least_error,
+        most_perfect_rows=meets_most.most_perfect_rows,
         most_exact=None if not weights.tolerance.any() else max(exact),
-        error_without_file=error_without,
-        perfect_rows_without_file=min(rows_without, float(n_rows)),
+        error_without_file=nearest.error_without_file,
+        perfect_rows_without_file=meets_most.perfect_rows_without_file,
+        attackers=tuple(attackers),
     )
 
 

@@ -16,6 +16,7 @@ from scipy.spatial import cKDTree
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.attack.numeric.dataset import Copula
 from pytest_draft.evaluate.ambiguity.bits_of_counts import block_bits, boxes, cell_bits, keep_bounds
+from pytest_draft.evaluate.ambiguity.bounds import kept
 from pytest_draft.evaluate.ambiguity.excursions import MOVED, excursions
 from pytest_draft.evaluate.ambiguity.explained import Explained
 from pytest_draft.evaluate.ambiguity.population import Population
@@ -41,8 +42,6 @@ class SamplerParameters:
         Rows near the first one among which the others of a block are drawn, for each row of the block.
     by_chance : float
         Share of the blocks whose rows are any.
-    kept : int
-        Samples that are kept; where there are twice as many, every second one goes.
     partition : int
         Rows of a block of the partition by which datasets are counted.
     looks : int
@@ -60,7 +59,6 @@ class SamplerParameters:
     rows_a_turn: int = 600
     neighbours: int = 4
     by_chance: float = 0.2
-    kept: int = 8
     partition: int = 4
     looks: int = 24
     plenty: float = 200.0
@@ -111,6 +109,7 @@ class Chain:
         shape = len(self._sizes), len(PARAMETERS.temperatures)
         self._moved, self._tried = np.zeros(shape), np.zeros(shape)
         self._turns, self._keep_every = 0, 1
+        self.kept = kept(len(self._moving))
         self.samples: list[Int32Array] = []
         self.changed: BoolArray = np.zeros(truth.n_rows, dtype=bool)
 
@@ -126,7 +125,7 @@ class Chain:
         self._turns += 1
         if self._turns % self._keep_every == 0:
             self.samples.append(self._data.state.copy())
-            if len(self.samples) >= 2 * PARAMETERS.kept:
+            if len(self.samples) >= 2 * self.kept:
                 self.samples, self._keep_every = self.samples[1::2], 2 * self._keep_every
 
     def _kind_of_move(self) -> tuple[int, int]:

@@ -18,10 +18,11 @@ from pytest_draft.attack.numeric.states import states_of
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.ambiguity.behind_outputs import Wanderer, search
 from pytest_draft.evaluate.ambiguity.bits_of_outputs import bits_at
+from pytest_draft.evaluate.ambiguity.population import Kinds, kinds
 from pytest_draft.evaluate.ambiguity.sampled import ideal_of
 from pytest_draft.evaluate.stripped_identity import counted_by
 from pytest_draft.hardening.model import hardened
-from pytest_draft.matching import encoded_weights
+from pytest_draft.matching import encoded_weights, matched_distance, row_identities, unmatched
 from pytest_draft.timebox import TimeBox
 from studies.files import through_file
 from tests.shared.stripping import stripped
@@ -79,6 +80,61 @@ def test_a_chain_meets_each_dataset_as_often_as_it_is_likely(level):
         of_rows[tuple(sorted(one[:-1] for one in chosen))] += share
     apart = sum(abs(met[one] / 12_000 - of_rows[one]) for one in {*met, *of_rows}) / 2
     assert apart < 0.08
+
+
+@pytest.mark.parametrize("level", ["counts", "labels"])
+def test_a_chain_of_kinds_meets_each_dataset_as_often_as_it_is_likely_among_other_peoples_rows(level):
+    rows, labels = made(4, 1)
+    problem = build_stripped(behind(rows, labels, level), DOMAIN, 4)
+    whole = np.array(list(product(range(2), range(2), range(2))))
+    log_prior = np.log(np.random.default_rng(3).dirichlet(np.full(16, 0.5)).reshape(8, 2) + 1e-3)
+    expected = posterior(problem.model, 4)
+    weight = {
+        chosen: share * np.exp(sum(log_prior[whole.tolist().index(list(one[:-1])), one[-1]] for one in chosen))
+        for chosen, share in expected.items()
+    }
+    chain = Wanderer(problem, DOMAIN.indices(rows).astype(np.int32), labels, "other rows", 0, Kinds(whole, log_prior))
+    met: Counter[tuple[tuple[int, ...], ...]] = Counter()
+    for _ in range(12_000):
+        met[tuple(sorted(map(tuple, chain.turn().tolist())))] += 1
+    of_rows: Counter[tuple[tuple[int, ...], ...]] = Counter()
+    for chosen, share in weight.items():
+        of_rows[tuple(sorted(one[:-1] for one in chosen))] += share / sum(weight.values())
+    apart = sum(abs(met[one] / 12_000 - of_rows[one]) for one in {*met, *of_rows}) / 2
+    assert apart < 0.08
+
+
+def test_rows_of_a_holdout_are_among_the_kinds_and_labels_are_as_the_rows_have_them():
+    rows, labels = np.zeros((30, 3), np.int64), np.repeat([0, 1], 15)
+    rows[15:, 0] = 1
+    states = states_of(behind(rows.astype(np.float32), labels), CODES, {}, points=False)
+    others = np.tile([[0, 1, 3]], (30, 1))
+    alone, beside = (kinds(states, rows, labels, 2, 0, held) for held in (others[:0], others))
+
+    def share(found, row):
+        return np.exp(found.log_prior[(found.state == row).all(axis=1)]).sum(axis=0)
+
+    assert beside.log_prior.shape[1] == 2
+    assert np.exp(beside.log_prior).sum() == pytest.approx(1)
+    assert share(beside, [0, 1, 3]).sum() > 0.4 > 0.1 > share(alone, [0, 1, 3]).sum()
+    assert share(alone, [1, 0, 0])[1] > 5 * share(alone, [1, 0, 0])[0]
+    assert (beside.drawn(200, np.random.default_rng(0)) == [0, 1, 3]).all(axis=1).sum() > 60
+
+
+def test_a_row_that_is_seen_once_is_less_likely_than_its_share_and_what_is_missing_goes_to_rows_unseen():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, [2, 2, 4], (12, 3))
+    states = states_of(behind(rows.astype(np.float32), rng.integers(0, 2, 12)), CODES, {}, points=False)
+    labels = np.arange(12) % 2
+    found = kinds(states, rows, labels, 2, 0, rows[:0])
+    vector, number = np.unique(rows, axis=0, return_counts=True)
+    seen = (found.state[:, None] == vector).all(axis=2)
+    assert (number == 1).any()
+    assert (number == 2).any()
+    assert len(found.state) > len(vector)
+    by_kind = np.exp(found.log_prior).sum(axis=1)
+    assert by_kind[~seen.any(axis=1)].sum() > 0.02
+    assert by_kind[seen.any(axis=1)].sum() < 0.98
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -167,7 +223,8 @@ def test_few_shallow_trees_leave_datasets_far_apart_and_bounds_between_nothing_a
     assert found.facts.determined is None
     assert found.facts.bits > 10
     assert "40 rows, not shown" in repr(found)
-    ideal = ideal_of(found.sampled, encoded_weights(CODES), None, 40, TimeBox(1e9))
+    assert [one.prior for one in found.sampled] == ["population", "uniform", *(["other rows"] if bootstrap else [])]
+    ideal = ideal_of(found.sampled, encoded_weights(CODES), 40, TimeBox(1e9))
     assert ideal is not None
     assert 0 < ideal.least_error <= 1.2 * ideal.error_without_file
 
@@ -184,3 +241,36 @@ def test_known_values_and_rows_stay():
         for dataset in one.datasets:
             assert (dataset[:, 1] == rows[unknown, 1]).all()
             assert (dataset != rows[unknown]).any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("level", ["counts", "labels"])
+def test_other_peoples_rows_alone_get_no_closer_and_meet_no_more_than_is_told_of_a_file(level, seed):
+    """A population of few kinds of rows, some of them common: as many other rows come close without any file."""
+    rng = np.random.default_rng([seed, 8])
+    domain = Domain(tuple("abcdefgh"), tuple(Attribute(n, "binary", (c,)) for c, n in enumerate("abcdefgh")), "made")
+    people = rng.integers(0, 2, (25, 8)).astype(np.float32)
+    share = 1 / np.arange(1, 26)
+    rows = people[rng.choice(25, 60, p=share / share.sum())]
+    labels = (rows[:, 0] + rows[:, 1] > rng.integers(0, 3, 60)).astype(np.int64)
+    labels[:2] = 0, 1
+    forest = behind(rows, labels, level, min_samples_leaf=8)
+    found = search(forest, domain, rows, labels, seed, TimeBox(1e9, effort=1.0), unknown=np.arange(60)).result()
+    assert found is not None
+    weights = encoded_weights(domain)
+    ideal = ideal_of(found.sampled, weights, 60, TimeBox(1e9))
+    others = [people[rng.choice(25, 60, p=share / share.sum())] for _ in range(12)]
+    error = np.mean([matched_distance(rows, other, weights, TimeBox(1e9)).upper for other in others])
+    met = [60 - len(unmatched(*row_identities(rows, other))[0]) for other in others]
+    assert ideal.least_error <= error
+    assert ideal.most_perfect_rows >= np.mean(met)
+
+
+def test_what_is_known_of_a_row_stays_and_the_rest_is_drawn_among_other_peoples_rows():
+    rows, labels = made(40, 3, CODES)
+    forest = behind(rows, labels, n_estimators=2)
+    found = search(forest, CODES, rows, labels, 0, TimeBox(1e9, effort=1.0), unknown=np.arange(30), known=[1]).result()
+    assert found is not None
+    among = next(one for one in found.sampled if one.prior == "other rows")
+    assert all((dataset[:, 1] == rows[:30, 1]).all() for dataset in among.datasets)
+    assert any((dataset[:, 2] != rows[:30, 2]).any() for dataset in among.datasets)
