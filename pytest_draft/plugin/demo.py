@@ -16,15 +16,15 @@ from pytest_draft.policy.remedies import GONE_SOON
 N_ROWS = 150
 """Patients: enough for a forest that leaks and one that does not, few enough for an attack of seconds."""
 
-N_MEASUREMENTS = 5
-"""Numeric columns that are binned; with quartiles, 4 ** 5 vectors, which the attack enumerates."""
+MEASUREMENTS = ["mean radius", "mean texture", "mean smoothness", "mean symmetry", "mean fractal dimension"]
+"""Numeric columns that are binned; with quartiles, 4 ** 5 vectors, which the attack enumerates. None is nearly another."""
 
 FOLDER = "draft_demo_folder"
 """Under this name, xdist's controller tells its workers where the demo's files are."""
 
 EXPLANATION = f"""\
 What you saw: two random forests, trained a moment ago on {N_ROWS} patients of the
-Wisconsin breast cancer data ({N_MEASUREMENTS} measurements, binned to one-hot quartiles, and
+Wisconsin breast cancer data ({len(MEASUREMENTS)} measurements, binned to one-hot quartiles, and
 the diagnosis), then attacked as a stranger with only the file would.
   default.joblib is RandomForestClassifier() as scikit-learn ships it: its file
     gives back the patients' rows, so its checks fail, and pytest ends with
@@ -66,7 +66,7 @@ def train(folder: Path) -> None:
     from sklearn.ensemble import RandomForestClassifier
 
     bunch = load_breast_cancer(as_frame=True)
-    measured = bunch.data.iloc[:, :N_MEASUREMENTS].sample(N_ROWS, random_state=0)
+    measured = bunch.data[MEASUREMENTS].sample(N_ROWS, random_state=0)
     quartiles = [
         pd.get_dummies(pd.qcut(measured[name], 4, labels=["q1", "q2", "q3", "q4"]), prefix=name, dtype=int)
         for name in measured
