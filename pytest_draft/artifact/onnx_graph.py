@@ -127,6 +127,10 @@ def is_onnx(packed: bytes) -> bool:
     return _FIRST_BYTES.match(packed[:3]) is not None
 
 
+_MOST_DESCRIBED = 400
+"""Bytes of descriptions of values for each operation."""
+
+
 def read_graph(packed: bytes, budget: Budget) -> Graph:
     """Read the graph of an ONNX file.
 
@@ -155,6 +159,11 @@ def read_graph(packed: bytes, budget: Budget) -> Graph:
             inputs[name] = _width(found)
     unknown = model.field_numbers - _KNOWN | graph.field_numbers - _KNOWN_OF_GRAPH
     extra = ["(functions, training or fields that are not known)"] * bool(unknown)
+    used = {name for node in nodes for name in node.inputs}
+    extra += ["(constants that no operation takes)"] * any(name not in used for name in constants)
+    extra += ["(descriptions of values)"] * (
+        sum(len(part) for part in graph.parts(13)) > _MOST_DESCRIBED * (1 + len(nodes))
+    )
     beside = [*model.parts(6), *model.parts(14), *graph.parts(10), *(part for node in nodes for part in node.beside)]
     extra += ["(documentation or metadata)"] * any(len(part) > _LONG_TEXT for part in beside)
     return Graph(graph.text(2), nodes, inputs, constants, tuple(extra))

@@ -31,6 +31,14 @@ _SPARSE = ("csr", "csc", "coo", "bsr", "dia")
 _LONGEST_NUMBER = 400
 """Most characters of a dictionary's key that is a number."""
 
+_KEYS = frozenset(
+    (
+        *("__class__", "__id__", "__loader__", "__module__", "__reduce__", "_skops_version", "content", "file"),
+        *("is_json", "key_types", "protocol", "shape", "type"),
+    )
+)
+"""What a node holds: loading drops everything else."""
+
 Node = dict[str, Any]
 
 
@@ -119,6 +127,7 @@ class _Reader:
         self._budget.spend_opcode()
         if type(found) is not dict:
             raise _malformed()
+        self._budget.thrown_away += len(found.keys() - _KEYS)
         loader, number = found.get("__loader__"), found.get("__id__")
         if type(loader) is not str or not (number is None or type(number) is int):
             raise _malformed()

@@ -17,7 +17,7 @@ N_ROWS = 150
 """Patients: enough for a forest that leaks and one that does not, few enough for an attack of seconds."""
 
 MEASUREMENTS = ["mean radius", "mean texture", "mean smoothness", "mean symmetry", "mean fractal dimension"]
-"""Numeric columns that are binned; with quartiles, 4 ** 5 vectors, which the attack enumerates. None is nearly another."""
+"""Numeric columns that are binned, none nearly another; with quartiles, 4 ** 5 vectors, which the attack enumerates."""
 
 FOLDER = "draft_demo_folder"
 """Under this name, xdist's controller tells its workers where the demo's files are."""
