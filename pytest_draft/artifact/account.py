@@ -33,11 +33,13 @@ from pytest_draft.facts.contents import Place
 MOST_IN_ONE = 64
 """Plain values without another reason in one dict, list or object: parameters, metrics, names."""
 
-MOST_DECIMALS = 32
-"""The same in an array of decimal numbers, such as scores: an array of whole numbers may be a confusion matrix."""
-
-MOST_IN_ALL = 128
+MOST_IN_ALL = 192
 """The same in the whole file: a model card with its metrics and versions has 20 to 60."""
+
+_DECIMAL, _NOT_WORDS = 2, 4
+"""As so many plain values counts a decimal or long whole number, and a text that does not read as words."""
+
+_LONG_NUMBER = 2**16
 
 MOST_PARAMETERS = 512
 """Different values of parameters in the whole file: those of equal models are counted once."""
@@ -326,10 +328,11 @@ class _Walk:
         elif not texts and self._is_of_columns(shape, way):
             return
         self._not_words += texts * size
-        if size > (MOST_DECIMALS if "float" in what or "records" in what else MOST_IN_ONE) or texts > 4 * _LONGEST_TEXT:
+        weight = size * (_NOT_WORDS if texts else _DECIMAL if "int" not in what and "bool" not in what else 1)
+        if weight > MOST_IN_ONE or texts > 4 * _LONGEST_TEXT:
             self._tell(way, f"{what}, {_shown(shape)}")
         else:
-            self._count(way, size)
+            self._count(way, weight)
 
     def _is_of_columns(self, shape: Sequence[int], way: _Way) -> bool:
         """Return whether there is a number for each column, and few such lists."""
@@ -404,7 +407,7 @@ class _Walk:
             return
         if not way.bounded:
             self._text(value)
-            self._count(way, 1)
+            self._count(way, _weight(value))
         elif way.any_length or not way.path.endswith(".random_state"):
             self._parameter(way, value)
 
@@ -440,6 +443,15 @@ def _further(way: _Way, inside: str, *, bounded: bool | None = None) -> _Way:
     """Return the way to a part."""
     path = shortened(f"{way.path}{inside}" if way.path else inside.removeprefix("."))
     return replace(way, path=path, bounded=way.bounded if bounded is None else bounded)
+
+
+def _weight(value: object) -> int:
+    """Return as how many plain values one counts, by how much can stand in it."""
+    if type(value) is str:
+        return 1 if len(value) <= 2 or _reads_as_words(value) else _NOT_WORDS
+    if type(value) is int and abs(value) < _LONG_NUMBER:
+        return 1
+    return 1 if value is None or isinstance(value, bool) else _DECIMAL
 
 
 def _reads_as_words(text: str) -> bool:
