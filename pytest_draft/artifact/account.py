@@ -36,6 +36,9 @@ MOST_IN_ONE = 64
 MOST_IN_ALL = 192
 """The same in the whole file: a model card with its metrics and versions has 20 to 60."""
 
+MOST_IN_ARRAY = 36
+"""Numbers in one array: scores, a confusion matrix of six classes."""
+
 _DECIMAL, _NOT_WORDS = 2, 4
 """As so many plain values counts a decimal or long whole number, and a text that does not read as words."""
 
@@ -328,8 +331,8 @@ class _Walk:
         elif not texts and self._is_of_columns(shape, way):
             return
         self._not_words += texts * size
-        weight = size * (_NOT_WORDS if texts else _DECIMAL if "int" not in what and "bool" not in what else 1)
-        if weight > MOST_IN_ONE or texts > 4 * _LONGEST_TEXT:
+        weight = size * (_NOT_WORDS if texts else _DECIMAL)
+        if weight > _DECIMAL * MOST_IN_ARRAY or texts > 4 * _LONGEST_TEXT:
             self._tell(way, f"{what}, {_shown(shape)}")
         else:
             self._count(way, weight)

@@ -130,7 +130,7 @@ def test_rows_that_no_tree_has_seen_never_hide_that_all_others_are_rebuilt(exami
     assert part.split_half.error > 0.1
     assert verdict(found) == verdict(found, STRICT) == "failed"
     hidden = without(without(without(found, "seen"), "informative"), "certain_unique_rows")
-    assert verdict(hidden) == verdict(hidden, STRICT) == "passed"
+    assert "failed" not in (verdict(hidden), verdict(hidden, STRICT))
 
 
 @pytest.mark.parametrize(

@@ -44,10 +44,10 @@ def test_an_attack_runs_once_for_all_items_of_all_processes_and_the_next_run_nee
     models = [f"--draft-forest={name}" for name in MODELS]
     judge = [*models, "--draft-data=train.csv", "--draft-policy=policy.toml"]
     project.run(*judge, "--draft-report=json:earlier.json")
-    assert attacks() == 4  # two models, two adversaries
+    assert attacks() == 6  # two models, two adversaries and one who has no seeds
     judge += ["--draft-compare=earlier.json", "--draft-cache"]
     project.run_apart(*judge, "--draft-report=json:spread.json", "-n2")
-    assert attacks() == 4
+    assert attacks() == 6
     project.run(*judge, "--draft-report=json:alone.json")
     assert attacks() == 0
     spread, alone = (without_times(project.report(name)) for name in ("spread.json", "alone.json"))

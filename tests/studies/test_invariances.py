@@ -129,7 +129,7 @@ def test_a_rewriting_that_tells_less_is_found():
     )
     fate, broken = fates(trials(specimen("classes", "forest without bootstrap"), [leak]))["planted"]
     assert fate == "milder"
-    assert "the verdict was failed and is passed" in broken
+    assert any(told.startswith("the verdict was failed and is ") for told in broken)
 
 
 def test_rules_that_pass_whatever_has_an_even_number_of_columns_are_found(monkeypatch):

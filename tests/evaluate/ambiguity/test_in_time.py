@@ -12,8 +12,8 @@ from pytest_draft.domain import infer
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.evaluate.ambiguity import behind_counts
 from pytest_draft.evaluate.ambiguity.alternatives import Search, Stop
+from pytest_draft.evaluate.ambiguity.bounds import kept
 from pytest_draft.evaluate.ambiguity.explained import explained
-from pytest_draft.evaluate.ambiguity.sampler import PARAMETERS
 from pytest_draft.timebox import TimeBox
 from studies.files import through_file
 
@@ -64,8 +64,8 @@ def test_a_table_of_few_rows_gets_as_many_samples_as_any(n_rows, bootstrap):
     found = behind_counts.search(*given, 0, TimeBox(600), unknown=np.arange(n_rows)).result()
 
     assert found is not None
-    assert found.facts.samples == PARAMETERS.kept
-    assert {len(one.datasets) for one in found.sampled} == {PARAMETERS.kept}
+    assert found.facts.samples == kept(len(rows))
+    assert {len(one.datasets) for one in found.sampled} == {kept(len(rows))}
 
 
 def test_a_search_that_nobody_waits_for_ends_in_its_preparation():
