@@ -63,6 +63,8 @@ _LONGEST_TEXT = 200
 _LONGEST_WORDS = 1_000
 _LONGEST_WORD = 24
 _LONGEST_BYTES = 16
+_LONGEST_NAME = 64
+_FEW = 2
 _LONGEST_NUMBER = 64
 """Letters, of texts that read as words and others, bytes and bits of one plain value."""
 
@@ -134,11 +136,14 @@ class Account:
         Arrays that hold training rows by their nature, such as the support vectors of an SVC.
     plain : int
         Values beside the models that are explained by their small number alone.
+    names : tuple of tuple of str
+        Lists of as many texts as there are columns, which were taken for their names.
     """
 
     unexplained: tuple[Place, ...] = ()
     kept: tuple[Place, ...] = ()
     plain: int = 0
+    names: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
 
 
 NO_ACCOUNT = Account()
@@ -164,7 +169,9 @@ def account_of(root: object, budget: Budget, understood: frozenset[tuple[int, st
     if budget.thrown_away:
         walk.unexplained.append(Place("", "the file", f"{budget.thrown_away:,} values that loading reads and drops"))
     walk.run(root)
-    return Account(tuple(walk.unexplained[:_MOST_LISTED]), tuple(walk.kept[:_MOST_LISTED]), walk.plain)
+    return Account(
+        tuple(walk.unexplained[:_MOST_LISTED]), tuple(walk.kept[:_MOST_LISTED]), walk.plain, tuple(walk.listed)
+    )
 
 
 @dataclass(frozen=True)
@@ -205,8 +212,9 @@ class _Walk:
 
     budget: Budget
     understood: frozenset[tuple[int, str]]
-    names: frozenset[str]
+    names: set[str]
     n_columns: frozenset[int]
+    listed: list[tuple[str, ...]] = field(default_factory=list)
     unexplained: list[Place] = field(default_factory=list)
     kept: list[Place] = field(default_factory=list)
     plain: int = 0
@@ -323,19 +331,20 @@ class _Walk:
 
     def _shaped(self, way: _Way, shape: tuple[int, ...], what: str, size: int, texts: int = 0) -> None:
         """Account for numbers, or texts of so many bytes each."""
-        if way.bounded and not texts:
+        if way.bounded:
+            self._letters += texts * size // 4
             strange = [length for length in shape if length > 2 and length not in way.sizes]
             listed = way.any_length and len(shape) == 1
             if not strange or way.understood or way.any_form or listed:
                 return
         elif not texts and self._is_of_columns(shape, way):
             return
-        self._not_words += texts * size
+        self._not_words += texts * size  # of arrays of texts nothing is read
         weight = size * (_NOT_WORDS if texts else _DECIMAL)
         if weight > _DECIMAL * MOST_IN_ARRAY or texts > 4 * _LONGEST_TEXT:
             self._tell(way, f"{what}, {_shown(shape)}")
         else:
-            self._count(way, weight)
+            self.plain += weight
 
     def _is_of_columns(self, shape: Sequence[int], way: _Way) -> bool:
         """Return whether there is a number for each column, and few such lists."""
@@ -353,6 +362,7 @@ class _Walk:
             items = [item for _, item in held.pairs]
         else:
             items = held.items if isinstance(held, Items) else held
+        self._take_names(keys or items)
         if self._are_names(items) and not keys:
             return
         if keys and self._are_names(keys):
@@ -360,7 +370,7 @@ class _Walk:
         atoms = [item for item in items if not isinstance(item, (Record, *_TABLES))]
         plain = all(type(item) in (int, float, str) for item in items)
         if plain and len(atoms) > 2 and not keys and self._is_of_columns((len(items),), way):
-            for item in atoms:
+            for item in dict.fromkeys(item for item in atoms if type(item) is str):
                 self._text(item)
             return
         below = replace(way, inside=way.inside if way.bounded else id(held), depth=way.depth + 1)
@@ -378,6 +388,14 @@ class _Walk:
             yield _further(below, "(keys)"), key
         for index, item in enumerate(items):
             yield _further(below, f"[{index}]"), item
+
+    def _take_names(self, items: Sequence[object]) -> None:
+        """Take as many short texts as there are columns for their names, which are held against the table later."""
+        if len(items) in self.n_columns and len(items) > _FEW and len(self.listed) < MOST_COLUMNS:
+            texts = [item for item in items if type(item) is str and len(item) <= _LONGEST_NAME]
+            if len(set(texts)) == len(items):
+                self.listed.append(tuple(texts))
+                self.names |= set(texts)
 
     def _are_names(self, items: Sequence[object]) -> bool:
         """Return whether all are names of columns or classes, which are few in all."""
@@ -502,7 +520,7 @@ def _rows_in(value: object) -> str | None:
     return f"{len(value.pairs):,} values by name" if isinstance(value, Mapping) and value.pairs else None
 
 
-def _names_and_sizes(root: object, budget: Budget) -> tuple[frozenset[str], frozenset[int]]:
+def _names_and_sizes(root: object, budget: Budget) -> tuple[set[str], frozenset[int]]:
     """Return the names of columns and classes that estimators of a file know, and their numbers of columns."""
     names: set[str] = set()
     numbers: set[int] = set()
@@ -533,7 +551,7 @@ def _names_and_sizes(root: object, budget: Budget) -> tuple[frozenset[str], froz
         else:
             continue
         ahead += [(part, depth + 1) for part in parts if isinstance(part, (Record, Mapping, list, tuple, Array))]
-    return frozenset(names), frozenset(numbers)
+    return names, frozenset(numbers)
 
 
 def _sizes_of(named: dict[str, object], bounded: frozenset[str]) -> frozenset[int]:

@@ -126,7 +126,7 @@ def _unexplained(artifact: Artifact, by_row: Sequence[Vector], columns: dict[obj
     told = {vector.path for vector in by_row if vector.path.rpartition(".")[2] in _ALWAYS_BY_ROW}
     places = [shown for place in artifact.account.unexplained if (shown := _shown(place)).path not in told]
     known = {*columns, *(artifact.model.feature_names or ())}
-    for names in artifact.contents.names if columns else ():
+    for names in (*artifact.contents.names, *artifact.account.names) if columns else ():
         if (strange := len(set(names) - known)) > _MOST_STRANGE:
             what = f"{strange:,} names of columns that neither the table nor the forest has"
             places.append(Place("feature_names_in_", "an estimator", what))

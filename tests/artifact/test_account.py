@@ -16,7 +16,7 @@ from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.kernel_approximation import Nystroem
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.linear_model import ElasticNet, LogisticRegression, LogisticRegressionCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KDTree, KNeighborsClassifier
@@ -171,6 +171,37 @@ def test_what_people_save_beside_a_model_is_explained(account, table):
     found = account(card)
     assert (found.unexplained, found.kept) == ((), ())
     assert 0 < found.plain <= MOST_IN_ONE
+
+
+def test_names_and_types_of_many_columns_are_explained_and_held_against_the_table(account):
+    random = np.random.default_rng(0)
+    names = [f"a_column_of_the_kind_{i}" for i in range(150)]
+    rows, labels = random.integers(0, 2, (60, 150)), random.integers(0, 2, 60)
+    model = RandomForestClassifier(2, max_depth=2).fit(rows, labels)
+    kinds = dict.fromkeys(names, "int64")
+    found = account({"model": model, "features": names, "kinds": kinds, "weights": dict.fromkeys(names, 0.25)})
+    assert (found.unexplained, found.kept) == ((), ())
+    assert set(found.names) == {tuple(names)}
+
+
+def test_long_names_of_classes_are_explained(account):
+    random = np.random.default_rng(0)
+    labels = np.array([f"a class with a rather long name, number {i}" for i in range(12)])[np.arange(60) % 12]
+    found = account(RandomForestClassifier(2, max_depth=2).fit(random.normal(size=(60, 3)), labels))
+    assert (found.unexplained, found.kept) == ((), ())
+
+
+@pytest.mark.parametrize("name", ["random_state", "class_weight", "max_leaf_nodes", "criterion"])
+def test_a_parameter_of_a_tree_that_holds_a_table_is_unexplained(name, account, table):
+    model = forest(table)
+    setattr(model.estimators_[0], name, table[0].to_numpy()[:60].tolist())
+    assert account(model).unexplained
+
+
+def test_many_models_of_one_person_each_are_unexplained(account, table):
+    people = [ElasticNet(alpha=a, l1_ratio=b, tol=c) for a, b, c in table[0].to_numpy()[:, :3].tolist()]
+    assert account({"model": forest(table), "grid": people * 2}).unexplained
+    assert account({"model": forest(table), "grid": {f"p{i}": [one] for i, one in enumerate(people)}}).unexplained
 
 
 @pytest.mark.parametrize(
