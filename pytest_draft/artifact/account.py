@@ -21,6 +21,7 @@ from pytest_draft.artifact.contents import (
     ARROW,
     MASKED,
     arrow_texts,
+    inside_of,
     is_generator,
     masked,
     shortened,
@@ -287,7 +288,8 @@ class _Walk:
             if type(name) is not str:
                 yield below, value
             else:
-                yield from self._attribute(_further(below, f".{name}"), record, known, name, value)
+                there = replace(below, path=shortened(inside_of(below.path, name)))
+                yield from self._attribute(there, record, known, name, value)
         if not isinstance(record.state, Mapping):
             yield _further(below, "(state)", bounded=known is not None), record.state
         yield _further(below, "(arguments)", bounded=known is not None), record.args
@@ -370,8 +372,8 @@ class _Walk:
         atoms = [item for item in items if not isinstance(item, (Record, *_TABLES))]
         plain = all(type(item) in (int, float, str) for item in items)
         if plain and len(atoms) > 2 and not keys and self._is_of_columns((len(items),), way):
-            for item in dict.fromkeys(item for item in atoms if type(item) is str):
-                self._text(item)
+            for text in dict.fromkeys(item for item in atoms if type(item) is str):
+                self._text(text)
             return
         below = replace(way, inside=way.inside if way.bounded else id(held), depth=way.depth + 1)
         if way.bounded:

@@ -54,6 +54,7 @@ _PLAIN = frozenset(
 )
 """Attributes of which a reader takes plain values only: anything else in them is passed over, and so is listed."""
 
+_LONGEST_NAME = 80
 _LONGEST_PATH = 400
 """Characters of a path that are shown."""
 
@@ -261,7 +262,7 @@ class _Walk:
             if type(name) is not str:
                 yield f"{path}(state)", value
             elif not (_holds_names(record, name, value) or (record.cls.key == _TREE and name in _NODES)):
-                inside = f"{path}.{name}" if path else name
+                inside = inside_of(path, name)
                 listed = name in BY_ROW or (name in _PLAIN and not _is_plain(value))
                 if listed or (id(record), name) not in self._understood:
                     yield inside, value
@@ -364,6 +365,12 @@ def _objects_in(path: str, value: object) -> Iterator[tuple[str, object]]:
 def shortened(path: str) -> str:
     """Return a path, cut where it is too long to be read: those of a deep nest would fill the memory."""
     return path if len(path) <= _LONGEST_PATH else f"{path[:_LONGEST_PATH]}..."
+
+
+def inside_of(path: str, name: str) -> str:
+    """Return the path of an attribute; a name that no program would choose could be a value of a row."""
+    shown = name if name.isidentifier() and len(name) <= _LONGEST_NAME else "(attribute)"
+    return f"{path}.{shown}" if path else shown
 
 
 def _holds_names(record: Record, name: str, value: object) -> bool:

@@ -34,6 +34,8 @@ _ALWAYS_BY_ROW = frozenset(
 _OF_GROUPS = frozenset(("centroids_", "cluster_centers_", "means_", "subcluster_centers_", "theta_"))
 """Aggregates with a row for each group of rows."""
 
+_QUANTILES = frozenset(("bin_edges_", "quantiles_"))
+
 _MOST_STRANGE = 64
 """Names of columns that some estimator knows and the table has not: those of encoded columns between two steps."""
 
@@ -115,7 +117,7 @@ def inspect_contents(
         rarest=tuple(rarest[:_MOST_LISTED]),
         doubts=tuple(doubts[:_MOST_LISTED]),
         unexplained=_unexplained(artifact, by_row, columns),
-        kept=_kept(artifact, n_rows),
+        kept=_kept(artifact, n_rows, met),
         plain=artifact.account.plain,
         single_values=met,
     )
@@ -133,12 +135,17 @@ def _unexplained(artifact: Artifact, by_row: Sequence[Vector], columns: dict[obj
     return tuple(places[:_MOST_LISTED])
 
 
-def _kept(artifact: Artifact, n_rows: int | None) -> tuple[Place, ...]:
-    """Return what holds rows by its nature: also means of so many groups that there are few rows in each."""
+def _kept(artifact: Artifact, n_rows: int | None, met: SingleValues | None) -> tuple[Place, ...]:
+    """Return what holds rows by its nature: also means of so many groups, or so many quantiles, that each is of few rows.
+
+    Quantiles that are those of a column of the table are told as values of single people.
+    """
     places = [_shown(place) for place in artifact.account.kept]
-    for stored in artifact.contents.arrays if n_rows is not None else ():
-        name = stored.path.rpartition(".")[2]
-        if name in _OF_GROUPS and stored.shape and n_rows is not None and stored.shape[0] * FEWEST_ROWS > n_rows:
+    told = () if met is None else met.places
+    for stored in (*artifact.contents.arrays, *artifact.contents.learned) if n_rows is not None else ():
+        name = stored.path.rpartition(".")[2].partition("[")[0]
+        of_groups = name in _OF_GROUPS or (name in _QUANTILES and one_line(stored.path) not in told)
+        if of_groups and stored.shape and n_rows is not None and stored.shape[0] * FEWEST_ROWS > n_rows:
             what = f"aggregates of {stored.shape[0]:,} groups of {n_rows:,} rows"
             places.append(Place(one_line(stored.path), "an estimator", what))
     return tuple(places[:_MOST_LISTED])

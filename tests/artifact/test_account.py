@@ -93,6 +93,12 @@ def test_rows_in_a_form_that_nobody_thought_of_are_unexplained(form, account, ta
     assert all(path.startswith("note_") for path in told)
 
 
+def test_a_name_of_an_attribute_that_is_a_row_is_not_shown(account, table):
+    some = {"|".join(map(str, row)): None for row in table[0].to_numpy().tolist()}
+    (place, *_) = account(forest(table, **some)).unexplained
+    assert place.path == "(attribute)"
+
+
 def test_an_attribute_for_each_row_is_unexplained(account, table):
     some = {f"row_{i}": int("".join(map(str, row)), 2) for i, row in enumerate(bits_of(table))}
     (place, *_) = account(forest(table, **some)).unexplained

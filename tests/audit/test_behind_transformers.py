@@ -155,6 +155,14 @@ def test_as_many_quantiles_tell_as_much_whether_they_are_values_or_lie_between_t
     assert found.share == pytest.approx(number / N_ROWS, abs=0.1)
 
 
+def test_quantiles_of_what_nobody_can_undo_hold_rows_where_there_are_as_many(stored, table):
+    logarithms = np.log1p(table[["wage", "way"]].to_numpy())
+    few, many = (QuantileTransformer(n_quantiles=number).fit(logarithms) for number in (20, 100))
+    assert stored({"model": forest(table), "outside": few}).kept == ()
+    (place,) = stored({"model": forest(table), "outside": many}).kept
+    assert (place.path, place.what) == ("[1].quantiles_", "aggregates of 100 groups of 120 rows")
+
+
 def test_an_age_that_many_share_is_no_value_of_a_single_person(stored, table):
     model = make_pipeline(QuantileTransformer(n_quantiles=N_ROWS), RandomForestClassifier(2, max_depth=2))
     model.fit(table[["age"]], table["label"])
