@@ -375,6 +375,8 @@ class _Walk:
             for text in dict.fromkeys(item for item in atoms if type(item) is str):
                 self._text(text)
             return
+        if not (items or way.bounded or way.path.endswith(")")):
+            self._count(way, 1)
         below = replace(way, inside=way.inside if way.bounded else id(held), depth=way.depth + 1)
         if way.bounded:
             self._in_one[way.inside] += len(atoms) + len(keys)
@@ -409,9 +411,11 @@ class _Walk:
     def _atom(self, way: _Way, value: object) -> None:
         """Account for a value that holds no others."""
         if isinstance(value, Dtype):
+            self.plain += not way.bounded
             return
         if isinstance(value, Global):
             if value.module.split(".")[0] in _OURS and len(value.name) <= _LONGEST_WORD * 2:
+                self.plain += not way.bounded
                 return
             value = f"{value.module}.{value.name}"
         if isinstance(value, (bytes, bytearray, memoryview)):

@@ -64,6 +64,15 @@ _WORDS = 624
 _MOST_IN_GENERATOR = 64
 """Most parts that a random generator consists of; more is not taken for one."""
 
+_LONGEST_OF_GENERATOR = 40
+_OF_GENERATORS = frozenset(
+    (
+        *("bit_generator", "buffer", "buffer_pos", "counter", "entropy", "gauss", "has_gauss", "has_uint32", "inc"),
+        *("key", "n_children_spawned", "pool", "pool_size", "pos", "s", "seed_seq", "spawn_key", "state", "uinteger"),
+    )
+)
+"""What the states of NumPy's generators and seeds hold by name, and the longest text in them."""
+
 _SIZES = frozenset(("n_features_in_", "n_features_", "_n_features_out", "n_outputs_", "n_classes_", "n_components_"))
 """Attributes that say why an array is as long as it is."""
 
@@ -396,13 +405,19 @@ def is_generator(record: Record) -> bool:
     for _ in range(_MOST_IN_GENERATOR):
         if not ahead:
             return not (record.appended or record.set_items.pairs)
+        if len(ahead) > _MOST_IN_GENERATOR:
+            return False
         value = ahead.pop()
         if isinstance(value, Record):
             ahead += (value.args, value.state)
         elif isinstance(value, Mapping):
+            if any(type(key) is not str or key not in _OF_GENERATORS for key, _ in value.pairs):
+                return False
             ahead += (item for _, item in value.pairs)
-        elif isinstance(value, (list, tuple)) and len(value) <= _MOST_IN_GENERATOR:
-            ahead += (item for item in value if not _is_atom(item))
+        elif isinstance(value, (list, tuple)):
+            ahead += value
+        elif type(value) is str and len(value) > _LONGEST_OF_GENERATOR:
+            return False
         elif isinstance(value, Array):
             if value.data is None or value.data.dtype.kind != "u" or value.data.size > _WORDS:
                 return False

@@ -92,5 +92,6 @@ def _table() -> dict[str, KnownClass]:
         )
         for name, entry in stored.items()
     }
+    known["sklearn.impute._iterative._ImputerTriplet"] = KnownClass(frozenset(), frozenset())
     known["scipy.interpolate._bsplines.BSpline"] = KnownClass(_SPLINE, frozenset(), any_length=True)
     return known

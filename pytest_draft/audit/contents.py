@@ -136,7 +136,7 @@ def _unexplained(artifact: Artifact, by_row: Sequence[Vector], columns: dict[obj
 
 
 def _kept(artifact: Artifact, n_rows: int | None, met: SingleValues | None) -> tuple[Place, ...]:
-    """Return what holds rows by its nature: also means of so many groups, or so many quantiles, that each is of few rows.
+    """Return what holds rows by its nature; also means of so many groups, or so many quantiles, that each is of few.
 
     Quantiles that are those of a column of the table are told as values of single people.
     """

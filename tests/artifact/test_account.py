@@ -227,3 +227,29 @@ def test_every_estimator_of_scikit_learn_is_known():
     """A new version has new ones: add them with ``python -m studies known-classes``."""
     missing = [cls.__name__ for _, cls in all_estimators() if known_class(cls.__module__, cls.__name__) is None]
     assert missing == []
+
+
+class Stated:
+    """What is pickled as a generator with a state of its own."""
+
+    def __init__(self, **more):
+        generator = np.random.RandomState(0)
+        self.made = (*generator.__reduce__()[:2], {**generator.get_state(legacy=False), **more})
+
+    def __reduce__(self):
+        return self.made
+
+
+@pytest.mark.parametrize(
+    "more", [{"note": "41,2300\n" * 40}, {"gauss": [0.5] * 70}, {"bit_generator": "41,2300\n" * 40}]
+)
+def test_a_generator_that_holds_more_than_its_state_is_unexplained(more, account, table):
+    assert account(forest(table, generator_=np.random.RandomState(0))).unexplained == ()
+    assert account(forest(table, generator_=Stated(**more))).unexplained
+
+
+@pytest.mark.parametrize("bit", [[], int, np.dtype("f8")])
+def test_bits_as_values_that_hold_nothing_are_counted(bit, account, table):
+    some = {f"p{i}": [[bit, None], [bit, bit]][i % 2] for i in range(40)}
+    kept = {"a": some, "b": dict(some), "c": dict(some), "d": dict(some)}
+    assert account({"model": forest(table), "kept": kept}).unexplained
