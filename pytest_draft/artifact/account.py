@@ -419,6 +419,7 @@ class _Walk:
                 return
             value = f"{value.module}.{value.name}"
         if isinstance(value, (bytes, bytearray, memoryview)):
+            value = bytes(value)
             self._not_words += len(value)
             if len(value) > _LONGEST_BYTES:
                 self._tell(way, f"{len(value):,} bytes")

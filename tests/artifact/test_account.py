@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import pickle
 import zlib
 
 import joblib
@@ -227,6 +228,17 @@ def test_every_estimator_of_scikit_learn_is_known():
     """A new version has new ones: add them with ``python -m studies known-classes``."""
     missing = [cls.__name__ for _, cls in all_estimators() if known_class(cls.__module__, cls.__name__) is None]
     assert missing == []
+
+
+@pytest.mark.parametrize("value", [b"gini", bytearray(b"gini"), [bytearray(b"gini")]])
+def test_a_parameter_of_few_bytes_is_read_as_any_other(value, table, tmp_path):
+    def written(penalty):
+        content = pickle.dumps([forest(table), LogisticRegression(penalty=penalty)], protocol=5)
+        (tmp_path / "model.pkl").write_bytes(content)
+        return read(tmp_path / "model.pkl").account
+
+    assert written(value).unexplained == ()
+    assert written(bytearray(100)).unexplained
 
 
 class Stated:
