@@ -29,6 +29,7 @@ from pytest_draft.artifact.contents import (
 )
 from pytest_draft.artifact.known_classes import KnownClass, holds_rows, is_plain, known_class
 from pytest_draft.artifact.records import Array, Dtype, Global, Items, Mapping, Record
+from pytest_draft.artifact.walking import records_in
 from pytest_draft.facts.contents import Place
 
 MOST_IN_ONE = 64
@@ -531,33 +532,16 @@ def _names_and_sizes(root: object, budget: Budget) -> tuple[set[str], frozenset[
     """Return the names of columns and classes that estimators of a file know, and their numbers of columns."""
     names: set[str] = set()
     numbers: set[int] = set()
-    seen: dict[int, object] = {}
-    ahead: list[tuple[object, int]] = [(root, 0)]
-    while ahead:
-        value, depth = ahead.pop()
-        budget.visit(depth)
-        if id(value) in seen:
+    for _, record in records_in(root, budget):
+        if known_class(*record.cls.key) is None or not isinstance(record.state, Mapping):
             continue
-        seen[id(value)] = value
-        if isinstance(value, Record):
-            named = {n: v for n, v in value.state.pairs if type(n) is str} if isinstance(value.state, Mapping) else {}
-            if known_class(*value.cls.key) is not None:
-                numbers.update(n for key in ("n_features_in_", "_n_features_out") if type(n := named.get(key)) is int)
-                for key in ("feature_names_in_", "classes_"):
-                    array = named.get(key)
-                    items = array.items if isinstance(array, Array) else None
-                    if items is not None and (key == "classes_" or len(items) == named.get("n_features_in_")):
-                        names.update(item for item in items if type(item) is str and len(item) <= _LONGEST_TEXT)
-            parts: list[object] = [*named.values(), value.args, value.appended, value.set_items]
-        elif isinstance(value, Mapping):
-            parts = [item for _, item in value.pairs]
-        elif isinstance(value, (list, tuple)):
-            parts = list(value)
-        elif isinstance(value, Array):
-            parts = list(value.items or ())
-        else:
-            continue
-        ahead += [(part, depth + 1) for part in parts if isinstance(part, (Record, Mapping, list, tuple, Array))]
+        named = {name: value for name, value in record.state.pairs if type(name) is str}
+        numbers.update(n for key in ("n_features_in_", "_n_features_out") if type(n := named.get(key)) is int)
+        for key in ("feature_names_in_", "classes_"):
+            array = named.get(key)
+            items = array.items if isinstance(array, Array) else None
+            if items is not None and (key == "classes_" or len(items) == named.get("n_features_in_")):
+                names.update(item for item in items if type(item) is str and len(item) <= _LONGEST_TEXT)
     return names, frozenset(numbers)
 
 

@@ -11,14 +11,15 @@ import numpy as np
 
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.contents import Contents, shortened
+from pytest_draft.artifact.contents import Contents
 from pytest_draft.artifact.curves import CURVES
 from pytest_draft.artifact.encoder import Projection, Transformer
 from pytest_draft.artifact.objects import Object
 from pytest_draft.artifact.pipeline import COLUMNS, EncoderReader
-from pytest_draft.artifact.records import Array, Items, Mapping, Record
+from pytest_draft.artifact.records import Array, Mapping, Record
 from pytest_draft.artifact.selection import SELECTIONS
 from pytest_draft.artifact.transformers import READERS
+from pytest_draft.artifact.walking import records_in
 from pytest_draft.errors import ArtifactError
 
 MOST = 24
@@ -45,21 +46,12 @@ def undone(contents: Contents, root: object, budget: Budget) -> Contents:
     found: list[Transformer] = []
     names: dict[tuple[str, ...], None] = {}
     complete = True
-    seen: dict[int, object] = {}
-    ahead: list[tuple[str, object, int]] = [("", root, 0)]
-    while ahead:
-        path, value, depth = ahead.pop()
-        budget.visit(depth)
-        if id(value) in seen:
-            continue
-        seen[id(value)] = value
-        if isinstance(value, Record):
-            if (transformer := _transformer(value, path, budget)) is not None:
-                complete = complete and len(found) < MOST
-                found += [transformer] * complete
-            if (listed := _names(value)) and len(names) < MOST:
-                names[listed] = None
-        ahead += [(shortened(inside), part, depth + 1) for inside, part in reversed(_inside(path, value))]
+    for path, record in records_in(root, budget):
+        if (transformer := _transformer(record, path, budget)) is not None:
+            complete = complete and len(found) < MOST
+            found += [transformer] * complete
+        if (listed := _names(record)) and len(names) < MOST:
+            names[listed] = None
     return replace(contents, transformers=tuple(found), all_undone=complete, names=tuple(names))
 
 
@@ -69,21 +61,6 @@ def _names(record: Record) -> tuple[str, ...]:
     stored = next((value for name, value in attributes if name == "feature_names_in_"), None)
     items = stored.items if isinstance(stored, Array) and stored.items is not None else []
     return tuple(item for item in items if type(item) is str) if all(type(item) is str for item in items) else ()
-
-
-def _inside(path: str, value: object) -> list[tuple[str, object]]:
-    if isinstance(value, Record):
-        named = value.state.pairs if isinstance(value.state, Mapping) else []
-        parts = [(f"{path}.{name}" if path else str(name), part) for name, part in named]
-        parts += [(f"{path}(items)", part) for part in (value.args, value.appended, value.set_items)]
-    elif isinstance(value, Mapping):
-        parts = [(f"{path}[{index}]", part) for index, (_, part) in enumerate(value.pairs)]
-    elif isinstance(value, (list, tuple)):
-        parts = [(f"{path}[{index}]", part) for index, part in enumerate(value)]
-    else:
-        items = value.items if isinstance(value, (Array, Items)) else None
-        parts = [(f"{path}[{index}]", part) for index, part in enumerate(items or ())]
-    return [(inside, part) for inside, part in parts if isinstance(part, (Record, Mapping, Items, Array, list, tuple))]
 
 
 def _transformer(record: Record, path: str, budget: Budget) -> Transformer | None:
