@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pytest_draft.facts.case import Case
     from pytest_draft.facts.examination import Examination
     from pytest_draft.facts.status import SolverStatus
+    from pytest_draft.policy.enough import Enough
 
 __tracebackhide__ = True  # frames here hold rows
 
@@ -160,6 +161,7 @@ class Children:
         data: object = None,
         tell: Tell | None = None,
         elsewhere: Mapping[str, str] | None = None,
+        enough: Enough | None = None,
     ) -> tuple[Examination, Reconstruction | None]:
         """Examine a case as `pytest_draft.examine.flow.examine` does, in a child.
 
@@ -173,6 +175,8 @@ class Children:
             Gets a `Progress` a few times a second, in this thread. What it raises ends the child, and is passed on.
         elsewhere : mapping of str to str, optional
             By the path of a file, as the case names it, where it is read in its place.
+        enough : Enough, optional
+            Ends the examination as soon as its policy's verdict is certain.
 
         Returns
         -------
@@ -185,7 +189,7 @@ class Children:
         since = time.monotonic()
         child = None
         try:
-            request = _request(case, data, self._cpus, elsewhere or {})
+            request = _request(case, data, self._cpus, elsewhere or {}, enough)
             child, self._idle = self._idle, None
             if child is None or child.process.poll() is not None:
                 child = _Child()
@@ -210,11 +214,13 @@ children = Children()
 """Those of this process."""
 
 
-def run(case: Case, data: object = None, tell: Tell | None = None) -> tuple[Examination, Reconstruction | None]:
+def run(
+    case: Case, data: object = None, tell: Tell | None = None, enough: Enough | None = None
+) -> tuple[Examination, Reconstruction | None]:
     """Examine a case in a child that is started for it and ends with it; see `Children.run`."""
     alone = Children()
     try:
-        return alone.run(case, data, tell)
+        return alone.run(case, data, tell, enough=enough)
     finally:
         alone.close()
 
@@ -394,7 +400,9 @@ def _cap_in_words(memory: int | None) -> str:
     return f"{_cap(None) / _MEGABYTE:,.0f} MB, {MEMORY_SHARE:.0%} of this machine's memory (set with --draft-memory)"
 
 
-def _request(case: Case, data: object, cpus: tuple[int, ...], elsewhere: Mapping[str, str]) -> bytes:
+def _request(
+    case: Case, data: object, cpus: tuple[int, ...], elsewhere: Mapping[str, str], enough: Enough | None = None
+) -> bytes:
     """Return what a child needs to examine a case.
 
     Raises
@@ -409,7 +417,7 @@ def _request(case: Case, data: object, cpus: tuple[int, ...], elsewhere: Mapping
     except Exception as error:  # whatever it says could quote rows
         raise _unreadable(error) from None
     place = (list(sys.path), str(Path.cwd()), cpus, dict(elsewhere))
-    return _Request(pickle.dumps((place, pickle.dumps(case, 5), given), 5))
+    return _Request(pickle.dumps((place, pickle.dumps((case, enough), 5), given), 5))
 
 
 def _unreadable(error: Exception) -> _EndedError:
@@ -451,7 +459,7 @@ def serve() -> NoReturn:
         if cpus and sys.platform == "linux":
             with suppress(OSError):  # they were taken away meanwhile
                 os.sched_setaffinity(0, cpus)
-        case = pickle.loads(packed)
+        case, enough = pickle.loads(packed)
         messenger.send(Progress("start", None, None, 0.0, case.seconds))
         try:
             data = pickle.loads(given)
@@ -464,7 +472,7 @@ def serve() -> NoReturn:
         if isinstance(data, _OnlyRead):
             messenger.send(_Wrong(unusable_labels(case)))
             continue
-        answer = _Answer(*examine(case, data, messenger.tell, lambda known: messenger.send(_Known(known))))
+        answer = _Answer(*examine(case, data, messenger.tell, lambda known: messenger.send(_Known(known)), enough))
         messenger.send(answer)
         del data, given, answer
         gc.collect()

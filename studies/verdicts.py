@@ -30,6 +30,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.findings import Findings
 from pytest_draft.hardening.model import hardened
+from pytest_draft.policy.enough import Enough
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.verdict import judge, verdict_of
 from studies.cells import Plain, Study
@@ -256,8 +257,9 @@ def answered(setting: Setting, folder: Path | None, workers: int = 1) -> Answer:
         )
         since = time.monotonic()
         floors = Adversary.parse(case.adversary).floors
-        weaker = [isolation.run(replace(case, adversary=floor))[0] for floor in floors]
-        examination = isolation.run(case)[0]
+        enough = Enough(default_policy())
+        weaker = [isolation.run(replace(case, adversary=floor), enough=enough)[0] for floor in floors]
+        examination = isolation.run(case, enough=enough)[0]
         return _answer(setting, examination, weaker, time.monotonic() - since)
 
 

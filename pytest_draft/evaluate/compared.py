@@ -22,11 +22,13 @@ from pytest_draft.evaluate.baselines import likest_baseline, random_baseline, sp
 from pytest_draft.evaluate.close_rows import Met
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.draws import NUMBERS, few_splits
+from pytest_draft.evaluate.informed import KnownOthers
 from pytest_draft.evaluate.numeric import exact_values
 from pytest_draft.evaluate.scales import near
 from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.figures import Baseline, Distance, Exact, Individuals
 from pytest_draft.facts.findings import ON_SEEN, Part, ScaleName, Values
+from pytest_draft.facts.informed import Informed
 from pytest_draft.matching import Weights, differences, encoded_weights, row_identities
 from pytest_draft.timebox import TimeBox
 
@@ -60,6 +62,8 @@ class Compared:
         Where the baseline is of other people's rows that are most like these; None for any other people's.
     sampled : tuple of Sampled
         Other datasets that explain the file, in the same columns; empty where there are none.
+    known_others : KnownOthers or None
+        The guesses of somebody who knows all other rows, in the same columns; None where there are none.
     """
 
     on: str
@@ -77,6 +81,7 @@ class Compared:
     n_classes: int = 0
     guesses: Rows | None = None
     sampled: tuple[Sampled, ...] = ()
+    known_others: KnownOthers | None = None
 
     @cached_property
     def weights(self) -> Weights:
@@ -175,7 +180,15 @@ class Compared:
             scale=self.scale,
             exact=self.exact() if self.scale == "rank" else None,
             ideal=self.ideal,
+            informed=self.informed,
         )
+
+    @cached_property
+    def informed(self) -> Informed | None:
+        """What somebody gets who knows all other rows; None where that is not known."""
+        if self.known_others is None or self.comparison != Comparison() or self.n_classes:
+            return None
+        return self.known_others.figures(self.rows, self.weights, self.unknown_attributes, self.timebox)
 
     @cached_property
     def ideal(self) -> Ideal | None:

@@ -21,6 +21,7 @@ from pytest_draft.evaluate.ambiguity.alternatives import Alternatives
 from pytest_draft.evaluate.columns import column_figures
 from pytest_draft.evaluate.compared import Compared
 from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.evaluate.informed import KnownOthers
 from pytest_draft.evaluate.labelled import labelled_figures
 from pytest_draft.evaluate.numeric import numeric_figures
 from pytest_draft.evaluate.parts import Parts
@@ -51,6 +52,7 @@ def evaluate(
     slices: Sequence[Slice] = (),
     n_classes: int | None = None,
     alternatives: Alternatives | None = None,
+    known_others: KnownOthers | None = None,
 ) -> Findings:
     """Measure a reconstruction against the training data.
 
@@ -83,6 +85,8 @@ def evaluate(
         Of the model; None for a regressor, and where labels are not to be looked at.
     alternatives : Alternatives or None
         Other datasets that explain the file as well as the truth.
+    known_others : KnownOthers or None
+        The guesses of somebody who knows all other rows.
 
     Returns
     -------
@@ -101,6 +105,7 @@ def evaluate(
     whole = Compared("", data.rows, unknown, rebuilt, free, guess.labels, domain, known, comparison, seed, timebox)
     if alternatives is not None:
         whole = replace(whole, sampled=alternatives.sampled)
+    whole = replace(whole, known_others=known_others)
     perfect = whole.perfect()
     singled_out = whole.singled_out(perfect)
     in_their_place = guess.ordered and identity.status == "confirmed"
@@ -185,6 +190,7 @@ def evaluate(
         most_certain_unique_rows=None if single is None or single[0] == single[1] else single[1],
         labelled=labelled,
         ideal=ideal,
+        informed=whole.informed,
         ambiguity=None if alternatives is None else alternatives.facts,
         columns=column_figures(whole),
     )

@@ -139,9 +139,15 @@ def _seen_only(compared: Compared, seen: BoolArray | None, identity: Identity) -
     if identity.status == "confirmed":
         unknown, rebuilt, free = compared.unknown[seen], compared.rebuilt[seen], compared.free[seen]
         labels = None if compared.labels is None else compared.labels[seen]
-        sampled = tuple(one.only(unknown) for one in compared.sampled)
         return replace(
-            compared, on=ON_SEEN, unknown=unknown, rebuilt=rebuilt, free=free, labels=labels, sampled=sampled
+            compared,
+            on=ON_SEEN,
+            unknown=unknown,
+            rebuilt=rebuilt,
+            free=free,
+            labels=labels,
+            sampled=tuple(one.only(unknown) for one in compared.sampled),
+            known_others=None if compared.known_others is None else compared.known_others.only(unknown),
         )
     if identity.status == "order differs":  # the other rebuilt rows can stand for any true row
         first = np.argsort(~seen, kind="stable")
@@ -227,7 +233,7 @@ def _some_attributes(compared: Compared, kept: BoolArray, which: str) -> Compare
     attributes = [a for a in range(len(kept)) if kept[a] or a in compared.known]
     if len(attributes) in (len(compared.known), len(kept)):
         return None
-    columns = compared.domain.columns_of(attributes)
+    columns, others = compared.domain.columns_of(attributes), compared.known_others
     part = replace(
         compared,
         rows=compared.rows[:, columns],
@@ -236,6 +242,7 @@ def _some_attributes(compared: Compared, kept: BoolArray, which: str) -> Compare
         domain=compared.domain.restricted(attributes),
         known=tuple(attributes.index(a) for a in compared.known),
         sampled=tuple(one.mapped(lambda rows: rows[:, columns]) for one in compared.sampled),
+        known_others=None if others is None else others.mapped(lambda rows: rows[:, columns], attributes),
     )
     of_rows = " of the rows that some tree has seen" if compared.on else ""
     return replace(part, on=f" on {part.n_counted} columns{of_rows}, {which}")

@@ -52,9 +52,15 @@ def on_other_scales(compared: Compared) -> tuple[tuple[Scale, Compared], ...]:
 
 def _on_scale(compared: Compared, scale: Scale, name: ScaleName, on: str) -> Compared:
     rows, rebuilt = scale(compared.rows), scale(compared.rebuilt)
-    sampled = tuple(one.mapped(scale) for one in compared.sampled)
     return replace(
-        compared, on=on + compared.on, rows=rows, rebuilt=rebuilt, domain=scale.domain, scale=name, sampled=sampled
+        compared,
+        on=on + compared.on,
+        rows=rows,
+        rebuilt=rebuilt,
+        domain=scale.domain,
+        scale=name,
+        sampled=tuple(one.mapped(scale) for one in compared.sampled),
+        known_others=None if compared.known_others is None else compared.known_others.mapped(scale),
     )
 
 
@@ -109,6 +115,7 @@ def _of_sample(compared: Compared) -> Part:
         scale=compared.scale,
         exact=exact,
         ideal=compared.ideal,
+        informed=compared.informed,
     )
 
 

@@ -1,22 +1,31 @@
-"""The search for other datasets beside an attack: in go `Inputs` and an `Attack`, out come `Alternatives`.
+"""How close anybody could get, beside an attack: in go `Inputs` and an `Attack`, out come bounds.
 
-Both begin together, and neither sees anything of the other. It always looks at somebody who knows the occurrences where
-the file tells them: whoever knows less gets no closer. That the file determines rows is said of nobody else.
+First what somebody gets who knows all other rows, which takes no search (`KnownOthers`). Then, where that leaves
+anything open, the search for other datasets begins together with the attack, and neither sees anything of the other
+(`Alternatives`). Both look at somebody who knows the occurrences where the file tells them: whoever knows less gets no
+closer. That the file determines rows is said of nobody else.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 
 import numpy as np
 
+from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.occurrences import lacks_seeds
+from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.evaluate.ambiguity import behind_counts, behind_outputs
 from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, Search
+from pytest_draft.evaluate.gaps import tell_gaps_only
+from pytest_draft.evaluate.informed import KnownOthers, informed_figures, known_others
+from pytest_draft.evaluate.stripped_identity import counted_by
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import ALTERNATIVES_SHARE
@@ -36,10 +45,17 @@ class Beside:
     ----------
     inputs : Inputs
     record : Record
+
+    Attributes
+    ----------
+    inputs : Inputs
+    known_others : KnownOthers or None
+        What somebody guesses who knows all other rows; None before `look`, and where the file does not tell that.
     """
 
     def __init__(self, inputs: Inputs, record: Record) -> None:
-        self._inputs, self._record = inputs, record
+        self.inputs, self._record = inputs, record
+        self.known_others: KnownOthers | None = None
         self._box = record.limits.box(ALTERNATIVES_SHARE)
         self._search: Search | None = None
 
@@ -52,19 +68,79 @@ class Beside:
         if self._search is not None:
             self._search.end()
 
-    def begin(self, attack: Attack) -> None:
-        """Begin the search, where there is anything to look for."""
-        inputs, data = self._inputs, self._inputs.data
-        knowledge, forest = inputs.knowledge, inputs.forest
-        if data is None or forest.is_private or (knowledge is not None and knowledge.informed) or self._box.over:
+    def look(self, attack: Attack) -> None:
+        """Find out what somebody gets who knows all other rows, where the file tells that."""
+        inputs, data = self.inputs, self.inputs.data
+        if data is None or inputs.forest.is_private or self._informed:
             return
-        unknown = np.arange(data.n_rows) if knowledge is None else knowledge.unknown
-        known = () if knowledge is None else knowledge.attributes
-        others = None if inputs.holdout is None else inputs.holdout.rows
-        times = None
+        forest, times, proved = inputs.forest, self._times(), self._proves
+        with suppress(NotCoveredError, DataError):
+            if times is None:
+                # Whoever does not know the draws knows less than somebody for whom all rows were drawn for all trees.
+                if is_numeric(inputs.domain) and not tell_gaps_only(forest, inputs.domain, data.rows):
+                    return
+                counted = counted_by(forest, data.rows, data.labels)
+                if counted is None:
+                    return
+                forest, times, proved = counted, np.ones((forest.n_trees, data.n_rows), dtype=np.int64), False
+            if times.shape[1] != data.n_rows:
+                return
+            everyone = KnownRows(data.rows, data.labels, times)
+            with self._record.clock("informed"):
+                self.known_others = known_others(
+                    forest,
+                    inputs.domain,
+                    everyone,
+                    self._unknown,
+                    inputs.case.seed,
+                    known=self._known,
+                    extremes=attack.extremes,
+                    proved=proved,
+                )
+        if self.known_others is not None:
+            informed = informed_figures(
+                self.known_others, inputs.domain, data.rows, self._known, self._record.limits.whole
+            )
+            self._record.facts = replace(self._record.facts, informed=informed)
+            self._record.keep_known()
+
+    @property
+    def _informed(self) -> bool:
+        return self.inputs.knowledge is not None and self.inputs.knowledge.informed
+
+    @property
+    def _unknown(self) -> IntArray:
+        """The rows that are to be rebuilt."""
+        inputs = self.inputs
+        n_rows = 0 if inputs.data is None else inputs.data.n_rows
+        return np.arange(n_rows) if inputs.knowledge is None else inputs.knowledge.unknown
+
+    @property
+    def _known(self) -> tuple[int, ...]:
+        """The attributes that the adversary knows."""
+        return () if self.inputs.knowledge is None else self.inputs.knowledge.attributes
+
+    @property
+    def _proves(self) -> bool:
+        """Whether the adversary knows the occurrences."""
+        return not self.inputs.forest.bootstrap or Adversary.parse(self.inputs.case.adversary).name == "artifact"
+
+    def _times(self) -> IntArray | None:
+        """Return how often each tree saw each row; None where the file does not tell it."""
+        forest = self.inputs.forest
         if forest.outputs is None and not (forest.bootstrap and lacks_seeds(forest)):
-            with suppress(NotCoveredError):  # nobody knows them
-                times = known_occurrences(forest, "artifact")
+            with suppress(NotCoveredError):
+                return known_occurrences(forest, "artifact")
+        return None
+
+    def begin(self, attack: Attack) -> None:
+        """Begin the search for other datasets, where there is anything to look for."""
+        inputs, data = self.inputs, self.inputs.data
+        forest = inputs.forest
+        if data is None or forest.is_private or self._informed or self._box.over or self._search is not None:
+            return
+        others = None if inputs.holdout is None else inputs.holdout.rows
+        times = self._times()
         if times is None:
             if forest.n_trees * data.n_rows <= MOST_ENTRIES:
                 with suppress(NotCoveredError, DataError):  # such as rows that a domain file excludes
@@ -75,8 +151,8 @@ class Beside:
                         data.labels,
                         inputs.case.seed,
                         self._box,
-                        unknown=unknown,
-                        known=known,
+                        unknown=self._unknown,
+                        known=self._known,
                         others=others,
                     )
             return
@@ -90,18 +166,18 @@ class Beside:
             times,
             inputs.case.seed,
             self._box,
-            unknown=unknown,
-            known=known,
+            unknown=self._unknown,
+            known=self._known,
             extremes=attack.extremes,
             others=others,
-            prove=not forest.bootstrap or Adversary.parse(inputs.case.adversary).name == "artifact",
+            prove=self._proves,
         )
 
     def alternatives(self, data: TrainingData, reconstruction: Reconstruction) -> Alternatives | None:
         """Wait for the other datasets; None where there are none, or nothing is left to know."""
         if self._search is None or reconstruction.rows is None:
             return None
-        knowledge = self._inputs.knowledge
+        knowledge = self.inputs.knowledge
         truth = data.rows if knowledge is None else data.rows[knowledge.unknown]
         if not len(unmatched(*row_identities(truth, reconstruction.rows))[0]):  # all rows are rebuilt
             self._search.end()

@@ -9,6 +9,7 @@ from pytest_draft.data import TrainingData
 from pytest_draft.errors import one_line
 from pytest_draft.evaluate.ambiguity.alternatives import Alternatives
 from pytest_draft.evaluate.findings import evaluate
+from pytest_draft.evaluate.informed import KnownOthers
 from pytest_draft.evaluate.numeric import few_valued
 from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.evaluate.significance import caveats
@@ -23,6 +24,7 @@ def note_findings(
     reconstruction: Reconstruction,
     identity: Identity,
     alternatives: Alternatives | None,
+    known_others: KnownOthers | None,
     record: Record,
 ) -> None:
     """Measure what was rebuilt, and note what the figures cannot tell.
@@ -36,6 +38,7 @@ def note_findings(
         With rows.
     identity : Identity
     alternatives : Alternatives or None
+    known_others : KnownOthers or None
     record : Record
     """
     domain, knowledge, holdout = inputs.domain, inputs.knowledge, inputs.holdout
@@ -54,6 +57,7 @@ def note_findings(
             slices=inputs.slices,
             n_classes=inputs.n_classes,
             alternatives=alternatives,
+            known_others=known_others,
         )
         record.facts = replace(record.facts, findings=findings)
         record.limits.heed(inputs.timebox, "evaluation")

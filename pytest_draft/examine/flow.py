@@ -7,8 +7,9 @@ a crash and never a pass.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
@@ -35,6 +36,7 @@ def examine(
     data: object = None,
     tell: Tell | None = None,
     keep: Callable[[Examination], None] | None = None,
+    enough: Enough | None = None,
 ) -> tuple[Examination, Reconstruction | None]:
     """Read, attack and evaluate one case, in this process.
 
@@ -46,7 +48,9 @@ def examine(
     tell : callable, optional
         Gets a `Progress` at each stage.
     keep : callable, optional
-        Gets what is known once all is read: the examination as it would be if it ended there.
+        Gets what is known once all is read, and when more is: the examination as it would be if it ended there.
+    enough : Enough, optional
+        Ends it as soon as this says so.
 
     Returns
     -------
@@ -57,10 +61,22 @@ def examine(
     """
     record = Record(case, tell, keep)
     with CLOCK.heard_by(record.clock.tell):
-        return _examined(case, data, record)
+        return _examined(case, data, record, enough)
 
 
-def _examined(case: Case, data: object, record: Record) -> tuple[Examination, Reconstruction | None]:
+class Enough(Protocol):
+    """Says when an examination has found out all that matters."""
+
+    def promises(self, examination: Examination) -> bool:
+        """Return whether it is in sight before the attack."""
+
+    def decided(self, examination: Examination) -> str | None:
+        """Return why more would change nothing; None where it can."""
+
+
+def _examined(
+    case: Case, data: object, record: Record, enough: Enough | None
+) -> tuple[Examination, Reconstruction | None]:
     """Read, attack and evaluate one case; see `examine`."""
     inputs = None
     try:
@@ -69,11 +85,10 @@ def _examined(case: Case, data: object, record: Record) -> tuple[Examination, Re
             record.status("not asked")
         else:
             with Beside(inputs, record) as beside:
-                attacked = _attacked(inputs, beside, record)
-                if inputs.data is None:
-                    record.doubt("no training data are given to compare with: add --draft-data")
-                else:
-                    _compare(attacked, inputs.data, beside, record)
+                attack = _prepared(inputs, beside, record)
+                if not _settled_soon(attack, beside, record, enough):
+                    beside.begin(attack)
+                    _compare(attack, _rebuilt(attack, record), beside, record)
     except NotCoveredError as error:
         record.status("not covered", str(error))
     except DraftError as error:
@@ -102,50 +117,57 @@ def _read_and_audited(case: Case, data: object, record: Record) -> Inputs:
     return inputs
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Attacked:
-    """An attack that has ended, and what it rebuilt. Its repr shows no row.
-
-    Attributes
-    ----------
-    inputs : Inputs
-    attack : Attack
-    reconstruction : Reconstruction
-    """
-
-    inputs: Inputs
-    attack: Attack
-    reconstruction: Reconstruction
-
-    def __repr__(self) -> str:
-        return f"Attacked({type(self.attack).__name__}, {self.reconstruction})"
-
-
-def _attacked(inputs: Inputs, beside: Beside, record: Record) -> Attacked:
-    """Choose an attack and run it; note what is known by that alone."""
+def _prepared(inputs: Inputs, beside: Beside, record: Record) -> Attack:
+    """Choose an attack; note what is known by that alone, and what somebody gets who knows all other rows."""
     case, kind = inputs.case, kind_of(inputs)
     if kind.share is not None:
         record.limits.give_attack(kind.share)
-    search = Search(record.limits.attack, case.seed, case.workers, record.clock)
     with record.clock("build"):
-        attack = kind.attack(inputs, search)
-        beside.begin(attack)
+        attack = kind.attack(inputs, Search(record.limits.attack, case.seed, case.workers, record.clock))
     record.facts = replace(record.facts, domain=inputs.domain_facts(attack.granted))
     record.note(*attack.notes)
     record.doubt(*attack.reasons)
-    reconstruction = attack.rebuild(search)
+    beside.look(attack)
+    return attack
+
+
+def _settled_soon(attack: Attack, beside: Beside, record: Record, enough: Enough | None) -> bool:
+    """Attack for a short time where that promises to be enough; return whether it was, else forget it."""
+    if enough is None or not enough.promises(record.examination()):
+        return False
+    before, whole = record.facts, record.limits.attack
+    record.limits.hurry_attack()
+    try:
+        _compare(attack, _rebuilt(attack, record), beside, record)
+    except OutOfTimeError:
+        record.status("no solution", record.limits.before_a_dataset())
+    why = enough.decided(record.examination())
+    if why is not None:
+        record.settle(why)
+        return True
+    record.facts, record.reconstruction, record.limits.attack = before, None, whole
+    return False
+
+
+def _rebuilt(attack: Attack, record: Record) -> Reconstruction:
+    """Run an attack."""
+    case = record.facts.case
+    reconstruction = attack.rebuild(Search(record.limits.attack, case.seed, case.workers, record.clock))
     record.reconstruction = reconstruction
     record.limits.end_attack()
     record.status(reconstruction.status)
     if reconstruction.status == "infeasible":
         raise InfeasibleError
-    return Attacked(inputs, attack, reconstruction)
+    return reconstruction
 
 
-def _compare(attacked: Attacked, data: TrainingData, beside: Beside, record: Record) -> None:
+def _compare(attack: Attack, reconstruction: Reconstruction, beside: Beside, record: Record) -> None:
     """Say whose rows these are, where the attack stopped short, and how close it came."""
-    inputs, attack, reconstruction = attacked.inputs, attacked.attack, attacked.reconstruction
-    identity = _identified(attacked, data, record)
+    inputs, data = beside.inputs, beside.inputs.data
+    if data is None:
+        record.doubt("no training data are given to compare with: add --draft-data")
+        return
+    identity = _identified(attack, reconstruction, data, record)
     if attack.exact is not None:
         narrow_entropy(attack.exact, reconstruction, inputs, record)
     record.doubt(*attack.undecoded)
@@ -162,14 +184,14 @@ def _compare(attacked: Attacked, data: TrainingData, beside: Beside, record: Rec
     n_unknown = data.n_rows if inputs.knowledge is None else len(inputs.knowledge.unknown)
     if attack.any_size or len(reconstruction.rows) == n_unknown:
         alternatives = beside.alternatives(data, reconstruction)
-        note_findings(inputs, data, reconstruction, identity, alternatives, record)
+        note_findings(inputs, data, reconstruction, identity, alternatives, beside.known_others, record)
 
 
-def _identified(attacked: Attacked, data: TrainingData, record: Record) -> Identity:
+def _identified(attack: Attack, reconstruction: Reconstruction, data: TrainingData, record: Record) -> Identity:
     """Return whose rows these are, and say so where that is not simply confirmed."""
     with record.clock("identify"):
         try:
-            identity = attacked.attack.identity(data, attacked.reconstruction, record.limits)
+            identity = attack.identity(data, reconstruction, record.limits)
         except OutOfTimeError:
             why = "the time was out before it was known whether the forest was trained on these rows"
             identity = Identity("unknown", f"{why}: give it more with --draft-budget")

@@ -11,6 +11,9 @@ from pytest_draft.timebox import TimeBox
 ATTACK_SHARE = 0.6
 """Share of the time box that reading and attacking may take; the rest is for evaluation."""
 
+HURRIED_SHARE = 0.05
+"""Share that the attack may take where the verdict is in sight before it begins, and it may only confirm it."""
+
 NUMERIC_SHARE = 0.55
 """The same for numeric columns and at most `SMALL` rows, which are evaluated in no time."""
 
@@ -68,6 +71,11 @@ class Limits:
         """Give the attack another share of the seconds, of which nothing is spent."""
         self.attack = self.box(share)
 
+    def hurry_attack(self) -> None:
+        """Give the attack a small share of the seconds and the effort, from now on."""
+        effort = math.inf if self._effort is None else HURRIED_SHARE * self._effort
+        self.attack = TimeBox(HURRIED_SHARE * self._seconds, effort)
+
     def end_attack(self) -> None:
         """Note when the attack has ended: what comes after it is not of its time."""
         self._ended = self.attack.elapsed, self.attack.over
@@ -113,6 +121,13 @@ class Limits:
             f"the attack ended without a dataset after {self._used()}: what was left is too short for its next step, "
             "or nothing was left to try: give it more with --draft-budget"
         )
+
+    @property
+    def spent_on_attack(self) -> str:
+        """What the attack has used, in words."""
+        if self._effort is not None:
+            return f"{self.attack.meter.spent:.3g} units of effort"
+        return f"{self.attack.elapsed if self._ended is None else self._ended[0]:.1f} s"
 
     def _attack_was_ended(self) -> bool:
         """Return whether its limit ended the attack, or would by now."""

@@ -53,6 +53,15 @@ class Record:
         self.doubt(*reasons)
         self.facts = replace(self.facts, shortfalls=(*self.facts.shortfalls, *reasons))
 
+    def settle(self, why: str) -> None:
+        """Say that the attack ended early because more would change nothing, in place of where it stopped short."""
+        short, facts = self.facts.shortfalls, self.facts
+        reasons = tuple(reason for reason in facts.reasons if reason not in short)
+        if short or facts.findings is None:
+            ended = f"the attack was ended after {self.limits.spent_on_attack}, because the verdict is certain: {why}"
+            reasons, short = (*reasons, ended), (ended,)
+        self.facts = replace(facts, reasons=reasons, shortfalls=short)
+
     def _doubt_once(self, reason: str) -> None:
         if reason not in self.facts.reasons:
             self.doubt(reason)

@@ -12,6 +12,7 @@ from pytest_draft.facts.checks import require_not_negative
 from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.files import ArtifactFacts, DataFacts, DomainFacts
 from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.informed import Informed
 from pytest_draft.facts.status import SOLVER_STATUSES, SolverStatus
 
 
@@ -51,6 +52,8 @@ class Examination:
     not_audited : str or None
     cached : bool
         Whether an earlier run has found it out.
+    informed : Informed or None
+        What somebody gets who knows all other rows; None where that was not found out.
     retried : str or None
         Which machine was lost while it examined this, so that another one did; None where none was. It is no fact of
         the case.
@@ -75,6 +78,7 @@ class Examination:
     not_audited: str | None = None
     cached: bool = False
     shortfalls: tuple[str, ...] = ()
+    informed: Informed | None = None
     retried: str | None = None
 
     def __post_init__(self) -> None:

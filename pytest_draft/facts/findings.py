@@ -9,6 +9,7 @@ from pytest_draft.facts.ambiguity import Ambiguity, Ideal
 from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
 from pytest_draft.facts.figures import Baseline, Distance, Exact, Individuals, Numeric, Significance
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.informed import Informed
 from pytest_draft.facts.slices import SliceFigures
 
 ScaleName = Literal["range", "inner range", "rank"]
@@ -52,6 +53,8 @@ class Part:
         By rank; None where the time was out, or the data have too few rows for its baseline.
     ideal : Ideal or None
         What the best possible guess gets of this part; None where that was not found out.
+    informed : Informed or None
+        What somebody gets of it who knows all other rows; None where that was not found out.
     """
 
     on: str
@@ -67,6 +70,7 @@ class Part:
     scale: ScaleName = "range"
     exact: Exact | None = None
     ideal: Ideal | None = None
+    informed: Informed | None = None
 
     def __post_init__(self) -> None:
         require_not_negative(columns=self.columns, random_error=self.random_error)
@@ -305,6 +309,8 @@ class Findings:
         What other datasets explain the file as well as the truth; None where that was not found out.
     ideal : Ideal or None
         What the best possible guess gets of the whole; None where that was not found out.
+    informed : Informed or None
+        What somebody gets of the whole who knows all other rows; None where that was not found out.
     """
 
     n_rows: int
@@ -350,6 +356,7 @@ class Findings:
     columns: tuple[ColumnFigures, ...] = ()
     ambiguity: Ambiguity | None = None
     ideal: Ideal | None = None
+    informed: Informed | None = None
 
     def __post_init__(self) -> None:
         require_rising(perfect_rows=self.perfect_rows, most_perfect_rows=self.most_perfect_rows, rows=self.n_rows)
@@ -383,6 +390,7 @@ class Findings:
             most_perfect_rows=self.most_perfect_rows,
             numeric=self.numeric is not None,
             ideal=self.ideal,
+            informed=self.informed,
         )
         parts = (self.seen, self.informative, self.mostly_determined, self.fully_determined)
         return (whole, *(part for part in parts if part is not None), *self.rescaled)

@@ -23,6 +23,7 @@ from pytest_draft.plugin.sharing import Shared, Stamps, stamps
 from pytest_draft.plugin.terminal_progress import shown
 from pytest_draft.plugin.unshown import Unshown, unshown
 from pytest_draft.policy.comparison import Compared
+from pytest_draft.policy.enough import Enough
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check, judge
 from pytest_draft.report.earlier_report import Earlier, read_earlier
@@ -79,7 +80,7 @@ class GateSession:
         self.demo_folder = next(iter(self.settings.models)).parent if config.option.draft_demo else None
         self._shared = Shared.of(config)
         self.cluster: Cluster | None = None
-        self._memo: dict[tuple[Case, Stamps, int | None], tuple[Examination, Reconstruction | None]] = {}
+        self._memo: dict[tuple[Case, Stamps, int | None, int | None], tuple[Examination, Reconstruction | None]] = {}
         self._in_memory: dict[int, object] = {}
         self._hooked: dict[Path, object] = {}
         self._aggregates: dict[tuple[Case, Stamps], Examination] = {}
@@ -170,14 +171,21 @@ class GateSession:
         case = self.case(forest, adversary, attack=attack)
         return each_model(case, self.aggregates(case))
 
-    def examine(self, case: Case, data: object = None) -> tuple[Examination, Reconstruction | None]:
-        """Examine a case in a child of this process, once while it is among the last that were examined."""
+    def examine(
+        self, case: Case, data: object = None, enough: Enough | None = None
+    ) -> tuple[Examination, Reconstruction | None]:
+        """Examine a case in a child of this process, once while it is among the last that were examined.
+
+        To its end; or, where that is given, until a policy's verdict is certain.
+        """
         given = data.value if isinstance(data, Unshown) else data
-        key = (case, stamps(case), None if given is None else id(given))
+        to_its_end = (case, stamps(case), None if given is None else id(given), None)
+        key = to_its_end if to_its_end in self._memo or enough is None else (*to_its_end[:-1], id(enough.policy))
         if key not in self._memo:
             self._in_memory[id(given)] = given  # keeps the object, and with it its id, alive
             with shown(self._config, self._named(case.artifact, case.place)) as tell:
-                self._memo[key] = children.run(case, data, tell or self._shared.heed_interrupt)
+                told = tell or self._shared.heed_interrupt
+                self._memo[key] = children.run(case, data, told, enough=enough)
             while len(self._memo) > MOST_REBUILT:  # the oldest; what was found out besides is kept by `aggregates`
                 del self._memo[next(iter(self._memo))]
         return self._memo[key]
@@ -197,7 +205,7 @@ class GateSession:
             reason = f"the hook pytest_draft_load_training_data raised {type(error).__name__}: correct it"
             return replace(unexamined(case), solver_status="refused", reasons=(reason,))
         if data is not None:
-            return self.examine(replace(case, data=None), data)[0]
+            return self.examine(replace(case, data=None), data, self._enough(case))[0]
         cache = Cache.of(self._config) if self.settings.cache else None
         if cache is None:
             return self._examined(case)
@@ -210,7 +218,11 @@ class GateSession:
                 found = self.cluster.run(case, tell)
             if found is not None:
                 return found
-        return self.examine(case)[0]
+        return self.examine(case, enough=self._enough(case))[0]
+
+    def _enough(self, case: Case) -> Enough:
+        """Return what ends the examination of a model's own items."""
+        return Enough(self.configured(case.artifact).policy_of_items)
 
     def is_for_cluster(self, case: Case) -> bool:
         """Return whether nobody but a cluster knows the answer: neither a hook with data in memory nor the cache."""
@@ -230,10 +242,12 @@ class GateSession:
         return self._hooked[forest]
 
     def _answers(self, examination: Examination) -> bool:
-        """Return whether an examination decides every check of the policy."""
-        checks = judge(examination, self.configured(examination.case.artifact).policy)
+        """Return whether an examination decides every check of the policy, or its verdict for good."""
+        enough = Enough(self.configured(examination.case.artifact).policy)
+        checks = judge(examination, enough.policy)
         hard = [reason for reason in examination.reasons if reason not in examination.shortfalls]
-        return not hard and all(check.result != "inconclusive" for check in checks)
+        decided = all(check.result != "inconclusive" for check in checks) or enough.decided(examination) is not None
+        return not hard and decided
 
     def compared(self, examination: Examination) -> Compared | None:
         """Return what an earlier report says beside an examination; None without one."""

@@ -17,6 +17,13 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
         return Outcome(
             "failed" if bar < 1 else "passed", f"the attack rebuilds all rows; at most {bar:.0%} are allowed"
         )
+    informed = findings.informed
+    if informed is not None and informed.told_rows <= bar and informed.rows == informed.of_rows:
+        return Outcome(
+            "passed",
+            f"given all other rows, the file determines {informed.told_rows:.0%} of the rows, of each by itself; "
+            f"at most {bar:.0%} are allowed",
+        )
     if findings.ambiguity is None or findings.ambiguity.determined is None:
         return Outcome(
             "passed", "it is not asked for how many rows the file determines, given how often each was drawn"

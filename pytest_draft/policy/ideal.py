@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.findings import Findings, Part
+from pytest_draft.facts.informed import Informed
 from pytest_draft.policy.rule import Outcome
 
 ADDED = 0.1
@@ -23,7 +24,46 @@ DEVIATIONS = 2.0
 """The most rows that anybody can expect to meet are a mean over datasets, of which the truth is one: an attack can meet
 more by chance, by about so many standard deviations of rows that are met one by one."""
 
+GUESSED = 0.8
+"""What somebody gets who knows all other rows is that of some guessers; another one may come to so many times their
+error, and to as much more of the rows."""
+
 _ROUNDING = 1e-9
+
+
+def ideals_of(part: Part) -> list[Ideal]:
+    """Return all that is known of the most that anybody gets of a part: what any of them excludes nobody can."""
+    known = [] if part.informed is None else [_of_informed(part, part.informed)]
+    return known + ([] if part.ideal is None else [part.ideal])
+
+
+def by_any(outcomes: Sequence[Outcome]) -> Outcome:
+    """Return the first outcome that passes, as one bound is enough; else the last."""
+    return next((outcome for outcome in outcomes if outcome.result == "passed"), outcomes[-1])
+
+
+def _of_informed(part: Part, informed: Informed) -> Ideal:
+    """Return what somebody gets who knows all other rows, as whoever does not is measured.
+
+    As many times the part's own split-half error as theirs is of theirs; and what the file adds to their rows, of those
+    that other people's rows leave.
+    """
+    base = part.split_half.perfect_rows or 0.0
+    exact = None
+    if informed.near_numeric is not None and part.exact is not None:
+        added = _added(informed.near_numeric, informed.near_numeric_without_file or 0.0)
+        exact = part.exact.split_half + added * (1 - part.exact.split_half)
+    return Ideal(
+        least_error=GUESSED * min(informed.of_split_half, 1e6) * (part.split_half.error or 0.0),
+        most_perfect_rows=base + _added(informed.near_rows, informed.near_rows_without_file) * (part.n_rows - base),
+        most_exact=exact,
+    )
+
+
+def _added(share: float, without_file: float) -> float:
+    """Return the most that a file adds, as a share of what is not there without it."""
+    beyond = (share - without_file) / (1 - without_file) if without_file < 1 else 0.0
+    return min(max(beyond, 0.0) / GUESSED, 1.0)
 
 
 def error_of_ideal(attack: Outcome, ideal: Ideal, reached: float, bar: float) -> Outcome:
@@ -114,12 +154,12 @@ def _distrusted(attack: Outcome, thought: str) -> Outcome:
 
 def of_bits(findings: Findings) -> Outcome | None:
     """Return why so few datasets explain the file that an attacker can try them all; None where there are enough."""
-    ambiguity = findings.ambiguity
-    if ambiguity is None or ambiguity.bits >= ENOUGH_BITS:
+    known = [found.bits for found in (findings.ambiguity, findings.informed) if found is not None]
+    if not known or max(known) >= ENOUGH_BITS:
         return None
     return Outcome(
         "inconclusive",
-        f"it is only known that 2^{ambiguity.bits:.0f} datasets explain the file, which an attacker can go through by "
+        f"it is only known that 2^{max(known):.0f} datasets explain the file, which an attacker can go through by "
         f"growing the forest again from each; a pass needs 2^{ENOUGH_BITS:.0f}",
     )
 

@@ -6,7 +6,7 @@ from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.figures import TOLERANCE
 from pytest_draft.facts.findings import Findings, Part, ScaleName
 from pytest_draft.facts.slices import Measured, SliceFigures
-from pytest_draft.policy.ideal import of_bits, rows_of_ideal, unless_converged, without_ideal
+from pytest_draft.policy.ideal import by_any, ideals_of, of_bits, rows_of_ideal, unless_converged, without_ideal
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 from pytest_draft.policy.thresholds_on_labels import of_labelled
 from pytest_draft.policy.thresholds_on_slices import named, of_slices
@@ -40,16 +40,16 @@ def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outco
     too_few = of_bits(findings)
     outcomes = [] if too_few is None else [too_few]
     for part in findings.judged:
-        if part.ideal is None:
+        ideals = ideals_of(part)
+        if not ideals:
             outcomes += without_ideal(findings, part, converged, _of_part(part, thresholds))
             continue
         for outcome, bar in _held_against(part, thresholds):
-            ideal = part.ideal
-            outcomes.append(
-                outcome if bar is None else rows_of_ideal(outcome, ideal, part.perfect_rows, part.n_rows, bar)
-            )
+            bounded = [rows_of_ideal(outcome, one, part.perfect_rows, part.n_rows, bar or 0.0) for one in ideals]
+            outcomes.append(outcome if bar is None else by_any(bounded))
         if "max_exact_values_beyond_split_half" in thresholds and part.scale == "rank":
-            outcomes.append(_values_of_ideal(part, part.ideal, thresholds["max_exact_values_beyond_split_half"]))
+            share = thresholds["max_exact_values_beyond_split_half"]
+            outcomes.append(by_any([_values_of_ideal(part, ideal, share) for ideal in ideals]))
     if (proved := thresholds.get("max_certain_unique_rows")) is not None:
         outcomes.append(_certain_at_most(findings, proved))
     others = of_labelled(findings, thresholds, _WITH_LABELS, _of_part)
@@ -65,6 +65,8 @@ def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outco
 def _certain_at_most(findings: Findings, most: int) -> Outcome:
     """Judge the rows that are unique and proved: none is that is missing in a dataset that explains the file."""
     shared = None if findings.ambiguity is None else findings.ambiguity.shared_unique_rows
+    if findings.informed is not None and not findings.informed.told_rows:
+        return Outcome("passed", "no row can be proved, not even by somebody who knows all others")
     if shared is not None and shared <= most:
         return Outcome(
             "passed", f"at most {shared:,} unique rows can be proved by the file; at most {most:,} are allowed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings, Part
 from pytest_draft.facts.slices import Measured, SliceFigures
-from pytest_draft.policy.ideal import error_of_ideal, of_bits, unless_converged, without_ideal
+from pytest_draft.policy.ideal import by_any, error_of_ideal, ideals_of, of_bits, unless_converged, without_ideal
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 from pytest_draft.policy.thresholds_on_labels import of_labelled
 from pytest_draft.policy.thresholds_on_slices import named, of_slices
@@ -30,13 +30,15 @@ def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outco
     too_few = of_bits(findings)
     outcomes = [] if too_few is None else [too_few]
     for part in findings.judged:
-        if part.ideal is None:
+        ideals = ideals_of(part)
+        if not ideals:
             outcomes += without_ideal(findings, part, converged, _of_part(part, thresholds))
             continue
         for outcome, bar in _held_against(
             part.error, part.split_half.error, part.random_error, part.on, _of(part, thresholds)
         ):
-            outcomes.append(outcome if bar is None else error_of_ideal(outcome, part.ideal, part.error.upper, bar))
+            bounded = [error_of_ideal(outcome, ideal, part.error.upper, bar or 0.0) for ideal in ideals]
+            outcomes.append(outcome if bar is None else by_any(bounded))
     others = of_labelled(findings, thresholds, _WITH_LABELS, _of_part)
     others += of_slices(findings, lambda one, found: _of_slice(one, found, thresholds), _spared)
     return combined([*outcomes, *(others if converged else unless_converged(others))])

@@ -152,7 +152,7 @@ def _by_bounds(
     With them a pass needs no attack that converged, and an attack that did is no pass.
     """
     findings = examination.findings
-    if findings is None or findings.ambiguity is None or judged.bounds is None:
+    if findings is None or judged.bounds is None or (findings.ambiguity is None and findings.informed is None):
         return outcome, examination.reasons
     hard = tuple(reason for reason in examination.reasons if reason not in examination.shortfalls)
     if hard:

@@ -1,9 +1,9 @@
 """What the rows of a block can be: in go a forest and its true rows, out comes which of them other rows cannot replace.
 
 First all that a block can be by its counts is searched (`block_search`). Then midpoints narrow what is left open
-(`split_values`): of one row by itself, which shows that it can move, and of all rows of a block whose leaves are
-certain. An assignment with other leaves is not checked against thresholds of ordered columns, nor against a regressor's
-means: where the file says so much, it proves nothing, and the rows stay undecided.
+(`pytest_draft.attack.informed.splits`): of one row by itself, which shows that it can move, and of all rows of a block
+whose leaves are certain. An assignment with other leaves is not checked against thresholds of ordered columns, nor
+against a regressor's means: where the file says so much, it proves nothing, and the rows stay undecided.
 """
 
 from __future__ import annotations
@@ -15,6 +15,14 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.informed.splits import (
+    Splits,
+    alone,
+    narrow_block,
+    sides_of,
+    splits_of,
+    tested_ordered,
+)
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity.block_search import (
     FIXED,
@@ -26,14 +34,6 @@ from pytest_draft.evaluate.ambiguity.block_search import (
     is_only_assignment,
 )
 from pytest_draft.evaluate.ambiguity.boxes import Boxes, boxes_of, leaves_of_rows
-from pytest_draft.evaluate.ambiguity.split_values import (
-    Splits,
-    alone,
-    narrow_block,
-    sides_of,
-    splits_of,
-    tested_ordered,
-)
 from pytest_draft.evaluate.scales import near
 from pytest_draft.matching import Weights, encoded_weights, row_identities
 from pytest_draft.timebox import TimeBox
@@ -125,6 +125,8 @@ class Blocks:
         if not ordered:
             return cls(domain, fixed, closed, closed, ~closed, None, (), forest.classes is not None, weights.tolerance)
         splits = splits_of(forest, domain, rows, times)
+        if splits is not None and not splits.is_midpoint.any():
+            splits = None
         told = tuple(a for a in ordered if a not in (*known, *aside))
         present = tuple(a for a in told if not domain.attributes[a].missing)
         nearly = closed_rows(_fixed(forest, boxes, rows, labels, times, (*known, *present), aside, weights), everyone)
@@ -181,8 +183,7 @@ class Blocks:
         pinned, may_miss = np.zeros((2, n_rows, self.domain.n_columns), dtype=np.bool_)
         for attribute in self.domain.attributes:
             may_miss[:, list(attribute.columns)] = attribute.missing
-        for row in range(n_rows):
-            alone(self.splits, sides, row, bound[row], pinned[row], may_miss[row])
+        alone(self.splits, sides, np.arange(n_rows), bound, pinned, may_miss)
         for a in self.told:
             column = self.domain.attributes[a].columns[0]
             value = self.splits.rows[:, column].astype(np.float64)

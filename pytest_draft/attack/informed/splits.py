@@ -1,8 +1,9 @@
-"""What thresholds leave open of a few rows' values: in go true rows and a block of them, out come bounds of its values.
+"""What thresholds leave open of a few rows' values: in go all rows and some that are open, out come bounds of these.
 
 A best split's threshold is ``a / 2 + b / 2``, with ``a`` the largest value of the node's rows on the left and ``b`` the
 smallest on the right. Where the other rows are fixed, a row that alone takes an extreme can have no other value, and
-all others may go up to it. Columns that may miss values are left out where several rows are open at once.
+all others may go up to it. So it is with the least and the greatest value of a node whose random threshold was decoded
+(`pytest_draft.attack.numeric.extremes`). Columns that may miss values are left out where several rows are open at once.
 
 Source: ``sklearn.tree._splitter`` (``node_split_best``), 1.3 to 1.9.
 """
@@ -16,6 +17,7 @@ from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.states import thresholds_are_midpoints
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
@@ -38,8 +40,12 @@ class Splits(NamedTuple):
         -1 at leaves.
     threshold : ndarray of float64, shape (n_nodes,)
     missing_left : ndarray of bool, shape (n_nodes,)
+    highest_left, lowest_right : ndarray of float64, shape (n_nodes,)
+        The values next to the threshold, in the single precision that rows have.
     is_midpoint : ndarray of bool, shape (n_nodes,)
         Whether the threshold is the midpoint of values that are not just two.
+    is_decoded : ndarray of bool, shape (n_nodes,)
+        Whether the least and the greatest value of the tested column are told, of a threshold that was drawn.
     rows : ndarray of float32, shape (n_rows, n_columns)
     times : ndarray of int64, shape (n_rows, n_trees)
     """
@@ -50,7 +56,10 @@ class Splits(NamedTuple):
     feature: IntArray
     threshold: FloatArray
     missing_left: BoolArray
+    highest_left: FloatArray
+    lowest_right: FloatArray
     is_midpoint: BoolArray
+    is_decoded: BoolArray
     rows: Rows
     times: IntArray
 
@@ -58,6 +67,8 @@ class Splits(NamedTuple):
 @redacted
 class Sides(NamedTuple):
     """Extremes of the tested value by node: of those that went left the largest, of the others the smallest, negated.
+
+    Of decoded nodes: of all of them the largest, and the smallest, negated.
 
     Attributes
     ----------
@@ -86,8 +97,10 @@ def tested_ordered(forest: Forest, domain: Domain) -> list[int]:
     return ordered if np.isin(tested, ordered).any() else []
 
 
-def splits_of(forest: Forest, domain: Domain, rows: Rows, times: IntArray) -> Splits | None:
-    """Return the splits whose thresholds say more than counts; None without any, or where the rows contradict them.
+def splits_of(
+    forest: Forest, domain: Domain, rows: Rows, times: IntArray, extremes: Extremes | None = None
+) -> Splits | None:
+    """Return the splits of a forest; None where rows contradict what thresholds say besides counts.
 
     Parameters
     ----------
@@ -95,9 +108,9 @@ def splits_of(forest: Forest, domain: Domain, rows: Rows, times: IntArray) -> Sp
     domain : Domain
     rows : ndarray of float32, shape (n_rows, n_columns)
     times : ndarray of int64, shape (n_trees, n_rows)
+    extremes : Extremes or None
+        Of the nodes of random splits.
     """
-    if not thresholds_are_midpoints(forest):
-        return None
     many = np.zeros(domain.n_columns, dtype=np.bool_)
     many[domain.columns_of(tested_ordered(forest, domain))] = True
     trees = forest.trees
@@ -107,23 +120,32 @@ def splits_of(forest: Forest, domain: Domain, rows: Rows, times: IntArray) -> Sp
         for side in ("left", "right")
     )
     feature, threshold = (np.concatenate([getattr(tree, name) for tree in trees]) for name in ("feature", "threshold"))
+    threshold = threshold.astype(np.float64)
     inner = np.concatenate([tree.left >= 0 for tree in trees])
+    single = threshold.astype(np.float32)
+    highest_left = np.where(single > threshold, np.nextafter(single, np.float32(-np.inf)), single)
+    low, high = (np.full(len(left), np.nan) for _ in range(2))
+    if extremes is not None:
+        low, high = np.concatenate(extremes.low), np.concatenate(extremes.high)
     splits = Splits(
         root,
         np.where(inner, left, -1),
         np.where(inner, right, -1),
         np.where(inner, feature, -1),
-        threshold.astype(np.float64),
+        threshold,
         np.concatenate([tree.missing_left for tree in trees]),
-        inner & many[feature] & np.isfinite(threshold),
+        highest_left.astype(np.float64),
+        np.nextafter(highest_left, np.float32(np.inf)).astype(np.float64),
+        thresholds_are_midpoints(forest) & inner & many[feature] & np.isfinite(threshold),
+        inner & ~np.isnan(low) & ~np.isnan(high),
         np.ascontiguousarray(rows),
         np.ascontiguousarray(times.T),
     )
     tops = sides_of(splits, np.zeros(len(rows), dtype=np.bool_)).top
-    here = splits.is_midpoint
-    if not here.any() or (tops[here, 0] / 2 - tops[here, 1] / 2 != splits.threshold[here]).any():
-        return None
-    return splits
+    here, there = splits.is_midpoint, splits.is_decoded
+    wrong = (tops[here, 0] / 2 - tops[here, 1] / 2 != threshold[here]).any()
+    wrong |= (tops[there, 0] != high[there]).any() or (-tops[there, 1] != low[there]).any()
+    return None if wrong else splits
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -149,49 +171,57 @@ def sides_of(splits: Splits, left_out: BoolArray) -> Sides:
             while splits.left[node] >= 0:
                 value = np.float64(splits.rows[row, splits.feature[node]])
                 side = _side(splits, node, value)
-                if splits.is_midpoint[node] and not np.isnan(value):
-                    signed = value if side == 0 else -value
-                    if signed > top[node, side]:
-                        top[node, side], takers[node, side] = signed, 0
-                    takers[node, side] += signed == top[node, side]
+                for end in range(2):
+                    if np.isnan(value) or not (splits.is_decoded[node] or (splits.is_midpoint[node] and end == side)):
+                        continue
+                    signed = value if end == 0 else -value
+                    if signed > top[node, end]:
+                        top[node, end], takers[node, end] = signed, 0
+                    takers[node, end] += signed == top[node, end]
                 node = splits.left[node] if side == 0 else splits.right[node]
     return Sides(top, takers)
 
 
 @njit(cache=True, nogil=True)
-def alone(splits: Splits, sides: Sides, row: int, bound: FloatArray, is_pinned: BoolArray, may_miss: BoolArray) -> None:
-    """Narrow what one row's values can be if nothing else changes, its leaves included.
+def alone(
+    splits: Splits, sides: Sides, rows: IntArray, bound: FloatArray, is_pinned: BoolArray, may_miss: BoolArray
+) -> None:
+    """Narrow what each row's values can be if nothing else changes: no other row, and so none of its leaves.
 
     Parameters
     ----------
     splits : Splits
     sides : Sides
         Of all rows.
-    row : int
-    bound : ndarray of float64, shape (n_columns, 2)
-        Upper bounds of each value, and of its negative.
-    is_pinned : ndarray of bool, shape (n_columns,)
+    rows : ndarray of int64, shape (n_open,)
+    bound : ndarray of float64, shape (n_open, n_columns, 2)
+        Upper bounds of each value, and of its negative: narrowed here.
+    is_pinned : ndarray of bool, shape (n_open, n_columns)
         Set where the row alone takes an extreme, so that it can have no other value.
-    may_miss : ndarray of bool, shape (n_columns,)
+    may_miss : ndarray of bool, shape (n_open, n_columns)
         Taken back where a missing value would not go the row's way.
     """
-    for t in range(len(splits.root)):
-        if splits.times[row, t] == 0:
-            continue
-        node = splits.root[t]
-        while splits.left[node] >= 0:
-            f = splits.feature[node]
-            value = np.float64(splits.rows[row, f])
-            side = _side(splits, node, value)
-            may_miss[f] &= side == (0 if splits.missing_left[node] else 1)
-            signed = splits.threshold[node] if side == 0 else -splits.threshold[node]
-            bound[f, side] = min(bound[f, side], signed)
-            if splits.is_midpoint[node]:
-                top = sides.top[node, side]
-                bound[f, side] = min(bound[f, side], top)
-                signed = value if side == 0 else -value
-                is_pinned[f] |= signed == top and sides.takers[node, side] == 1
-            node = splits.left[node] if side == 0 else splits.right[node]
+    for i in range(len(rows)):
+        row = rows[i]
+        for t in range(len(splits.root)):
+            if splits.times[row, t] == 0:
+                continue
+            node = splits.root[t]
+            while splits.left[node] >= 0:
+                f = splits.feature[node]
+                value = np.float64(splits.rows[row, f])
+                side = _side(splits, node, value)
+                may_miss[i, f] &= side == (0 if splits.missing_left[node] else 1)
+                signed = splits.highest_left[node] if side == 0 else -splits.lowest_right[node]
+                bound[i, f, side] = min(bound[i, f, side], signed)
+                for end in range(2):
+                    if not (splits.is_decoded[node] or (splits.is_midpoint[node] and end == side)):
+                        continue
+                    top = sides.top[node, end]
+                    bound[i, f, end] = min(bound[i, f, end], top)
+                    signed = value if end == 0 else -value
+                    is_pinned[i, f] |= signed == top and sides.takers[node, end] == 1
+                node = splits.left[node] if side == 0 else splits.right[node]
 
 
 def narrow_block(splits: Splits, block: IntArray, skipped: BoolArray, bound: FloatArray) -> None:

@@ -1,0 +1,128 @@
+"""What a file holds of each row when all others are known: in go a forest and all rows, out come `Held` boxes.
+
+Given all other rows, a row must lie in its own leaf of every tree that drew it: moving it anywhere else would change
+that leaf's count. The counts leave exactly the intersection of these leaves' boxes, in one pass over the trees. Where
+the others leave a threshold unexplained, the row itself is one of its two neighbours, and its value is twice the
+threshold less the other one. So every row is used to find its own box; but the box is a function of the file and of the
+other rows alone, which is tested by trying every value that a row can have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.informed.splits import alone, sides_of, splits_of
+from pytest_draft.attack.numeric.extremes import Extremes
+from pytest_draft.domain import Domain
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Held:
+    """What a file leaves of some rows, of each by itself. Its repr shows no row.
+
+    Attributes
+    ----------
+    domain : Domain
+    rows : ndarray of int64, shape (n_rows,)
+        Which of the training rows these are.
+    lower, upper : ndarray of float64, shape (n_rows, n_columns)
+        Between which the encoded values lie, both included; the same where the value is told.
+    may_miss : ndarray of bool, shape (n_rows, n_columns)
+        Where it may be missing instead.
+    """
+
+    domain: Domain
+    rows: IntArray
+    lower: FloatArray
+    upper: FloatArray
+    may_miss: BoolArray
+
+    def __repr__(self) -> str:
+        return f"Held({len(self.rows)} rows, not shown)"
+
+    def states(self, attribute: int) -> BoolArray:
+        """Return which values of a discrete attribute are left, shape (n_rows, n_states), a missing one as the last."""
+        made = self.domain.attributes[attribute]
+        columns = list(made.columns)
+        value = made.encoded(np.arange(made.n_states - made.missing)).astype(np.float64)
+        low, high = self.lower[:, None, columns], self.upper[:, None, columns]
+        left = np.asarray(((low <= value) & (value <= high)).all(axis=2))
+        return np.column_stack([left, self.may_miss[:, columns[0]]]) if made.missing else left
+
+    def told(self) -> BoolArray:
+        """Return which values have no other value left, shape (n_rows, n_attributes)."""
+        told = np.empty((len(self.rows), len(self.domain.attributes)), dtype=bool)
+        for a, attribute in enumerate(self.domain.attributes):
+            column = attribute.columns[0]
+            if attribute.kind != "numeric":
+                told[:, a] = self.states(a).sum(axis=1) <= 1
+                continue
+            low, high = self.lower[:, column], self.upper[:, column]
+            told[:, a] = np.where(self.may_miss[:, column], low > high, low >= high)
+        return told
+
+
+def held_of(
+    forest: Forest, domain: Domain, everyone: KnownRows, rows: IntArray, extremes: Extremes | None = None
+) -> Held | None:
+    """Return what a file holds of some rows, of each when all others are known.
+
+    Parameters
+    ----------
+    forest : Forest
+        With exact counts.
+    domain : Domain
+    everyone : KnownRows
+        All training rows, with how often each tree drew them.
+    rows : ndarray of int64, shape (n_rows,)
+        Positions of those that are asked about.
+    extremes : Extremes or None
+        Of the nodes of random splits.
+
+    Returns
+    -------
+    Held or None
+        None where the rows do not explain the file, so that nothing follows from them.
+    """
+    if domain.outside(everyone.rows.astype(np.float64)) or not _explained(forest, everyone):
+        return None
+    splits = splits_of(forest, domain, everyone.rows, everyone.weight, extremes)
+    if splits is None:
+        return None
+    bound = np.empty((domain.n_columns, 2))
+    may_miss = np.zeros((len(rows), domain.n_columns), dtype=np.bool_)
+    for attribute in domain.attributes:
+        columns = list(attribute.columns)
+        bound[columns] = np.array([attribute.high, -attribute.low], dtype=np.float32)
+        may_miss[:, columns] = attribute.missing
+    bounds, is_pinned = np.tile(bound, (len(rows), 1, 1)), np.zeros_like(may_miss)
+    alone(splits, sides_of(splits, np.zeros(len(everyone.rows), dtype=np.bool_)), rows, bounds, is_pinned, may_miss)
+    value = everyone.rows[rows].astype(np.float64)
+    return Held(
+        domain,
+        rows,
+        np.where(is_pinned, value, -bounds[:, :, 1]),
+        np.where(is_pinned, value, bounds[:, :, 0]),
+        may_miss & ~is_pinned,
+    )
+
+
+def _explained(forest: Forest, everyone: KnownRows) -> bool:
+    """Return whether rows have the draws of each class, and the distinct rows, of every leaf."""
+    columns = np.ascontiguousarray(everyone.rows.T)
+    for t, tree in enumerate(forest.trees):
+        leaf, times = leaf_positions(tree, columns), everyone.weight[t]
+        draws = np.zeros((len(tree.leaves), forest.n_classes), dtype=np.int64)
+        np.add.at(draws, (leaf, everyone.labels if forest.n_classes > 1 else np.zeros_like(leaf)), times)
+        distinct = np.bincount(leaf[times > 0], minlength=len(tree.leaves))
+        if (draws != forest.counts(t)[tree.leaves]).any():
+            return False
+        if forest.tells_distinct and (distinct != tree.n_distinct[tree.leaves]).any():
+            return False
+    return True

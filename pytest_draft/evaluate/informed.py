@@ -1,0 +1,351 @@
+"""What somebody gets who knows all other rows: in go a file and the truth, out come guesses, and figures of any part.
+
+Row beside row, each guess is made from all other rows. Beside the split-half baseline, where a guess may be matched to
+any row, nobody's own row must stand in it: so the rows of one half are guessed from those of the other half, by
+somebody who knows what the file holds of each. Both are measured with the file and without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pytest_draft.arrays import BoolArray, IntArray, Rows
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.informed.boxes import Held, held_of
+from pytest_draft.attack.informed.guesses import Guesser
+from pytest_draft.attack.numeric.extremes import Extremes
+from pytest_draft.data.individuals import hundredths
+from pytest_draft.domain import Domain
+from pytest_draft.evaluate.ambiguity.bits_of_counts import cell_bits
+from pytest_draft.evaluate.ambiguity.explained import explained
+from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.evaluate.scales import near
+from pytest_draft.facts.informed import Informed
+from pytest_draft.matching import Weights, differences, encoded_weights, gaps, paired_distance
+from pytest_draft.timebox import TimeBox
+
+MOST_ROWS = 1_000
+"""Of more rows than this, as many are looked at, drawn at random."""
+
+MOST_DONORS = 4_000
+"""Other rows that values are guessed from, at most."""
+
+MOST_OF_HALF = 300
+"""Rows of a half, at most: enough for an error to within some percent, and matched in no time."""
+
+_NEAREST = 5
+"""Other rows of which one is copied, where whole rows are guessed."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Half:
+    """Some rows, guessed from others that are known. Its repr shows no row.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (n_half,)
+        Which of the training rows are guessed.
+    guesses : tuple of ndarray of float32, shape (n_half, n_columns)
+        Several, of which the nearest counts.
+    others : ndarray of float32, shape (n_half, n_columns)
+        As many of the rows that they are guessed from.
+    """
+
+    rows: IntArray
+    guesses: tuple[Rows, ...]
+    others: Rows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KnownOthers:
+    """The guesses of somebody who knows all other rows. Its repr shows no row.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (n_rows,)
+        Which of the training rows are guessed, each by itself.
+    of_rows : int
+        How many are to be rebuilt.
+    guess, without_file : ndarray of float32, shape (n_rows, n_columns)
+    told : ndarray of bool, shape (n_rows, n_attributes)
+        Which values have no other value left.
+    halves : tuple of Half
+    proved : bool
+        As in `Informed`.
+    bits : float
+        As in `Informed`.
+    """
+
+    rows: IntArray
+    of_rows: int
+    guess: Rows
+    without_file: Rows
+    told: BoolArray
+    halves: tuple[Half, ...]
+    proved: bool
+    bits: float
+
+    def __repr__(self) -> str:
+        return f"KnownOthers({len(self.rows)} rows, not shown)"
+
+    def mapped(self, change: Callable[[Rows], Rows], attributes: Sequence[int] | None = None) -> KnownOthers:
+        """Return the guesses with each table changed in the same way: some columns, another scale.
+
+        Parameters
+        ----------
+        change : callable
+        attributes : sequence of int or None
+            Those whose columns are left; None for all.
+        """
+        return replace(
+            self,
+            guess=change(self.guess),
+            without_file=change(self.without_file),
+            told=self.told if attributes is None else self.told[:, list(attributes)],
+            halves=tuple(
+                Half(half.rows, tuple(change(guess) for guess in half.guesses), change(half.others))
+                for half in self.halves
+            ),
+        )
+
+    def only(self, training_rows: IntArray) -> KnownOthers:
+        """Return the guesses of some of the training rows, given by their positions."""
+        kept: BoolArray = np.isin(self.rows, training_rows)
+        halves = []
+        for half in self.halves:
+            here = np.isin(half.rows, training_rows)
+            halves.append(Half(half.rows[here], tuple(guess[here] for guess in half.guesses), half.others[here]))
+        return replace(
+            self,
+            rows=self.rows[kept],
+            of_rows=len(training_rows),
+            guess=self.guess[kept],
+            without_file=self.without_file[kept],
+            told=self.told[kept],
+            halves=tuple(halves),
+        )
+
+    def figures(self, truth: Rows, weights: Weights, unknown: Sequence[int], timebox: TimeBox) -> Informed | None:
+        """Return how close the guesses are.
+
+        Parameters
+        ----------
+        truth : ndarray of float32, shape (n_training_rows, n_columns)
+        weights : Weights
+        unknown : sequence of int
+            The attributes that count.
+        timebox : TimeBox
+
+        Returns
+        -------
+        Informed or None
+            None without rows, or without the time to match them.
+        """
+        halves = [half for half in self.halves if len(half.rows)]
+        if not len(self.rows) or not halves or not len(unknown):
+            return None
+        matched, baseline = [], []
+        for half in halves:
+            mine = truth[half.rows]
+            others = Comparison().distance(mine, half.others, weights, timebox)
+            guesses = [Comparison().distance(mine, guess, weights, timebox) for guess in half.guesses]
+            if others.exact is None or any(one.exact is None for one in guesses):
+                return None
+            baseline.append(others.upper)
+            matched.append(min(one.lower for one in guesses))
+        mine = truth[self.rows]
+        right, right_without = (_right(mine, guess, weights) for guess in (self.guess, self.without_file))
+        told, numeric = self.told[:, list(unknown)], weights.tolerance > 0
+        each = differences(mine, self.guess, weights)[:, weights.counted].sum(axis=1) / weights.total
+        return Informed(
+            rows=len(self.rows),
+            of_rows=self.of_rows,
+            error=float(each.mean()),
+            error_without_file=float(paired_distance(mine, self.without_file, weights).upper),
+            half_rows=len(halves[0].rows),
+            matched_error=float(np.mean(matched)),
+            split_half_error=float(np.mean(baseline)),
+            told_values=float(told.mean()),
+            told_rows=float(told.all(axis=1).mean()),
+            near_values=float(right[:, weights.counted].mean()),
+            near_rows=float(right.all(axis=1).mean()),
+            near_values_without_file=float(right_without[:, weights.counted].mean()),
+            near_rows_without_file=float(right_without.all(axis=1).mean()),
+            proved=self.proved,
+            bits=self.bits,
+            near_numeric=float(right[:, numeric].mean()) if numeric.any() else None,
+            near_numeric_without_file=float(right_without[:, numeric].mean()) if numeric.any() else None,
+            row_errors=hundredths(each),
+        )
+
+
+def informed_figures(
+    found: KnownOthers, domain: Domain, rows: Rows, known: Sequence[int], timebox: TimeBox
+) -> Informed | None:
+    """Return the figures on all attributes that are to be rebuilt.
+
+    Parameters
+    ----------
+    found : KnownOthers
+    domain : Domain
+    rows : ndarray of float32, shape (n_training_rows, n_columns)
+    known : sequence of int
+        Attributes that the adversary knows in every row.
+    timebox : TimeBox
+    """
+    unknown = [a for a in range(len(domain.attributes)) if a not in known]
+    return found.figures(rows, near(encoded_weights(domain, known), rows), unknown, timebox)
+
+
+def known_others(
+    forest: Forest,
+    domain: Domain,
+    everyone: KnownRows,
+    unknown: IntArray,
+    seed: int,
+    *,
+    known: Sequence[int] = (),
+    extremes: Extremes | None = None,
+    proved: bool = True,
+) -> KnownOthers | None:
+    """Guess rows from what a file holds of each of them, and from all others.
+
+    Parameters
+    ----------
+    forest : Forest
+        With exact counts.
+    domain : Domain
+    everyone : KnownRows
+        All training rows, with how often each tree drew them.
+    unknown : ndarray of int64, shape (n_unknown,)
+        Positions of the rows that are to be rebuilt.
+    seed : int
+    known : sequence of int
+        Attributes that the adversary knows in every row.
+    extremes : Extremes or None
+        Of the nodes of random splits.
+    proved : bool
+        As in `Informed`.
+
+    Returns
+    -------
+    KnownOthers or None
+        None where the rows do not explain the file, or there are too few.
+    """
+    rng = np.random.default_rng([seed, 70])
+    n_rows = len(everyone.rows)
+    looked_at = unknown
+    if len(unknown) > MOST_ROWS:
+        looked_at = np.sort(rng.choice(unknown, MOST_ROWS, replace=False))
+    if n_rows < 2:
+        return None
+    held = held_of(forest, domain, everyone, looked_at, extremes)
+    if held is None:
+        return None
+    held, nothing = _with_known(held, everyone.rows, known), _with_known(_without_file(held), everyone.rows, known)
+    weights = encoded_weights(domain, known)
+    donors = np.arange(n_rows)
+    if n_rows > MOST_DONORS:
+        donors = np.sort(rng.choice(n_rows, MOST_DONORS, replace=False))
+    of_all = np.ones(len(looked_at), dtype=bool)
+    rows = everyone.rows
+    halves = []
+    size = min(len(looked_at) // 2, MOST_OF_HALF)
+    order = rng.permutation(len(looked_at))
+    pair = order[:size], order[size : 2 * size]
+    for mine, theirs in (pair, pair[::-1]) if size else ():
+        guesses = _guesses(held, rows, looked_at[theirs], weights, np.isin(np.arange(len(looked_at)), theirs))
+        guesser = Guesser(_some(held, mine), rows, looked_at[theirs], weights)
+        inside = guesses[0][mine]
+        copied = guesser.copied(inside, guesser.near(inside, _NEAREST), rng)
+        tables = tuple(guess[mine] for guess in guesses)
+        best = _best(tables, rows[looked_at[mine]], weights, domain)
+        halves.append(Half(looked_at[mine], (*tables, best, copied), rows[looked_at[theirs]]))
+    truth = rows[looked_at]
+    return KnownOthers(
+        rows=looked_at,
+        of_rows=len(unknown),
+        guess=_best(_guesses(held, rows, donors, weights, of_all), truth, weights, domain),
+        without_file=_best(_guesses(nothing, rows, donors, weights, of_all), truth, weights, domain),
+        told=held.told(),
+        halves=tuple(halves),
+        proved=proved,
+        bits=_bits(forest, domain, everyone, looked_at[np.sort(order[: 2 * size])], known, extremes),
+    )
+
+
+def _bits(
+    forest: Forest,
+    domain: Domain,
+    everyone: KnownRows,
+    rows: IntArray,
+    known: Sequence[int],
+    extremes: Extremes | None,
+) -> float:
+    """Return how many bits the file leaves open of some rows at least, each staying in all its leaves."""
+    truth = explained(forest, domain, everyone.rows, everyone.labels, everyone.weight, known, extremes=extremes)
+    return 0.0 if truth is None else cell_bits(truth, rows)
+
+
+def _guesses(
+    held: Held, rows: Rows, donors: IntArray, weights: Weights, learners: BoolArray
+) -> tuple[Rows, Rows, Rows]:
+    """Return what each guesser says of all rows."""
+    guesser = Guesser(held, rows, donors, weights)
+    inside = guesser.inside()
+    return inside, guesser.neighbours(inside, guesser.near(inside)), guesser.lines(inside, learners)
+
+
+def _best(guesses: Sequence[Rows], truth: Rows, weights: Weights, domain: Domain) -> Rows:
+    """Return of each attribute the guess that is nearest on average."""
+    best = guesses[0].copy()
+    errors = np.stack([differences(truth, guess, weights).sum(axis=0) for guess in guesses])
+    for attribute in domain.attributes:
+        columns = list(attribute.columns)
+        best[:, columns] = guesses[int(errors[:, columns].sum(axis=1).argmin())][:, columns]
+    return best
+
+
+def _some(held: Held, which: IntArray) -> Held:
+    """Return what is held of some of the rows."""
+    return replace(
+        held,
+        rows=held.rows[which],
+        lower=held.lower[which],
+        upper=held.upper[which],
+        may_miss=held.may_miss[which],
+    )
+
+
+def _without_file(held: Held) -> Held:
+    """Return what the domain alone leaves."""
+    lower, upper, may_miss = np.empty_like(held.lower), np.empty_like(held.upper), np.empty_like(held.may_miss)
+    for attribute in held.domain.attributes:
+        columns = list(attribute.columns)
+        lower[:, columns], upper[:, columns] = np.float32(attribute.low), np.float32(attribute.high)
+        may_miss[:, columns] = attribute.missing
+    return replace(held, lower=lower, upper=upper, may_miss=may_miss)
+
+
+def _with_known(held: Held, rows: Rows, known: Sequence[int]) -> Held:
+    """Return what is left where some attributes are known in every row."""
+    columns = held.domain.columns_of(known)
+    if not columns:
+        return held
+    lower, upper, may_miss = held.lower.copy(), held.upper.copy(), held.may_miss.copy()
+    value = rows[held.rows][:, columns].astype(np.float64)
+    missing = np.isnan(value)
+    lower[:, columns], upper[:, columns] = np.where(missing, np.inf, value), np.where(missing, -np.inf, value)
+    may_miss[:, columns] = missing
+    return replace(held, lower=lower, upper=upper, may_miss=may_miss)
+
+
+def _right(truth: Rows, guess: Rows, weights: Weights) -> BoolArray:
+    """Return which values are right, numeric ones to within their tolerance; known ones are."""
+    apart, one_missing = gaps(truth, guess)
+    right: BoolArray = ((apart <= weights.tolerance) & ~one_missing) | ~weights.counted
+    return right

@@ -1,0 +1,91 @@
+"""What somebody gets of each row who has the file and knows all other rows: aggregates only.
+
+Whoever knows less gets no more. So these figures clear a file where even they are harmless, and convict it where they
+pin the rows, whatever an attack has come to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
+
+
+@dataclass(frozen=True)
+class Informed:
+    """The best of several guesses of each row, with all others known, beside the same guess without the file.
+
+    Attributes
+    ----------
+    rows : int
+        Rows that were looked at, each by itself: all, or a random sample.
+    of_rows : int
+        How many there are.
+    error, error_without_file : float
+        Row beside row.
+    half_rows : int
+        Rows of a half whose values are guessed from those of the other half alone, so that no row stands in a guess.
+    matched_error, split_half_error : float
+        Of such guesses, and of the other half's rows themselves, each matched to the rows of the first half.
+    told_values, told_rows : float
+        Shares of the values, and of the rows, of which nothing else is left: proved, given all others.
+    near_values, near_rows : float
+        Shares that are guessed right, numeric values to within a tolerance.
+    near_numeric : float or None
+        The same of numeric values alone; None without any.
+    near_values_without_file, near_rows_without_file : float
+    near_numeric_without_file : float or None
+    proved : bool
+        Whether the adversary knows which rows were drawn for which tree, so that what is told is told to it; else to
+        somebody who knows more.
+    bits : float
+        Lower bound of the logarithm, to base 2, of how many datasets explain the file.
+    row_errors : tuple of float, length 101, or None
+        Quantiles of the rows' errors, as in `Findings.row_errors`.
+    """
+
+    rows: int
+    of_rows: int
+    error: float
+    error_without_file: float
+    half_rows: int
+    matched_error: float
+    split_half_error: float
+    told_values: float
+    told_rows: float
+    near_values: float
+    near_rows: float
+    near_values_without_file: float
+    near_rows_without_file: float
+    proved: bool
+    bits: float
+    near_numeric: float | None = None
+    near_numeric_without_file: float | None = None
+    row_errors: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        require_rising(half_rows=self.half_rows, rows=self.rows, of_rows=self.of_rows)
+        require_not_negative(
+            error=self.error,
+            error_without_file=self.error_without_file,
+            matched_error=self.matched_error,
+            split_half_error=self.split_half_error,
+            bits=self.bits,
+        )
+        require_shares(
+            told_values=self.told_values,
+            told_rows=self.told_rows,
+            near_values=self.near_values,
+            near_rows=self.near_rows,
+            near_values_without_file=self.near_values_without_file,
+            near_rows_without_file=self.near_rows_without_file,
+            near_numeric=self.near_numeric,
+            near_numeric_without_file=self.near_numeric_without_file,
+        )
+
+    @property
+    def of_split_half(self) -> float:
+        """The matched error as a share of the split-half one; 1 where both are 0, as for rows that are all alike."""
+        if not self.split_half_error:
+            return 1.0 if not self.matched_error else float("inf")
+        return self.matched_error / self.split_half_error

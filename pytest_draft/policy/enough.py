@@ -1,0 +1,66 @@
+"""When an examination has found out enough: in goes a policy, out comes what decides it, while it is under way.
+
+It is asked where everything is examined, which knows no policy: so it goes there as one object that answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_draft.facts.examination import Examination
+from pytest_draft.policy.given_all_other_rows import RULE as GIVEN_ALL_OTHER_ROWS
+from pytest_draft.policy.ideal import GUESSED
+from pytest_draft.policy.policy import Policy
+from pytest_draft.policy.reconstruction_error import RULE as ERROR
+from pytest_draft.policy.rules import COMPARED
+from pytest_draft.policy.verdict import judge, verdict_of
+
+
+@dataclass(frozen=True)
+class Enough:
+    """Whether a policy's verdict is certain.
+
+    Attributes
+    ----------
+    policy : Policy
+    """
+
+    policy: Policy
+
+    def promises(self, examination: Examination) -> bool:
+        """Return whether a verdict is in sight before the attack, so that it needs little time.
+
+        Parameters
+        ----------
+        examination : Examination
+            With what somebody gets who knows all other rows.
+        """
+        informed, rules = examination.informed, self.policy.rules
+        if informed is None or not rules or COMPARED.id in rules:
+            return False
+        if self._fails(examination):
+            return True
+        bar = rules.get(ERROR.id, {}).get("max_error_of_split_half")
+        return bar is not None and GUESSED * informed.of_split_half > bar
+
+    def decided(self, examination: Examination) -> str | None:
+        """Return why nothing can change the verdict any more; None where something can.
+
+        Parameters
+        ----------
+        examination : Examination
+            As it would be if it ended here.
+        """
+        checks = judge(examination, self.policy)
+        verdict = verdict_of((check.result, check.counts) for check in checks)
+        if verdict == "passed":
+            return "nobody can cross a threshold" if all(check.result != "inconclusive" for check in checks) else None
+        if verdict == "failed":
+            return next(f"the rule {one.rule} has failed" for one in checks if one.counts and one.result == "failed")
+        return None
+
+    def _fails(self, examination: Examination) -> bool:
+        thresholds = self.policy.rules.get(GIVEN_ALL_OTHER_ROWS.id)
+        if thresholds is None:
+            return False
+        return GIVEN_ALL_OTHER_ROWS.check(examination, thresholds).result == "failed"

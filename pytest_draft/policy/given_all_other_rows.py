@@ -1,0 +1,85 @@
+"""Rule ``given-all-other-rows``: how much a file may tell of each row to somebody who knows all the others."""
+
+from __future__ import annotations
+
+from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.informed import Informed
+from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
+
+
+def check(examination: Examination, thresholds: Thresholds) -> Outcome:
+    """Fail when guesses by the file come too close, or when it tells too many rows whole."""
+    informed = examination.informed
+    if informed is None:
+        why = "; ".join(dict.fromkeys(examination.reasons))
+        return Outcome("inconclusive", why) if why else Outcome("passed", "of such a file this is not asked")
+    outcomes = []
+    if (share := thresholds.get("max_error_of_split_half")) is not None:
+        outcomes.append(_error(informed, share))
+    if (share := thresholds.get("max_told_rows_share")) is not None:
+        outcomes.append(_told(informed, share))
+    return combined(outcomes)
+
+
+def _error(informed: Informed, share: float) -> Outcome:
+    bar = share * informed.split_half_error
+    shown = (
+        f"whoever has the file and knows all other rows guesses each with an error of {informed.matched_error:.4f}"
+        f"{_of_sample(informed)}, matched as other people's rows are that come to {informed.split_half_error:.4f}; "
+        f"row by row {informed.error:.4f}, beside {informed.error_without_file:.4f} without the file"
+    )
+    fails_at = f"the check fails at {bar:.4f} ({share:g} x the split-half error)"
+    if informed.of_split_half <= share:
+        return _crossed(informed, f"{shown}; {fails_at}, crossed by {bar - informed.matched_error:.4f}")
+    return Outcome("passed", f"{shown}; {fails_at}")
+
+
+def _told(informed: Informed, share: float) -> Outcome:
+    shown = (
+        f"given all other rows, the file tells {informed.told_rows:.1%} of the rows whole{_of_sample(informed)}, and "
+        f"{informed.told_values:.1%} of the values"
+    )
+    allowed = f"at most {share:.0%} of the rows are allowed"
+    if informed.told_rows > share:
+        return _crossed(informed, f"{shown}; {allowed}, crossed by {informed.told_rows - share:.1%}")
+    return Outcome("passed", f"{shown}; {allowed}")
+
+
+def _crossed(informed: Informed, sentence: str) -> Outcome:
+    """Return a failure, where the adversary knows what makes it true."""
+    if informed.proved:
+        return Outcome("failed", sentence)
+    return Outcome(
+        "passed",
+        f"{sentence}; but that is somebody who knows which rows each tree drew, as nobody does here",
+    )
+
+
+def _of_sample(informed: Informed) -> str:
+    sampled = informed.rows < informed.of_rows
+    return f" (on {informed.rows:,} of {informed.of_rows:,} rows, drawn at random)" if sampled else ""
+
+
+RULE = Rule(
+    id="given-all-other-rows",
+    needs=Examination,
+    keys={
+        "max_error_of_split_half": Key(
+            False,
+            1.0,
+            max,
+            "fail when whoever knows all other rows guesses each within this share of the split-half error",
+        ),
+        "max_told_rows_share": Key(
+            False, 1.0, min, "fail when a larger share of the rows is told whole to whoever knows all others"
+        ),
+    },
+    check=check,
+    attack=True,
+    rationale=(
+        "What a file holds of a person shows when everything else is known: the row must lie in its own leaf of every "
+        "tree that drew it, and a threshold that the others do not explain is its value. No attack has to find it, so "
+        "the figure is the file's, not a search's. Whoever knows less gets less; what is published cannot be taken "
+        "back, and others may know more than we think (the informed adversary: Balle, Cherubin, Hayes, IEEE S&P 2022)."
+    ),
+)
