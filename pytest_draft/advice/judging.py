@@ -26,6 +26,7 @@ from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.isolation import Children
+from pytest_draft.policy.enough import Enough
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.rule import Verdict
 from pytest_draft.policy.rules import rule_of
@@ -186,7 +187,7 @@ class Gate:
         def examined(case: Case) -> Examination:
             if case not in known:
                 said = None if tell is None else lambda _: tell(time.monotonic() - since)
-                known[case] = self._children.run(case, self._data, said)[0]
+                known[case] = self._children.run(case, self._data, said, enough=Enough(policy))[0]
             return known[case]
 
         found = []

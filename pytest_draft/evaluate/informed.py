@@ -16,7 +16,7 @@ from pytest_draft.arrays import BoolArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import Held, held_of
-from pytest_draft.attack.informed.guesses import Guesser
+from pytest_draft.attack.informed.guesses import Guesser, best_by_others, guesses_of
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
@@ -249,31 +249,28 @@ def known_others(
     held = held_of(forest, domain, everyone, looked_at, extremes, draws_known=draws_known)
     if held is None:
         return None
-    held, nothing = _with_known(held, everyone.rows, known), _with_known(_without_file(held), everyone.rows, known)
+    held, nothing = held.with_known(everyone.rows, known), _without_file(held).with_known(everyone.rows, known)
     weights = encoded_weights(domain, known)
     donors = np.arange(n_rows)
     if n_rows > MOST_DONORS:
         donors = np.sort(rng.choice(n_rows, MOST_DONORS, replace=False))
-    of_all = np.ones(len(looked_at), dtype=bool)
-    rows = everyone.rows
+    rows, all_of_them = everyone.rows, np.arange(len(looked_at))
     halves = []
     size = min(len(looked_at) // 2, MOST_OF_HALF)
     order = rng.permutation(len(looked_at))
     pair = order[:size], order[size : 2 * size]
     for mine, theirs in (pair, pair[::-1]) if size else ():
-        guesses = _guesses(held, rows, looked_at[theirs], weights, np.isin(np.arange(len(looked_at)), theirs))
-        guesser = Guesser(_some(held, mine), rows, looked_at[theirs], weights)
-        inside = guesses[0][mine]
-        copied = guesser.copied(inside, guesser.near(inside, _NEAREST), rng)
-        tables = tuple(guess[mine] for guess in guesses)
-        best = _best(tables, rows[looked_at[mine]], weights, domain)
+        tables = guesses_of(held, everyone, mine, looked_at[theirs])
+        guesser = Guesser(held.only(mine), rows, looked_at[theirs], weights)
+        copied = guesser.copied(tables[0], guesser.near(tables[0], _NEAREST), rng)
+        best = best_by_others(tables, rows[looked_at[mine]], weights, domain)
         halves.append(Half(looked_at[mine], (*tables, best, copied), rows[looked_at[theirs]]))
     truth = rows[looked_at]
     return KnownOthers(
         rows=looked_at,
         of_rows=len(unknown),
-        guess=_best(_guesses(held, rows, donors, weights, of_all), truth, weights, domain),
-        without_file=_best(_guesses(nothing, rows, donors, weights, of_all), truth, weights, domain),
+        guess=best_by_others(guesses_of(held, everyone, all_of_them, donors), truth, weights, domain),
+        without_file=best_by_others(guesses_of(nothing, everyone, all_of_them, donors), truth, weights, domain),
         told=held.told(),
         halves=tuple(halves),
         proved=proved,
@@ -296,36 +293,6 @@ def _bits(
     return 0.0 if truth is None else cell_bits(truth, rows)
 
 
-def _guesses(
-    held: Held, rows: Rows, donors: IntArray, weights: Weights, learners: BoolArray
-) -> tuple[Rows, Rows, Rows]:
-    """Return what each guesser says of all rows."""
-    guesser = Guesser(held, rows, donors, weights)
-    inside = guesser.inside()
-    return inside, guesser.neighbours(inside, guesser.near(inside)), guesser.lines(inside, learners)
-
-
-def _best(guesses: Sequence[Rows], truth: Rows, weights: Weights, domain: Domain) -> Rows:
-    """Return of each attribute the guess that is nearest on average."""
-    best = guesses[0].copy()
-    errors = np.stack([differences(truth, guess, weights).sum(axis=0) for guess in guesses])
-    for attribute in domain.attributes:
-        columns = list(attribute.columns)
-        best[:, columns] = guesses[int(errors[:, columns].sum(axis=1).argmin())][:, columns]
-    return best
-
-
-def _some(held: Held, which: IntArray) -> Held:
-    """Return what is held of some of the rows."""
-    return replace(
-        held,
-        rows=held.rows[which],
-        lower=held.lower[which],
-        upper=held.upper[which],
-        may_miss=held.may_miss[which],
-    )
-
-
 def _without_file(held: Held) -> Held:
     """Return what the domain alone leaves."""
     lower, upper, may_miss = np.empty_like(held.lower), np.empty_like(held.upper), np.empty_like(held.may_miss)
@@ -333,19 +300,6 @@ def _without_file(held: Held) -> Held:
         columns = list(attribute.columns)
         lower[:, columns], upper[:, columns] = np.float32(attribute.low), np.float32(attribute.high)
         may_miss[:, columns] = attribute.missing
-    return replace(held, lower=lower, upper=upper, may_miss=may_miss)
-
-
-def _with_known(held: Held, rows: Rows, known: Sequence[int]) -> Held:
-    """Return what is left where some attributes are known in every row."""
-    columns = held.domain.columns_of(known)
-    if not columns:
-        return held
-    lower, upper, may_miss = held.lower.copy(), held.upper.copy(), held.may_miss.copy()
-    value = rows[held.rows][:, columns].astype(np.float64)
-    missing = np.isnan(value)
-    lower[:, columns], upper[:, columns] = np.where(missing, np.inf, value), np.where(missing, -np.inf, value)
-    may_miss[:, columns] = missing
     return replace(held, lower=lower, upper=upper, may_miss=may_miss)
 
 

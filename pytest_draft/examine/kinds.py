@@ -17,6 +17,7 @@ from pytest_draft.attack.search import Search
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.counted import Counted, CountedStates, Informed
+from pytest_draft.examine.informed import InformedOfValues
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import NUMERIC_SHARE
 from pytest_draft.examine.numeric import Numeric
@@ -83,7 +84,7 @@ def kind_of(inputs: Inputs) -> Kind:
             "the numbers of different rows were removed from its file: without them numeric columns are not covered yet"
         )
     if informed:
-        raise NotCoveredError("an informed adversary needs a domain that can be enumerated; numeric columns: not yet")
+        return Kind(InformedOfValues)
     numbered = enumerate_states(forest, inputs.domain)
     if numbered is not None:
         return Kind(partial(CountedStates, numbered=numbered))

@@ -24,7 +24,7 @@ DEVIATIONS = 2.0
 """The most rows that anybody can expect to meet are a mean over datasets, of which the truth is one: an attack can meet
 more by chance, by about so many standard deviations of rows that are met one by one."""
 
-GUESSED = 0.8
+GUESSED = 0.9
 """What somebody gets who knows all other rows is that of some guessers; another one may come to so many times their
 error, and to as much more of the rows."""
 

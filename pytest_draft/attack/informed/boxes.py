@@ -9,11 +9,12 @@ other rows alone, which is tested by trying every value that a row can have.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows
@@ -45,6 +46,29 @@ class Held:
 
     def __repr__(self) -> str:
         return f"Held({len(self.rows)} rows, not shown)"
+
+    def only(self, which: IntArray) -> Held:
+        """Return what is held of some of the rows, given by their places here."""
+        lower, upper = self.lower[which], self.upper[which]
+        return replace(self, rows=self.rows[which], lower=lower, upper=upper, may_miss=self.may_miss[which])
+
+    def with_known(self, rows: Rows, known: Sequence[int]) -> Held:
+        """Return what is left where some attributes are known in every row.
+
+        Parameters
+        ----------
+        rows : ndarray of float32, shape (n_training_rows, n_columns)
+        known : sequence of int
+        """
+        columns = self.domain.columns_of(known)
+        if not columns:
+            return self
+        lower, upper, may_miss = self.lower.copy(), self.upper.copy(), self.may_miss.copy()
+        value = rows[self.rows][:, columns].astype(np.float64)
+        missing = np.isnan(value)
+        lower[:, columns], upper[:, columns] = np.where(missing, np.inf, value), np.where(missing, -np.inf, value)
+        may_miss[:, columns] = missing
+        return replace(self, lower=lower, upper=upper, may_miss=may_miss)
 
     def states(self, attribute: int) -> BoolArray:
         """Return which values of a discrete attribute are left, shape (n_rows, n_states), a missing one as the last."""

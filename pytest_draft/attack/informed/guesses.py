@@ -6,26 +6,39 @@ other rows can find out which, because it does best on them, too.
 - *Inside*: the middle of the other rows' values that lie in the box; of a category the commonest.
 - *Neighbours*: the same of those rows that lie nearest to the whole box, so that columns which go together tell of each
   other.
-- *Lines*: a ridge regression on what boxes leave of all columns, fitted on the other rows, whose boxes are known, too.
+- *Together*: a Gaussian copula of the other rows, cut to the box.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numba import njit
+from scipy.special import ndtr, ndtri
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
+from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import Held
-from pytest_draft.domain import Attribute
-from pytest_draft.matching import Weights
+from pytest_draft.domain import Attribute, Domain
+from pytest_draft.matching import Weights, differences, encoded_weights
 
 NEAREST = 10
 """Rows near a box whose values are looked at."""
 
-_RIDGE = 0.01
-"""Of standardised columns, for each row."""
+_FEWEST = 10
+"""Rows that something can be learnt from."""
+
+_SHRINK = 0.02
+"""Of correlations, at least, and as much more where there are many columns beside few rows."""
+
+_SWEEPS = 12
+"""Turns of all columns; the last ones change next to nothing."""
+
+_FOLDS = 5
+"""Parts of the rows, of which each is guessed by what was learnt from the others."""
 
 _BESIDE = 0.01
 """How much a row's distance to the guess inside counts beside its distance to the box, which is 0 for many."""
@@ -126,38 +139,61 @@ class Guesser:
             guess[:, columns] = np.where(some[:, None], encoded, guess[:, columns])
         return guess
 
-    def lines(self, inside: Rows, learners: BoolArray) -> Rows:
-        """Return what a ridge regression says, in numeric and ordinal columns.
+    def together(self, inside: Rows, labels: IntArray) -> Rows:
+        """Return what columns tell of each other that are normal together, each as a rank, in ordered columns.
+
+        A Gaussian copula of the known rows, with the label as further columns: each value in turn is the middle of what
+        its box holds of its distribution given all others (mean field). No row that is guessed may be a donor.
 
         Parameters
         ----------
         inside : ndarray of float32, shape (n_rows, n_columns)
-        learners : ndarray of bool, shape (n_rows,)
-            Which rows of `held` are known: it is fitted on these, without the row that is guessed.
+        labels : ndarray of int64, shape (n_training_rows,)
+            Those of the rows that are guessed are known, too: of the leaves.
         """
+        ordered, known = self._ordered, self.rows[self.donors].astype(np.float64)
+        if len(known) < _FEWEST or not ordered:
+            return inside.copy()
+        n_columns, classes = inside.shape[1], labels[:, None] == np.unique(labels)[1:]
+        values = [np.sort(column[~np.isnan(column)]) for column in known.T]
+        score = np.column_stack([*(_score(*pair) for pair in zip(values, known.T, strict=True)), classes[self.donors]])
+        spread = score.std(axis=0)
+        centre, spread = score.mean(axis=0), np.where(spread > 0, spread, 1.0)
+        standard = (score - centre) / spread
+        shrink = _SHRINK * (1 + score.shape[1] / (score.shape[1] + len(score)))
+        precision = np.linalg.inv((1 - shrink) * (standard.T @ standard) / len(score) + shrink * np.eye(score.shape[1]))
+        low, high = ((bound - centre[:n_columns]) / spread[:n_columns] for bound in self._scores(self.held, values))
+        place = np.column_stack(
+            [np.clip(0.0, low, high), (classes[self.held.rows] - centre[n_columns:]) / spread[n_columns:]]
+        )
+        for _ in range(_SWEEPS):
+            for c in range(n_columns):
+                mean = place[:, c] - place @ precision[:, c] / precision[c, c]
+                place[:, c] = _middle(low[:, c], high[:, c], mean, float(precision[c, c] ** -0.5))
         guess = inside.copy()
-        ordered = [made for made in self.held.domain.attributes if made.kind in ("numeric", "ordinal")]
-        columns = [made.columns[0] for made in ordered]
-        n_features = 3 * inside.shape[1]
-        if not columns or learners.sum() <= n_features:
-            return guess
-        centre = np.nan_to_num(inside.astype(np.float64))
-        features = np.column_stack([centre, np.maximum(self.held.lower, -3e38), np.minimum(self.held.upper, 3e38)])
-        spread = features[learners].std(axis=0)
-        features = (features - features[learners].mean(axis=0)) / np.where(spread > 0, spread, np.inf)
-        features = np.column_stack([np.ones(len(features)), features])
-        known = features[learners]
-        inverse = np.linalg.inv(known.T @ known + _RIDGE * len(known) * np.eye(features.shape[1]))
-        leverage = ((features @ inverse) * features).sum(axis=1) * learners
-        for column in columns:
-            target = self.rows[self.held.rows, column].astype(np.float64)
-            filled = np.where(np.isnan(target), centre[:, column], target)
-            said = features @ (inverse @ (known.T @ filled[learners]))
-            said = np.where(learners, said - leverage * (filled - said) / (1 - leverage), said)
-            low, high = self.held.lower[:, column], self.held.upper[:, column]
-            present = ~np.isnan(inside[:, column])
-            guess[present, column] = np.clip(said, low, np.maximum(low, high))[present]
+        for c in ordered:
+            if len(values[c]):
+                level = ndtr(place[:, c] * spread[c] + centre[c])
+                self._put(guess, c, np.interp(level, (np.arange(len(values[c])) + 0.5) / len(values[c]), values[c]))
         return guess
+
+    @property
+    def _ordered(self) -> list[int]:
+        """Columns of numbers and codes."""
+        return [made.columns[0] for made in self.held.domain.attributes if made.kind in ("numeric", "ordinal")]
+
+    @staticmethod
+    def _scores(held: Held, values: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Return the normal scores of boxes' lower and upper bounds, by the ranks that known values give them."""
+        low = np.column_stack([_score(known, held.lower[:, c], "left") for c, known in enumerate(values)])
+        high = np.column_stack([_score(known, held.upper[:, c], "right") for c, known in enumerate(values)])
+        return np.minimum(low, high), np.maximum(low, high)
+
+    def _put(self, guess: Rows, column: int, value: FloatArray) -> None:
+        """Put values into a column, but where one is missing there, and within the box."""
+        low, high = self.held.lower[:, column], self.held.upper[:, column]
+        present = ~np.isnan(guess[:, column])
+        guess[present, column] = np.clip(value, low, np.maximum(low, high))[present]
 
     def copied(self, inside: Rows, near: IntArray, rng: np.random.Generator) -> Rows:
         """Return for each row one of the nearest others, with what the box does not hold as it is inside."""
@@ -175,6 +211,72 @@ class Guesser:
                 fits = self.held.states(a)[np.arange(len(guess)), _state(attribute, guess[:, columns])]
             guess[:, columns] = np.where(fits[:, None], guess[:, columns], inside[:, columns])
         return guess
+
+
+def guesses_of(held: Held, everyone: KnownRows, mine: IntArray, donors: IntArray) -> tuple[Rows, ...]:
+    """Return what each guesser says of some rows.
+
+    Parameters
+    ----------
+    held : Held
+    everyone : KnownRows
+    mine : ndarray of int64, shape (n_rows,)
+        Which rows are guessed, by their places in `held`.
+    donors : ndarray of int64, shape (n_donors,)
+        Training rows that are known: for each row that is guessed, without itself.
+
+    Returns
+    -------
+    tuple of ndarray of float32, shape (n_rows, n_columns)
+    """
+    weights = encoded_weights(held.domain)
+    guesser = Guesser(held.only(mine), everyone.rows, donors, weights)
+    inside = guesser.inside()
+    neighbours = guesser.neighbours(inside, guesser.near(inside))
+    together = inside.copy()
+    # What is learnt from rows must not have learnt from the row itself: each fold is guessed from the others.
+    n_folds = _FOLDS if np.isin(held.rows[mine], donors).any() else 1
+    for fold in np.array_split(np.random.default_rng(71).permutation(len(mine)), n_folds):
+        others = np.setdiff1d(donors, held.rows[mine[fold]])
+        learnt = Guesser(held.only(mine[fold]), everyone.rows, others, weights)
+        together[fold] = learnt.together(inside[fold], everyone.labels)
+    return inside, neighbours, together
+
+
+def best_by_others(guesses: Sequence[Rows], truth: Rows, weights: Weights, domain: Domain) -> Rows:
+    """Return of each value the guess of whoever does best on the other rows' values of that attribute.
+
+    Parameters
+    ----------
+    guesses : sequence of ndarray of float32, shape (n_rows, n_columns)
+    truth : ndarray of float32, shape (n_rows, n_columns)
+    weights : Weights
+    domain : Domain
+    """
+    best = guesses[0].copy()
+    errors = np.stack([differences(truth, guess, weights) for guess in guesses])
+    for attribute in domain.attributes:
+        columns = list(attribute.columns)
+        own = errors[:, :, columns].sum(axis=2)
+        chosen = (own.sum(axis=1, keepdims=True) - own).argmin(axis=0)
+        best[:, columns] = np.stack(guesses)[chosen, np.arange(len(truth))][:, columns]
+    return best
+
+
+def _score(size: FloatArray, value: FloatArray, side: Literal["left", "right", "both"] = "both") -> FloatArray:
+    """Return the normal score of values by their rank among sorted ones; of a missing value 0."""
+    if not len(size):
+        return np.zeros(len(value))
+    left, right = np.searchsorted(size, value, side="left"), np.searchsorted(size, value, side="right")
+    rank = {"left": left, "right": right, "both": (left + right) / 2}[side]
+    edge = 0.25 / len(size)
+    return np.where(np.isnan(value), 0.0, ndtri(np.clip(rank / len(size), edge, 1 - edge)))
+
+
+def _middle(low: FloatArray, high: FloatArray, mean: FloatArray, width: float) -> FloatArray:
+    """Return the median of a normal distribution between two bounds."""
+    middle = mean + width * ndtri((ndtr((low - mean) / width) + ndtr((high - mean) / width)) / 2)
+    return np.clip(np.where(np.isfinite(middle), middle, np.clip(mean, low, high)), low, high)
 
 
 def _state(attribute: Attribute, columns: Rows) -> IntArray:

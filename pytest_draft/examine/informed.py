@@ -1,0 +1,80 @@
+"""An informed adversary of numeric columns: in go `Inputs`, out come the answers of an `Attack`.
+
+Domains that can be enumerated have `pytest_draft.examine.counted.Informed`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pytest_draft.attack.informed.boxes import held_of
+from pytest_draft.attack.informed.guesses import best_by_others, guesses_of
+from pytest_draft.attack.numeric.extremes import replay_and_decode
+from pytest_draft.attack.numeric.growth import has_random_splits
+from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.attack.search import Search
+from pytest_draft.data import TrainingData
+from pytest_draft.errors import InfeasibleError
+from pytest_draft.evaluate.identity import identify_in_order, identify_values
+from pytest_draft.examine.attack import Attack, Shortfall
+from pytest_draft.examine.inputs import Inputs
+from pytest_draft.examine.limits import Limits
+from pytest_draft.facts.identity import Identity
+from pytest_draft.knowledge import all_rows, known_rows
+from pytest_draft.matching import encoded_weights
+
+
+class InformedOfValues(Attack):
+    """Each row from all others: what its leaves and thresholds leave of it, and a guess in between.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Of a forest with exact counts, and an informed adversary who knows the draws.
+    search : Search
+        Its box ends the decoding of thresholds.
+    """
+
+    def __init__(self, inputs: Inputs, search: Search) -> None:
+        self._inputs, self._forest = inputs, inputs.forest
+        if has_random_splits(self._forest):
+            self.extremes = replay_and_decode(self._forest, inputs.domain, search.timebox)[1]
+
+    def rebuild(self, search: Search) -> Reconstruction:
+        """Guess each row from all others."""
+        inputs, knowledge = self._inputs, self._inputs.knowledge
+        if knowledge is None:
+            raise ValueError("an informed adversary knows rows")
+        everyone = known_rows(self._forest, inputs.case.adversary, knowledge)
+        with search.clock("informed"):
+            held = held_of(self._forest, inputs.domain, everyone, np.arange(len(everyone.rows)), self.extremes)
+            if held is None:
+                raise InfeasibleError
+            held, unknown = held.with_known(everyone.rows, knowledge.attributes), knowledge.unknown
+            guesses = guesses_of(held, everyone, held.rows, held.rows)
+            weights = encoded_weights(inputs.domain, knowledge.attributes)
+            rows = best_by_others(guesses, everyone.rows, weights, inputs.domain)[unknown]
+        told = held.only(unknown).told()
+        return Reconstruction(
+            status="unique" if told.all() else "consistent",
+            rows=rows,
+            consistent=rows,
+            labels=everyone.labels[unknown],
+            cells=None,
+            free=~told,
+            ordered=False,
+            residual=0,
+            certain=told,
+            seen=np.asarray((everyone.weight[:, unknown] > 0).any(axis=0)),
+            statistics=search.clock.figures,
+        )
+
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+        """Compare with counts and thresholds, in the given order."""
+        everyone = all_rows(self._forest, self._inputs.case.adversary, data)
+        identity = identify_in_order(self._forest, everyone, known_by_row=True, timebox=limits.whole)
+        return identify_values(identity, self._forest, everyone, self.extremes)
+
+    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
+        """Say nothing: what is not told is guessed, and no search is left to end."""
+        return Shortfall()
