@@ -6,7 +6,6 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from profiles import examples
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesClassifier,
@@ -16,6 +15,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from profiles import examples
 from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import held_of
