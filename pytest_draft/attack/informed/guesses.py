@@ -81,7 +81,7 @@ class Guesser:
         number = right - left - inside
         at = left + (np.maximum(number, 1) - 1) // 2
         at += inside & (at >= np.searchsorted(values, own, side="left"))
-        guess = (low + high) / 2
+        guess = (np.minimum(low, 3e38) + np.maximum(high, -3e38)) / 2
         if len(values):
             guess = np.where(number > 0, values[np.minimum(at, len(values) - 1)], guess)
         others_missing = missing - (is_donor & np.isnan(own))
@@ -127,7 +127,9 @@ class Guesser:
         return guess
 
     def lines(self, inside: Rows, learners: BoolArray) -> Rows:
-        """Return what a ridge regression says, in numeric and ordinal columns.
+        """Return what a ridge regression says, in numeric and ordinal columns: of the latter the nearest that is left.
+
+        Of a learner that is guessed, its own value stays among those that the others' middles are taken of.
 
         Parameters
         ----------
@@ -136,28 +138,39 @@ class Guesser:
             Which rows of `held` are known: it is fitted on these, without the row that is guessed.
         """
         guess = inside.copy()
-        ordered = [made for made in self.held.domain.attributes if made.kind in ("numeric", "ordinal")]
-        columns = [made.columns[0] for made in ordered]
+        kinds = [made.kind for made in self.held.domain.attributes]
+        ordered = [a for a, kind in enumerate(kinds) if kind in ("numeric", "ordinal")]
         n_features = 3 * inside.shape[1]
-        if not columns or learners.sum() <= n_features:
+        if not ordered or learners.sum() <= n_features:
             return guess
         centre = np.nan_to_num(inside.astype(np.float64))
-        features = np.column_stack([centre, np.maximum(self.held.lower, -3e38), np.minimum(self.held.upper, 3e38)])
+        bounds = (np.clip(bound, -3e38, 3e38) for bound in (self.held.lower, self.held.upper))
+        features = np.column_stack([centre, *bounds])
         spread = features[learners].std(axis=0)
         features = (features - features[learners].mean(axis=0)) / np.where(spread > 0, spread, np.inf)
         features = np.column_stack([np.ones(len(features)), features])
         known = features[learners]
         inverse = np.linalg.inv(known.T @ known + _RIDGE * len(known) * np.eye(features.shape[1]))
         leverage = ((features @ inverse) * features).sum(axis=1) * learners
-        for column in columns:
+        for a in ordered:
+            column = self.held.domain.attributes[a].columns[0]
             target = self.rows[self.held.rows, column].astype(np.float64)
             filled = np.where(np.isnan(target), centre[:, column], target)
             said = features @ (inverse @ (known.T @ filled[learners]))
             said = np.where(learners, said - leverage * (filled - said) / (1 - leverage), said)
             low, high = self.held.lower[:, column], self.held.upper[:, column]
             present = ~np.isnan(inside[:, column])
-            guess[present, column] = np.clip(said, low, np.maximum(low, high))[present]
+            said = np.clip(said, low, np.maximum(low, high)) if kinds[a] == "numeric" else self._nearest_left(a, said)
+            guess[present, column] = said[present]
         return guess
+
+    def _nearest_left(self, attribute: int, said: FloatArray) -> FloatArray:
+        """Return the values of an ordered attribute that are left and nearest to some numbers."""
+        made = self.held.domain.attributes[attribute]
+        value = made.encoded(np.arange(made.n_states - made.missing))[:, 0].astype(np.float64)
+        left = self.held.states(attribute)[:, : len(value)]
+        nearest: FloatArray = value[np.where(left, np.abs(value - said[:, None]), np.inf).argmin(axis=1)]
+        return nearest
 
     def copied(self, inside: Rows, near: IntArray, rng: np.random.Generator) -> Rows:
         """Return for each row one of the nearest others, with what the box does not hold as it is inside."""
