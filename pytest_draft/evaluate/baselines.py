@@ -17,6 +17,7 @@ baseline is still a bar that only the forest lets one cross.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
@@ -64,7 +65,7 @@ def random_baseline(
         Fewer draws are made, and said so, when the time is out.
     comparison : Comparison
     draws : int or None
-        None for `Numbers.random`.
+        The most; None for `Numbers.random`. Fewer are made where these tell the mean well enough.
 
     Returns
     -------
@@ -82,6 +83,8 @@ def random_baseline(
         errors.append(distance.exact)
         if weights.tolerance.any():
             perfect.append(len(comparison.met(sample, guess, weights, timebox).rows))
+        if len(errors) >= NUMBERS.random_at_least and _is_known(errors):
+            break
     error = float(np.mean(errors)) if errors else None
     expected: float | None
     if weights.tolerance.any():
@@ -89,6 +92,11 @@ def random_baseline(
     else:
         expected = expected_perfect_rows(truth, domain, weights, comparison)
     return Baseline(error, expected, len(errors), n_rows)
+
+
+def _is_known(errors: Sequence[float]) -> bool:
+    """Return whether the mean of some draws is known well enough."""
+    return float(np.std(errors, ddof=1)) <= NUMBERS.standard_error * float(np.mean(errors)) * len(errors) ** 0.5
 
 
 def median_guess(truth: Rows, domain: Domain) -> Rows:

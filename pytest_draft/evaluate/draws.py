@@ -25,7 +25,10 @@ class Numbers:
     Attributes
     ----------
     random : int
-        Draws of the random baseline.
+        Draws of the random baseline, at most.
+    random_at_least : int
+    standard_error : float
+        Of its mean, as a share of it: no more are drawn where it is no larger.
     splits : int
         Random halvings of the training data.
     splits_when_large : int
@@ -39,6 +42,8 @@ class Numbers:
     """
 
     random: int = 100
+    random_at_least: int = 5
+    standard_error: float = 0.005
     splits: int = 20
     splits_when_large: int = 3
     sample_rows: int = 2_000

@@ -294,6 +294,7 @@ def known_others(
     known: Sequence[int] = (),
     extremes: Extremes | None = None,
     proved: bool = True,
+    draws_known: bool = True,
 ) -> KnownOthers | None:
     """Guess rows from what a file holds of each of them, and from all others.
 
@@ -313,6 +314,8 @@ def known_others(
         Of the nodes of random splits.
     proved : bool
         As in `Informed`.
+    draws_known : bool
+        As of `held_of`.
 
     Returns
     -------
@@ -326,7 +329,7 @@ def known_others(
         looked_at = np.sort(rng.choice(unknown, MOST_ROWS, replace=False))
     if n_rows < 2:
         return None
-    held = held_of(forest, domain, everyone, looked_at, extremes)
+    held = held_of(forest, domain, everyone, looked_at, extremes, draws_known=draws_known)
     if held is None:
         return None
     held, nothing = _with_known(held, everyone.rows, known), _with_known(_without_file(held), everyone.rows, known)
@@ -357,7 +360,9 @@ def known_others(
         told=held.told(),
         halves=tuple(halves),
         proved=proved,
-        bits=_bits(forest, domain, everyone, looked_at[np.sort(order[: 2 * size])], known, extremes),
+        bits=0.0
+        if not draws_known
+        else _bits(forest, domain, everyone, looked_at[np.sort(order[: 2 * size])], known, extremes),
     )
 
 

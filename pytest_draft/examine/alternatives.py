@@ -75,14 +75,16 @@ class Beside:
             return
         forest, times, proved = inputs.forest, self._times(), self._proves
         with suppress(NotCoveredError, DataError):
+            draws_known = times is not None
             if times is None:
-                # Whoever does not know the draws knows less than somebody for whom all rows were drawn for all trees.
+                proved, times = False, np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
                 if is_numeric(inputs.domain) and not tell_gaps_only(forest, inputs.domain, data.rows):
                     return
-                counted = counted_by(forest, data.rows, data.labels)
-                if counted is None:
-                    return
-                forest, times, proved = counted, np.ones((forest.n_trees, data.n_rows), dtype=np.int64), False
+                if not forest.bootstrap:
+                    counted = counted_by(forest, data.rows, data.labels)
+                    if counted is None:
+                        return
+                    forest, draws_known = counted, True
             if times.shape[1] != data.n_rows:
                 return
             everyone = KnownRows(data.rows, data.labels, times)
@@ -96,6 +98,7 @@ class Beside:
                     known=self._known,
                     extremes=attack.extremes,
                     proved=proved,
+                    draws_known=draws_known,
                 )
         if self.known_others is not None:
             informed = informed_figures(

@@ -69,7 +69,13 @@ class Held:
 
 
 def held_of(
-    forest: Forest, domain: Domain, everyone: KnownRows, rows: IntArray, extremes: Extremes | None = None
+    forest: Forest,
+    domain: Domain,
+    everyone: KnownRows,
+    rows: IntArray,
+    extremes: Extremes | None = None,
+    *,
+    draws_known: bool = True,
 ) -> Held | None:
     """Return what a file holds of some rows, of each when all others are known.
 
@@ -84,15 +90,18 @@ def held_of(
         Positions of those that are asked about.
     extremes : Extremes or None
         Of the nodes of random splits.
+    draws_known : bool
+        Whether it is known which rows each tree drew. Else all rows are taken for drawn by all trees, which tells more
+        of each than there is to tell.
 
     Returns
     -------
     Held or None
         None where the rows do not explain the file, so that nothing follows from them.
     """
-    if domain.outside(everyone.rows.astype(np.float64)) or not _explained(forest, everyone):
+    if domain.outside(everyone.rows.astype(np.float64)) or (draws_known and not _explained(forest, everyone)):
         return None
-    splits = splits_of(forest, domain, everyone.rows, everyone.weight, extremes)
+    splits = splits_of(forest, domain, everyone.rows, everyone.weight, extremes, draws_known=draws_known)
     if splits is None:
         return None
     bound = np.empty((domain.n_columns, 2))

@@ -98,7 +98,13 @@ def tested_ordered(forest: Forest, domain: Domain) -> list[int]:
 
 
 def splits_of(
-    forest: Forest, domain: Domain, rows: Rows, times: IntArray, extremes: Extremes | None = None
+    forest: Forest,
+    domain: Domain,
+    rows: Rows,
+    times: IntArray,
+    extremes: Extremes | None = None,
+    *,
+    draws_known: bool = True,
 ) -> Splits | None:
     """Return the splits of a forest; None where rows contradict what thresholds say besides counts.
 
@@ -110,6 +116,8 @@ def splits_of(
     times : ndarray of int64, shape (n_trees, n_rows)
     extremes : Extremes or None
         Of the nodes of random splits.
+    draws_known : bool
+        Whether these are the rows that each tree drew; else thresholds say nothing of them besides counts.
     """
     many = np.zeros(domain.n_columns, dtype=np.bool_)
     many[domain.columns_of(tested_ordered(forest, domain))] = True
@@ -136,7 +144,7 @@ def splits_of(
         np.concatenate([tree.missing_left for tree in trees]),
         highest_left.astype(np.float64),
         np.nextafter(highest_left, np.float32(np.inf)).astype(np.float64),
-        thresholds_are_midpoints(forest) & inner & many[feature] & np.isfinite(threshold),
+        draws_known & thresholds_are_midpoints(forest) & inner & many[feature] & np.isfinite(threshold),
         inner & ~np.isnan(low) & ~np.isnan(high),
         np.ascontiguousarray(rows),
         np.ascontiguousarray(times.T),
