@@ -12,20 +12,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pytest_draft.arrays import BoolArray, IntArray, Rows
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import Held, held_of
 from pytest_draft.attack.informed.guesses import Guesser, best_by_others, guesses_of
 from pytest_draft.attack.numeric.extremes import Extremes
+from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity.bits_of_counts import cell_bits
 from pytest_draft.evaluate.ambiguity.explained import explained
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.scales import near
-from pytest_draft.facts.informed import Informed
-from pytest_draft.matching import Weights, differences, encoded_weights, gaps, paired_distance
+from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice
+from pytest_draft.facts.slices import LEAST_ROWS, Slice
+from pytest_draft.matching import Weights, differences, encoded_weights, gaps
 from pytest_draft.timebox import TimeBox
 
 MOST_ROWS = 1_000
@@ -58,6 +60,25 @@ class Half:
     rows: IntArray
     guesses: tuple[Rows, ...]
     others: Rows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Each:
+    """How close the guess of each row is, and that without the file.
+
+    Attributes
+    ----------
+    error, error_without_file : ndarray of float64, shape (n_rows,)
+    near, near_without_file : ndarray of bool, shape (n_rows, n_columns)
+        As of `_right`.
+    told : ndarray of bool, shape (n_rows, n_unknown_attributes)
+    """
+
+    error: FloatArray
+    error_without_file: FloatArray
+    near: BoolArray
+    near_without_file: BoolArray
+    told: BoolArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,48 +178,110 @@ class KnownOthers:
                 return None
             baseline.append(others.upper)
             matched.append(min(one.lower for one in guesses))
-        mine = truth[self.rows]
-        right, right_without = (_right(mine, guess, weights) for guess in (self.guess, self.without_file))
-        told, numeric = self.told[:, list(unknown)], weights.tolerance > 0
-        each = differences(mine, self.guess, weights)[:, weights.counted].sum(axis=1) / weights.total
+        each, numeric = self._each(truth, weights, unknown), weights.tolerance > 0
         return Informed(
             rows=len(self.rows),
             of_rows=self.of_rows,
-            error=float(each.mean()),
-            error_without_file=float(paired_distance(mine, self.without_file, weights).upper),
+            error=float(each.error.mean()),
+            error_without_file=float(each.error_without_file.mean()),
             half_rows=len(halves[0].rows),
             matched_error=float(np.mean(matched)),
             split_half_error=float(np.mean(baseline)),
-            told_values=float(told.mean()),
-            told_rows=float(told.all(axis=1).mean()),
-            near_values=float(right[:, weights.counted].mean()),
-            near_rows=float(right.all(axis=1).mean()),
-            near_values_without_file=float(right_without[:, weights.counted].mean()),
-            near_rows_without_file=float(right_without.all(axis=1).mean()),
+            told_values=float(each.told.mean()),
+            told_rows=float(each.told.all(axis=1).mean()),
+            near_values=float(each.near[:, weights.counted].mean()),
+            near_rows=float(each.near.all(axis=1).mean()),
+            near_values_without_file=float(each.near_without_file[:, weights.counted].mean()),
+            near_rows_without_file=float(each.near_without_file.all(axis=1).mean()),
             proved=self.proved,
             bits=self.bits,
-            near_numeric=float(right[:, numeric].mean()) if numeric.any() else None,
-            near_numeric_without_file=float(right_without[:, numeric].mean()) if numeric.any() else None,
-            row_errors=hundredths(each),
+            near_numeric=float(each.near[:, numeric].mean()) if numeric.any() else None,
+            near_numeric_without_file=float(each.near_without_file[:, numeric].mean()) if numeric.any() else None,
+            row_errors=hundredths(each.error),
         )
+
+    def columns(
+        self, truth: Rows, weights: Weights, domain: Domain, unknown: Sequence[int]
+    ) -> tuple[InformedColumn, ...]:
+        """Return how close the guesses of each attribute are that counts; for the arguments see `figures`."""
+        each = self._each(truth, weights, unknown)
+        found = []
+        for place, attribute in enumerate(domain.attributes[a] for a in unknown):
+            columns = list(attribute.columns)
+            near, without = (right[:, columns].all(axis=1) for right in (each.near, each.near_without_file))
+            told = float(each.told[:, place].mean())
+            found.append(InformedColumn(attribute.name, told, float(near.mean()), float(without.mean())))
+        return tuple(found)
+
+    def slices(
+        self, data: TrainingData, weights: Weights, unknown: Sequence[int], slices: Sequence[Slice]
+    ) -> tuple[InformedSlice, ...]:
+        """Return how close the guesses in each slice are of which enough rows were looked at; see `figures`."""
+        each, found = self._each(data.rows, weights, unknown), []
+        for one in slices:
+            inside = one.holds(data.rows[self.rows], data.labels[self.rows], data.columns)
+            if inside.sum() < LEAST_ROWS:
+                continue
+            told = each.told[inside]
+            found.append(
+                InformedSlice(
+                    name=one.name,
+                    rows=int(inside.sum()),
+                    error=float(each.error[inside].mean()),
+                    error_without_file=float(each.error_without_file[inside].mean()),
+                    told_values=float(told.mean()),
+                    told_rows=float(told.all(axis=1).mean()),
+                    near_rows=float(each.near[inside].all(axis=1).mean()),
+                    near_rows_without_file=float(each.near_without_file[inside].all(axis=1).mean()),
+                )
+            )
+        return tuple(found)
+
+    def _each(self, truth: Rows, weights: Weights, unknown: Sequence[int]) -> _Each:
+        """Return how close the guess of each row is, and that without the file."""
+        mine, tables = truth[self.rows], (self.guess, self.without_file)
+        error, without = (
+            differences(mine, guess, weights)[:, weights.counted].sum(axis=1) / weights.total for guess in tables
+        )
+        near, near_without = (_right(mine, guess, weights) for guess in tables)
+        return _Each(error, without, near, near_without, self.told[:, list(unknown)])
 
 
 def informed_figures(
-    found: KnownOthers, domain: Domain, rows: Rows, known: Sequence[int], timebox: TimeBox
+    found: KnownOthers,
+    domain: Domain,
+    data: TrainingData,
+    known: Sequence[int],
+    slices: Sequence[Slice],
+    timebox: TimeBox,
 ) -> Informed | None:
-    """Return the figures on all attributes that are to be rebuilt.
+    """Return the figures on all attributes that are to be rebuilt, also by column and by slice.
 
     Parameters
     ----------
     found : KnownOthers
     domain : Domain
-    rows : ndarray of float32, shape (n_training_rows, n_columns)
+    data : TrainingData
     known : sequence of int
         Attributes that the adversary knows in every row.
+    slices : sequence of Slice
     timebox : TimeBox
+
+    Returns
+    -------
+    Informed or None
+        As `KnownOthers.figures`.
     """
     unknown = [a for a in range(len(domain.attributes)) if a not in known]
-    return found.figures(rows, near(encoded_weights(domain, known), rows), unknown, timebox)
+    weights = near(encoded_weights(domain, known), data.rows)
+    whole = found.figures(data.rows, weights, unknown, timebox)
+    if whole is None:
+        return None
+    return replace(
+        whole,
+        columns=found.columns(data.rows, weights, domain, unknown),
+        slices=found.slices(data, weights, unknown, slices),
+    )
 
 
 def known_others(

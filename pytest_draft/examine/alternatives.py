@@ -102,7 +102,7 @@ class Beside:
                 )
         if self.known_others is not None:
             informed = informed_figures(
-                self.known_others, inputs.domain, data.rows, self._known, self._record.limits.whole
+                self.known_others, inputs.domain, data, self._known, inputs.slices, self._record.limits.whole
             )
             self._record.facts = replace(self._record.facts, informed=informed)
             self._record.keep_known()

@@ -73,8 +73,8 @@ class Limits:
 
     def hurry_attack(self) -> None:
         """Give the attack a small share of the seconds and the effort, from now on."""
-        effort = math.inf if self._effort is None else HURRIED_SHARE * self._effort
-        self.attack = TimeBox(HURRIED_SHARE * self._seconds, effort)
+        effort = HURRIED_SHARE * (self._seconds if self._effort is None else self._effort)
+        self.attack = TimeBox(2 * HURRIED_SHARE * self._seconds, effort)  # so that the effort ends it, on most machines
 
     def end_attack(self) -> None:
         """Note when the attack has ended: what comes after it is not of its time."""

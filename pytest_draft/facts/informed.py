@@ -12,6 +12,61 @@ from pytest_draft.facts.checks import require_not_negative, require_rising, requ
 
 
 @dataclass(frozen=True)
+class InformedColumn:
+    """The same of one column.
+
+    Attributes
+    ----------
+    name : str
+        Of the attribute: a one-hot group is one.
+    told : float
+        Share of its values of which nothing else is left.
+    near, near_without_file : float
+        Shares that are guessed right, numeric values to within a tolerance.
+    """
+
+    name: str
+    told: float
+    near: float
+    near_without_file: float
+
+    def __post_init__(self) -> None:
+        require_shares(told=self.told, near=self.near, near_without_file=self.near_without_file)
+
+
+@dataclass(frozen=True)
+class InformedSlice:
+    """The same of the rows of one slice.
+
+    Attributes
+    ----------
+    name : str
+    rows : int
+        Those of its rows that were looked at, at least `LEAST_ROWS`.
+    error, error_without_file, told_values, told_rows, near_rows, near_rows_without_file : float
+        As in `Informed`.
+    """
+
+    name: str
+    rows: int
+    error: float
+    error_without_file: float
+    told_values: float
+    told_rows: float
+    near_rows: float
+    near_rows_without_file: float
+
+    def __post_init__(self) -> None:
+        require_not_negative(rows=self.rows, error=self.error, error_without_file=self.error_without_file)
+        require_shares(
+            told_values=self.told_values,
+            told_rows=self.told_rows,
+            near_rows=self.near_rows,
+            near_rows_without_file=self.near_rows_without_file,
+        )
+
+
+@dataclass(frozen=True)
 class Informed:
     """The best of several guesses of each row, with all others known, beside the same guess without the file.
 
@@ -42,6 +97,10 @@ class Informed:
         Lower bound of the logarithm, to base 2, of how many datasets explain the file.
     row_errors : tuple of float, length 101, or None
         Quantiles of the rows' errors, as in `Findings.row_errors`.
+    columns : tuple of InformedColumn
+        Of each unknown attribute, in the domain's order; empty where a part is looked at.
+    slices : tuple of InformedSlice
+        Those that the policy names and that have enough rows; empty where a part is looked at.
     """
 
     rows: int
@@ -62,6 +121,8 @@ class Informed:
     near_numeric: float | None = None
     near_numeric_without_file: float | None = None
     row_errors: tuple[float, ...] | None = None
+    columns: tuple[InformedColumn, ...] = ()
+    slices: tuple[InformedSlice, ...] = ()
 
     def __post_init__(self) -> None:
         require_rising(half_rows=self.half_rows, rows=self.rows, of_rows=self.of_rows)
@@ -82,6 +143,8 @@ class Informed:
             near_numeric=self.near_numeric,
             near_numeric_without_file=self.near_numeric_without_file,
         )
+        if self.row_errors is not None and len(self.row_errors) != 101:
+            raise ValueError(f"{len(self.row_errors)} quantiles, not 101")
 
     @property
     def of_split_half(self) -> float:

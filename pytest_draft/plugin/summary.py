@@ -294,9 +294,9 @@ def _of_numbers(result: dict[str, Any]) -> list[str]:
 
 
 def _of_anybody(result: dict[str, Any]) -> list[str]:
-    """Return one line of how close anybody could get, where that was found out."""
-    sentences = ambiguity.short(result)
-    return [f"anybody: {' '.join(sentences)}"] if sentences else []
+    """Return a line of what somebody gets who knows all other rows, and one of how close anybody could get."""
+    told = (("given all other rows", ambiguity.given_others(result)), ("anybody", ambiguity.short(result)))
+    return [f"{who}: {' '.join(sentences)}" for who, sentences in told if sentences]
 
 
 def _of_proofs(result: dict[str, Any]) -> list[str]:

@@ -32,9 +32,15 @@ _ROUNDING = 1e-9
 
 
 def ideals_of(part: Part) -> list[Ideal]:
-    """Return all that is known of the most that anybody gets of a part: what any of them excludes nobody can."""
-    known = [] if part.informed is None else [_of_informed(part, part.informed)]
-    return known + ([] if part.ideal is None else [part.ideal])
+    """Return all that is known of the most that anybody gets of a part: what any of them excludes nobody can.
+
+    What somebody gets who knows all other rows is told by what other people's rows get, so without that it is no bound.
+    """
+    error, rows = part.split_half.error, part.split_half.perfect_rows
+    known = [] if part.ideal is None else [part.ideal]
+    if part.informed is None or error is None or rows is None:
+        return known
+    return [_of_informed(part, part.informed, error, rows), *known]
 
 
 def by_any(outcomes: Sequence[Outcome]) -> Outcome:
@@ -42,19 +48,18 @@ def by_any(outcomes: Sequence[Outcome]) -> Outcome:
     return next((outcome for outcome in outcomes if outcome.result == "passed"), outcomes[-1])
 
 
-def _of_informed(part: Part, informed: Informed) -> Ideal:
+def _of_informed(part: Part, informed: Informed, split_half: float, base: float) -> Ideal:
     """Return what somebody gets who knows all other rows, as whoever does not is measured.
 
     As many times the part's own split-half error as theirs is of theirs; and what the file adds to their rows, of those
     that other people's rows leave.
     """
-    base = part.split_half.perfect_rows or 0.0
     exact = None
     if informed.near_numeric is not None and part.exact is not None:
         added = _added(informed.near_numeric, informed.near_numeric_without_file or 0.0)
         exact = part.exact.split_half + added * (1 - part.exact.split_half)
     return Ideal(
-        least_error=GUESSED * min(informed.of_split_half, 1e6) * (part.split_half.error or 0.0),
+        least_error=GUESSED * min(informed.of_split_half, 1e6) * split_half,
         most_perfect_rows=base + _added(informed.near_rows, informed.near_rows_without_file) * (part.n_rows - base),
         most_exact=exact,
     )

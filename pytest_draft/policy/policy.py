@@ -18,6 +18,7 @@ from pytest_draft.facts.rules import Literal, literals
 from pytest_draft.facts.slices import Slice
 from pytest_draft.policy.compared_with_earlier import OF_ATTACKS, OF_AUDITS
 from pytest_draft.policy.determined_rows import RULE as DETERMINED
+from pytest_draft.policy.given_all_other_rows import RULE as GIVEN_ALL_OTHER_ROWS
 from pytest_draft.policy.perfect_rows import RULE as PERFECT
 from pytest_draft.policy.reconstruction_error import RULE as ERROR
 from pytest_draft.policy.rule import Severity
@@ -253,11 +254,11 @@ def _wrong_adversaries(adversaries: Sequence[str]) -> list[Problem]:
 
 def _missing_companions(rules: Mapping[str, Any]) -> list[Problem]:
     """Return which rules cannot stand alone: they say nothing of some files, which would pass by that."""
-    if DETERMINED.id not in rules or not {ERROR.id, PERFECT.id}.isdisjoint(rules):
+    if not {ERROR.id, PERFECT.id}.isdisjoint(rules):
         return []
     beside = f"[rules.{ERROR.id}] or [rules.{PERFECT.id}]"
     problem = f"it says nothing of a file whose occurrences nobody can know: name {beside} beside it"
-    return [(problem, ["rules", DETERMINED.id])]
+    return [(problem, ["rules", rule.id]) for rule in (DETERMINED, GIVEN_ALL_OTHER_ROWS) if rule.id in rules]
 
 
 def _wrong_severities(content: Mapping[str, Any]) -> list[Problem]:

@@ -1,7 +1,8 @@
-"""How close anybody could get: in goes one result of a report, out come sentences and a table of parts.
+"""How close anybody could get: in goes one result of a report, out come sentences and tables.
 
-They are about somebody who knows every dataset that explains the file as well as the true one does, and guesses as well
-as can be. What is said is on the safe side: nobody gets closer, or meets more.
+First of somebody who has the file and knows all rows but one; whoever knows less gets less. Then of somebody who knows
+every dataset that explains the file as well as the true one does, and guesses as well as can be. What is said of this
+one is on the safe side: nobody gets closer, or meets more.
 """
 
 from __future__ import annotations
@@ -12,11 +13,18 @@ from typing import Any
 
 from pytest_draft.report.bars import error_bar
 from pytest_draft.report.result import Result
+from pytest_draft.report.wording import share
 
 TITLE = "How close could anybody get?"
 
 HEADINGS = ("Part", "Rows", "Least error", "Most perfect rows", "Most numbers exactly")
 """What the cells of `parts` are."""
+
+COLUMN_HEADINGS = ("Column", "Proved", "Guessed right", "Guessed right without the file")
+"""What the cells of `columns` are."""
+
+SLICE_HEADINGS = ("Slice", "Rows", "Error", "Error without the file", "Rows proved", "Rows right", "Without the file")
+"""What the cells of `slices` are."""
 
 
 def whole(result: Result) -> dict[str, Any] | None:
@@ -25,12 +33,70 @@ def whole(result: Result) -> dict[str, Any] | None:
 
 
 def sentences(result: Result) -> list[str]:
-    """Return what other datasets explain the file as well; empty where that was not found out."""
-    return [*short(result), *_details(result)]
+    """Return what somebody gets who knows all other rows, and what other datasets explain the file as well."""
+    return [*given_others(result), *_of_rows(result), *short(result), *_details(result)]
+
+
+def given_others(result: Result) -> list[str]:
+    """Return what somebody gets who knows all other rows, in short; empty where that was not found out."""
+    found = result.get("given_all_other_rows")
+    if not found:
+        return []
+    looked_at = f" (on {found['rows']:,} of {found['of_rows']:,} rows, drawn at random)"
+    told = (
+        f"Given all other rows, the file proves {share(found['told_values'])} of the values, and "
+        f"{share(found['told_rows'])} of the rows whole"
+        if found["proved"]
+        else f"Somebody who also knows which rows each tree drew is told {share(found['told_values'])} of the values, "
+        f"and {share(found['told_rows'])} of the rows whole"
+    )
+    return [
+        f"Whoever has the file and knows all other rows guesses each row with an error of {found['error']:.4f}"
+        f"{looked_at if found['rows'] < found['of_rows'] else ''}, {found['error_without_file']:.4f} without the file. "
+        f"After matching, the error is {found['matched_error']:.4f}, beside {found['split_half_error']:.4f} for other "
+        "people's rows.",
+        f"{told}; {share(found['near_values'])} of the values and {share(found['near_rows'])} of the rows are guessed "
+        f"right (numbers to within 1 %), without the file {share(found['near_values_without_file'])} and "
+        f"{share(found['near_rows_without_file'])}.",
+    ]
+
+
+def _of_rows(result: Result) -> Iterator[str]:
+    """Yield how the error of somebody who knows all other rows is spread over the rows."""
+    found = result.get("given_all_other_rows")
+    if found and found["row_errors"]:
+        least, tenth, half = (found["row_errors"][hundredths] for hundredths in (0, 10, 50))
+        yield (
+            f"Row by row: the most exposed row is guessed with an error of {least:.4f}, a tenth of the rows with "
+            f"{tenth:.4f} or less, half of them with {half:.4f} or less."
+        )
+
+
+def columns(result: Result) -> list[tuple[str, ...]]:
+    """Return what somebody gets of each column who knows all other rows, as cells of `COLUMN_HEADINGS`.
+
+    Those come first of which the file adds most.
+    """
+    found = (result.get("given_all_other_rows") or {}).get("columns", ())
+    ordered = sorted(found, key=lambda one: one["near"] - one["near_without_file"], reverse=True)
+    return [(one["name"], *(share(one[key]) for key in ("told", "near", "near_without_file"))) for one in ordered]
+
+
+def slices(result: Result) -> list[tuple[str, ...]]:
+    """Return what somebody gets of each slice who knows all other rows, as cells of `SLICE_HEADINGS`."""
+    return [
+        (
+            one["name"],
+            f"{one['rows']:,}",
+            *(f"{one[key]:.4f}" for key in ("error", "error_without_file")),
+            *(share(one[key]) for key in ("told_rows", "near_rows", "near_rows_without_file")),
+        )
+        for one in (result.get("given_all_other_rows") or {}).get("slices", ())
+    ]
 
 
 def short(result: Result) -> list[str]:
-    """Return the sentences of these that a summary has room for; empty where it was not found out."""
+    """Return what other datasets explain the file as well, in short; empty where that was not found out."""
     return list(_of_anybody(result))
 
 

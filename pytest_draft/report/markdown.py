@@ -86,7 +86,8 @@ def _about(result: Result) -> list[str]:
     measured = wording.about(result, decided=True)
     columns = wording.best_columns(result)
     decided = [wording.decision(result)] if measured else []
-    return [*decided, *measured, *ambiguity.short(result), *([columns] if columns else [])]
+    anybody = [*ambiguity.given_others(result), *ambiguity.short(result)]
+    return [*decided, *measured, *anybody, *([columns] if columns else [])]
 
 
 def _slices(report: Report) -> Iterator[str]:

@@ -93,6 +93,14 @@ METRICS = (
     "guaranteed_overlap",
     "guaranteed_overlap_exact",
     "unique",
+    "given_others_error",
+    "given_others_error_without_file",
+    "given_others_matched_error",
+    "given_others_split_half_error",
+    "given_others_told_values",
+    "given_others_told_rows",
+    "given_others_near_values",
+    "given_others_near_rows",
     "entropy_reduction",
     "entropy_reduction_exact",
     "row_entropy_reduction",
@@ -182,6 +190,7 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
         "baselines": _baselines(examination),
         "entropy": _entropy(examination, rows),
         "ambiguity": _ambiguity(examination.findings),
+        "given_all_other_rows": None if examination.informed is None else asdict(examination.informed),
         "column_figures": [] if examination.findings is None else [asdict(one) for one in examination.findings.columns],
         "row_errors": _row_errors(examination),
         "slices": _slices(examination),
@@ -216,6 +225,17 @@ def metrics_of(examination: Examination) -> dict[str, float | int | None]:
             row_entropy_reduction=of_a_row.lower,
             row_entropy_reduction_exact=of_a_row.exact is not None,
             dist=entropy.dist,
+        )
+    if (informed := examination.informed) is not None:
+        metrics.update(
+            given_others_error=informed.error,
+            given_others_error_without_file=informed.error_without_file,
+            given_others_matched_error=informed.matched_error,
+            given_others_split_half_error=informed.split_half_error,
+            given_others_told_values=informed.told_values,
+            given_others_told_rows=informed.told_rows,
+            given_others_near_values=informed.near_values,
+            given_others_near_rows=informed.near_rows,
         )
     findings = examination.findings
     if findings is None:

@@ -151,8 +151,8 @@ def columns(result: Result) -> list[tuple[str, str, str, str]]:
     return [
         (
             one["name"],
-            _share(one["right"]),
-            "not known" if one["split_half"] is None else _share(one["split_half"]),
+            share(one["right"]),
+            "not known" if one["split_half"] is None else share(one["split_half"]),
             f"{one['error']:.4f}",
         )
         for one in _by_worth(result)
@@ -184,7 +184,7 @@ COLUMN_HEADINGS = ("Column", "Right", "Right in strangers' rows", "Error")
 """What the cells of `columns` are."""
 
 
-def _share(value: float) -> str:
+def share(value: float) -> str:
     """Return a share in percent so that what is not all or none does not look so."""
     if 0 < value < 0.005 or 0.995 <= value < 1:
         return "less than 1 %" if value < 0.5 else "more than 99 %"

@@ -17,6 +17,7 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Distance, Exact, Individuals, Numeric, Significance
 from pytest_draft.facts.files import ArtifactFacts, DataFacts
 from pytest_draft.facts.findings import Findings, Labelled, Part, ProvedValues, Raw, Values
+from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice
 from pytest_draft.facts.rules import Literal
 from pytest_draft.facts.slices import Measured, Slice, SliceBaseline, SliceFigures
 from pytest_draft.facts.structure import StructureFacts
@@ -40,6 +41,12 @@ WRONG = [
     (Distance, {"lower": 2.0}),
     (Distance, {"worst": -1.0}),
     (Entropy, {"quantiles": (0.5,)}),
+    (Informed, {"row_errors": (0.5,)}),
+    (Informed, {"half_rows": 2, "rows": 1}),
+    (Informed, {"told_rows": 1.5}),
+    (InformedColumn, {"told": -0.5}),
+    (InformedSlice, {"near_rows": 1.5}),
+    (InformedSlice, {"error": -0.5}),
     (Entropy, {"trees": (0.5, 0.4, 0.6)}),
     (Entropy, {"dist": 1.1}),
     (Entropy, {"most_exposed": tuple(range(11))}),

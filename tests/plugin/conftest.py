@@ -92,6 +92,7 @@ STAGES = {
     "infer": "settled_domain",
     "grant": "inputs",
     "build_any": "counted",
+    "known_others": "alternatives",
     "reconstruct": "counted",
     "rebuild_alone": "counted",
     "identify": "counted",

@@ -10,6 +10,8 @@ import pytest
 
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import unexamined
+from pytest_draft.policy.enough import Enough
+from pytest_draft.policy.policy import Policy
 from remembered import Remembered
 
 
@@ -22,7 +24,7 @@ def shared(tmp_path):
         (tmp_path / name).write_text(name)
     runs = []
 
-    def run(children, case, data=None, tell=None, elsewhere=None):
+    def run(children, case, data=None, tell=None, elsewhere=None, enough=None):
         runs.append(case)
         known = unexamined(case)
         notes = (f"read {case.artifact}", f"run {len(runs)}")
@@ -71,6 +73,15 @@ def test_whatever_differs_is_examined_anew(shared, tmp_path, change):
         (tmp_path / change).write_text("other bytes")
     examine(case, "rows" if change == "memory" else None)
     assert len(runs) == 2
+
+
+def test_whatever_could_end_it_sooner_is_examined_anew_and_the_same_thresholds_elsewhere_are_not(shared):
+    memo, run, runs, case, examine = shared
+    again = memo.instead_of(run)
+    examine(case)
+    for source, bar in (("one.toml", 0.1), ("other.toml", 0.1), ("one.toml", 0.2)):
+        again(None, case, enough=Enough(Policy("ours", source, {"reconstruction-error": {"max_error": bar}})))
+    assert len(runs) == 3
 
 
 @pytest.mark.parametrize("reason", ["its share of the time box of 60 s", "the process was killed", "the memory cap"])

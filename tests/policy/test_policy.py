@@ -138,8 +138,11 @@ def test_a_threshold_that_is_not_given_is_in_force_with_its_default(written):
 @pytest.mark.parametrize(
     "other", ["[rules.perfect-rows]\nmax_perfect_rows = 3\n", "[rules.reconstruction-error]\nmax_error = 0.1\n"]
 )
-def test_determined_rows_stand_beside_a_rule_that_judges_every_file(written, other):
-    assert "determined-rows" in written(HEAD + other + "[rules.determined-rows]\nmax_determined_share = 0.5\n").rules
+@pytest.mark.parametrize(
+    ("rule", "key"), [("determined-rows", "max_determined_share"), ("given-all-other-rows", "max_told_rows_share")]
+)
+def test_rules_on_what_a_file_determines_stand_beside_one_that_judges_every_file(written, other, rule, key):
+    assert rule in written(HEAD + other + f"[rules.{rule}]\n{key} = 0.5\n").rules
 
 
 def test_a_policy_says_all_that_its_file_says(written):
@@ -176,6 +179,10 @@ def test_a_policy_says_all_that_its_file_says(written):
         (
             HEAD + "[rules.smallest-leaf]\nmin_rows = 5\n[rules.determined-rows]\nmax_determined_share = 0.5\n",
             ["line 5", "rules.determined-rows"],
+        ),
+        (
+            HEAD + "[rules.given-all-other-rows]\nmax_told_rows_share = 0.5\n",
+            ["line 3", "rules.given-all-other-rows", "[rules.reconstruction-error] or [rules.perfect-rows] beside it"],
         ),
         (HEAD + "[rules.dp-required]\nmax_epsilon = 1\n", ["line 4", "max_epsilon"]),
         (HEAD + "[rules.epsilon-cap]\n", ["line 3", "max_epsilon"]),

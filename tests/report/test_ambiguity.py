@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from made_up_facts import filled
 from pytest_draft.facts.ambiguity import Ambiguity, Determined, Ideal
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Distance
 from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice
 from pytest_draft.plugin import summary
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import judge
@@ -19,6 +21,7 @@ from pytest_draft.report import ambiguity, html, markdown
 from pytest_draft.report.charts import charts
 from pytest_draft.report.document import document, merged
 from pytest_draft.report.result import result_of
+from pytest_draft.report.schema import schema
 
 POLICY = Policy("ours", "policy.toml", {"reconstruction-error": {"max_error": 0.029}})
 
@@ -40,7 +43,34 @@ AMBIGUITY = Ambiguity(
 IDEAL = Ideal(0.021, 12.5)
 
 
-def reported(found: Ambiguity | None = AMBIGUITY, ideal: Ideal | None = IDEAL, error: float = 0.034):
+INFORMED = Informed(
+    rows=1_000,
+    of_rows=7_205,
+    error=0.0312,
+    error_without_file=0.1243,
+    half_rows=300,
+    matched_error=0.029,
+    split_half_error=0.1,
+    told_values=0.34,
+    told_rows=0.002,
+    near_values=0.8,
+    near_rows=0.12,
+    near_values_without_file=0.6,
+    near_rows_without_file=0.02,
+    proved=True,
+    bits=90.0,
+    row_errors=tuple(k / 1000 for k in range(101)),
+    columns=(InformedColumn("age|x", 0.1, 0.5, 0.4), InformedColumn("sex", 0.0, 0.9, 0.5)),
+    slices=(InformedSlice("women", 40, 0.05, 0.2, 0.4, 0.1, 0.2, 0.05),),
+)
+
+
+def reported(
+    found: Ambiguity | None = AMBIGUITY,
+    ideal: Ideal | None = IDEAL,
+    error: float = 0.034,
+    informed: Informed | None = INFORMED,
+):
     """Return the plain report of one result."""
     findings = filled(
         Findings,
@@ -52,7 +82,7 @@ def reported(found: Ambiguity | None = AMBIGUITY, ideal: Ideal | None = IDEAL, e
         ambiguity=found,
         ideal=ideal,
     )
-    examination = filled(Examination, findings=findings, reasons=(), shortfalls=())
+    examination = filled(Examination, findings=findings, informed=informed, reasons=(), shortfalls=())
     result = result_of(examination, judge(examination, POLICY), POLICY)
     for check in result["checks"]:
         check["item"] = "m.joblib::reconstruction-error[artifact]"
@@ -126,13 +156,14 @@ def test_markdown_and_the_terminal_tell_it_in_short():
     text = markdown.render(reported())
     assert "The least error that anybody can get lies between 0.0210 (nobody gets closer) and 0.0340" in text
     assert "At least 2\\^63 datasets" in text
-    (line,) = summary._of_anybody(result())
+    of_others, line = summary._of_anybody(result())
+    assert of_others.startswith("given all other rows: Whoever has the file")
     assert line.startswith("anybody: The least error")
 
 
 @pytest.mark.parametrize("found", [None, AMBIGUITY], ids=["nothing", "no bounds"])
 def test_what_was_not_found_out_is_not_told(found):
-    report = reported(found=found, ideal=None)
+    report = reported(found=found, ideal=None, informed=None)
     if found is None:
         assert ambiguity.sentences(report["results"][0]) == []
         assert ambiguity.TITLE not in html.render(report)
@@ -143,6 +174,64 @@ def test_what_was_not_found_out_is_not_told(found):
 def test_reports_of_earlier_versions_have_none_and_are_rendered():
     report = reported()
     del report["results"][0]["ambiguity"]
+    del report["results"][0]["given_all_other_rows"]
     del report["results"][0]["column_figures"]
     assert ambiguity.TITLE not in html.render(report)
     assert "nobody" not in markdown.render(report)
+
+
+def test_what_somebody_gets_who_knows_all_other_rows_is_told_beside_the_same_without_the_file():
+    errors, shares = ambiguity.given_others(result())
+    assert errors == (
+        "Whoever has the file and knows all other rows guesses each row with an error of 0.0312 (on 1,000 of 7,205 "
+        "rows, drawn at random), 0.1243 without the file. After matching, the error is 0.0290, beside 0.1000 for other "
+        "people's rows."
+    )
+    assert shares == (
+        "Given all other rows, the file proves 34 % of the values, and less than 1 % of the rows whole; 80 % of the "
+        "values and 12 % of the rows are guessed right (numbers to within 1 %), without the file 60 % and 2 %."
+    )
+
+
+def test_of_all_rows_no_sample_is_told():
+    everyone = replace(INFORMED, of_rows=1_000)
+    assert "drawn at random" not in " ".join(ambiguity.sentences(result(informed=everyone)))
+
+
+def test_what_only_somebody_knows_who_knows_the_draws_is_not_called_proved():
+    _, shares = ambiguity.given_others(result(informed=replace(INFORMED, proved=False)))
+    assert shares.startswith("Somebody who also knows which rows each tree drew is told 34 % of the values")
+    assert "proves" not in shares
+
+
+def test_the_spread_over_rows_is_told_where_it_is_known():
+    told = "the most exposed row is guessed with an error of 0.0000, a tenth of the rows with 0.0100 or less, half of"
+    assert told in " ".join(ambiguity.sentences(result()))
+    assert "exposed" not in " ".join(ambiguity.sentences(result(informed=replace(INFORMED, row_errors=None))))
+
+
+def test_columns_come_first_to_which_the_file_adds_most():
+    assert ambiguity.columns(result()) == [("sex", "0 %", "90 %", "50 %"), ("age|x", "10 %", "50 %", "40 %")]
+    assert ambiguity.slices(result()) == [("women", "40", "0.0500", "0.2000", "10 %", "20 %", "5 %")]
+
+
+def test_all_formats_tell_it_also_where_the_attack_got_nothing():
+    page = html.render(reported(found=None, ideal=None))
+    assert f"<h3>{ambiguity.TITLE}</h3>" in page
+    assert "Given all other rows, column by column" in page
+    assert '<th scope="row">age|x</th><td data-label="Proved">10 %</td>' in page
+    assert "Given all other rows, slice by slice" in page
+    text = markdown.render(reported(found=None, ideal=None))
+    assert "guesses each row with an error of 0.0312" in text
+
+
+def test_the_report_holds_all_of_it_and_the_schema_knows_it():
+    report = reported()
+    assert report["results"][0]["given_all_other_rows"] == json.loads(json.dumps(asdict(INFORMED)))
+    metrics = report["results"][0]["metrics"]
+    assert (metrics["given_others_error"], metrics["given_others_told_rows"]) == (0.0312, 0.002)
+    part = {"$defs": schema()["$defs"], "$ref": "#/$defs/given_all_other_rows"}
+    Draft202012Validator(part).validate(report["results"][0]["given_all_other_rows"])
+    for name in ("told_rows", "columns"):
+        less = {key: value for key, value in report["results"][0]["given_all_other_rows"].items() if key != name}
+        assert not Draft202012Validator(part).is_valid(less)

@@ -11,6 +11,7 @@ from pytest_draft.facts.figures import Baseline, Distance
 from pytest_draft.facts.files import ArtifactFacts, DataFacts
 from pytest_draft.facts.findings import Findings, Part
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.informed import Informed
 
 FINDINGS = Findings(
     n_rows=40,
@@ -39,6 +40,26 @@ PART = Part(
     split_half=Baseline(0.2, 4.0, 20, 10),
 )
 """A part that comes back whole but for one row."""
+
+
+INFORMED = Informed(
+    rows=40,
+    of_rows=40,
+    error=0.06,
+    error_without_file=0.24,
+    half_rows=20,
+    matched_error=0.05,
+    split_half_error=0.2,
+    told_values=0.3,
+    told_rows=0.1,
+    near_values=0.5,
+    near_rows=0.3,
+    near_values_without_file=0.4,
+    near_rows_without_file=0.2,
+    proved=True,
+    bits=90.0,
+)
+"""Whoever knows all other rows comes to a fourth of other people's error, and is told a tenth of the rows whole."""
 
 
 def examination(**changes: Any) -> Examination:

@@ -11,6 +11,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.informed import Informed
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.structure import AT_LEAST, StructureFacts
 
@@ -23,6 +24,7 @@ APART = {
     (StructureFacts, "leaves"): len(AT_LEAST),  # as many as its sizes sum up to
     (Entropy, "quantiles"): tuple(i / 100 for i in range(101)),
     (Findings, "row_errors"): tuple(i / 100 for i in range(101)),
+    (Informed, "row_errors"): tuple(i / 100 for i in range(101)),
 }
 """Fields that the value of their type does not fit."""
 

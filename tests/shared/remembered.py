@@ -18,6 +18,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.isolation import Children
 from pytest_draft.plugin.cache import key_of
+from pytest_draft.policy.enough import Enough
 
 _FILES = ("artifact", "data", "domain", "holdout")
 
@@ -46,11 +47,18 @@ class Remembered:
     def instead_of(self, run: Callable[..., tuple[Examination, Any]]) -> Callable[..., tuple[Examination, Any]]:
         """Return what takes the place of `Children.run`."""
 
-        def remember(children: Children, case: Case, data: object = None, tell: object = None, elsewhere: Any = None):
+        def remember(
+            children: Children,
+            case: Case,
+            data: object = None,
+            tell: object = None,
+            elsewhere: Any = None,
+            enough: Enough | None = None,
+        ):
             self.asked.append(case)
-            key = None if self.off else key_of_files(case, data)
+            key = None if self.off else key_of_files(case, data, enough)
             if key is None:
-                return run(children, case, data, tell, elsewhere)
+                return run(children, case, data, tell, elsewhere, enough)
             path = self.folder / key
             if path.exists():
                 packed, rows = pickle.loads(path.read_bytes())
@@ -58,8 +66,8 @@ class Remembered:
                 return replace(
                     _renamed(examination, {f"<{n}>": p for n, p in _paths(case).items()}), case=case
                 ), rebuilt
-            examination, rebuilt = run(children, case, data, tell, elsewhere)
-            if not _depends_on_the_machine(examination) and key_of_files(case, data) == key:
+            examination, rebuilt = run(children, case, data, tell, elsewhere, enough)
+            if not _depends_on_the_machine(examination) and key_of_files(case, data, enough) == key:
                 names = {path: f"<{name}>" for name, path in _paths(case).items()}
                 temporary = path.with_suffix(f".{os.getpid()}")
                 anonymous = _renamed(replace(examination, case=None), names)
@@ -84,11 +92,15 @@ def _depends_on_the_machine(examination: Examination) -> bool:
     return any(word in why for why in examination.reasons for word in ("time box", "clock", "memory", "process"))
 
 
-def key_of_files(case: Case, data: object) -> str | None:
-    """Return what is the same for the same code, parameters, bytes of files and data in memory; None for no such."""
-    known = key_of(case)
+def key_of_files(case: Case, data: object, enough: Enough | None = None) -> str | None:
+    """Return what is the same for the same code, parameters, bytes of files, data in memory and what ends it early.
+
+    None for no such.
+    """
+    known, policy = key_of(case), None if enough is None else enough.policy
+    ends = policy and (policy.rules, policy.severities, policy.waivers, policy.allow_inconclusive)
     try:
-        given = hashlib.sha256(pickle.dumps(data)).hexdigest()
+        given = hashlib.sha256(pickle.dumps(data) + repr(ends).encode()).hexdigest()
     except Exception:
         return None
     names = [path and Path(path).name for path in (getattr(case, name) for name in _FILES)]  # suffixes mean something

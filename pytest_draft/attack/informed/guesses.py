@@ -34,7 +34,7 @@ _FEWEST = 10
 _SHRINK = 0.02
 """Of correlations, at least, and as much more where there are many columns beside few rows."""
 
-_SWEEPS = 12
+_SWEEPS = 30
 """Turns of all columns; the last ones change next to nothing."""
 
 _FOLDS = 5
@@ -94,7 +94,7 @@ class Guesser:
         number = right - left - inside
         at = left + (np.maximum(number, 1) - 1) // 2
         at += inside & (at >= np.searchsorted(values, own, side="left"))
-        guess = (low + high) / 2
+        guess = (np.minimum(low, 3e38) + np.maximum(high, -3e38)) / 2
         if len(values):
             guess = np.where(number > 0, values[np.minimum(at, len(values) - 1)], guess)
         others_missing = missing - (is_donor & np.isnan(own))
@@ -171,16 +171,20 @@ class Guesser:
                 mean = place[:, c] - place @ precision[:, c] / precision[c, c]
                 place[:, c] = _middle(low[:, c], high[:, c], mean, float(precision[c, c] ** -0.5))
         guess = inside.copy()
-        for c in ordered:
-            if len(values[c]):
-                level = ndtr(place[:, c] * spread[c] + centre[c])
-                self._put(guess, c, np.interp(level, (np.arange(len(values[c])) + 0.5) / len(values[c]), values[c]))
+        for a in ordered:
+            c = self.held.domain.attributes[a].columns[0]
+            if not len(values[c]):
+                continue
+            level = ndtr(place[:, c] * spread[c] + centre[c])
+            said = self._left(a, np.interp(level, (np.arange(len(values[c])) + 0.5) / len(values[c]), values[c]))
+            guess[:, c] = np.where(np.isnan(guess[:, c]), np.nan, said)
         return guess
 
     @property
     def _ordered(self) -> list[int]:
-        """Columns of numbers and codes."""
-        return [made.columns[0] for made in self.held.domain.attributes if made.kind in ("numeric", "ordinal")]
+        """Positions of the attributes that are numbers or codes."""
+        kinds = [made.kind for made in self.held.domain.attributes]
+        return [a for a, kind in enumerate(kinds) if kind in ("numeric", "ordinal")]
 
     @staticmethod
     def _scores(held: Held, values: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
@@ -189,11 +193,16 @@ class Guesser:
         high = np.column_stack([_score(known, held.upper[:, c], "right") for c, known in enumerate(values)])
         return np.minimum(low, high), np.maximum(low, high)
 
-    def _put(self, guess: Rows, column: int, value: FloatArray) -> None:
-        """Put values into a column, but where one is missing there, and within the box."""
-        low, high = self.held.lower[:, column], self.held.upper[:, column]
-        present = ~np.isnan(guess[:, column])
-        guess[present, column] = np.clip(value, low, np.maximum(low, high))[present]
+    def _left(self, attribute: int, said: FloatArray) -> FloatArray:
+        """Return the values of an ordered attribute that are left and nearest to some numbers."""
+        made = self.held.domain.attributes[attribute]
+        low, high = self.held.lower[:, made.columns[0]], self.held.upper[:, made.columns[0]]
+        if made.kind == "numeric":
+            return np.clip(said, low, np.maximum(low, high))
+        value = made.encoded(np.arange(made.n_states - made.missing))[:, 0].astype(np.float64)
+        left = self.held.states(attribute)[:, : len(value)]
+        nearest: FloatArray = value[np.where(left, np.abs(value - said[:, None]), np.inf).argmin(axis=1)]
+        return nearest
 
     def copied(self, inside: Rows, near: IntArray, rng: np.random.Generator) -> Rows:
         """Return for each row one of the nearest others, with what the box does not hold as it is inside."""

@@ -1,0 +1,93 @@
+"""The rule on what a file tells somebody who knows all other rows, on facts by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import INFORMED, examination
+from pytest_draft.facts.informed import Informed
+from pytest_draft.policy.rule import Outcome
+from pytest_draft.policy.rules import RULES
+
+ERROR, TOLD = "max_error_of_split_half", "max_told_rows_share"
+
+
+def outcome(informed: Informed | None = INFORMED, reasons=(), **thresholds: float) -> Outcome:
+    return RULES["given-all-other-rows"].check(examination(informed=informed, reasons=reasons), thresholds)
+
+
+@pytest.mark.parametrize(
+    ("share", "result"), [(1.0, "failed"), (0.25, "failed"), (0.2499, "passed"), (0.1, "passed"), (0.0, "passed")]
+)
+def test_a_matched_error_within_the_share_of_the_split_half_error_fails(share, result):
+    assert outcome(**{ERROR: share}).result == result
+
+
+def test_a_failure_says_both_errors_both_baselines_the_bar_and_by_how_much():
+    assert outcome(**{ERROR: 0.5}).sentence == (
+        "whoever has the file and knows all other rows guesses each with an error of 0.0500, matched as other people's "
+        "rows are that come to 0.2000; row by row 0.0600, beside 0.2400 without the file; the check fails at 0.1000 "
+        "(0.5 x the split-half error), crossed by 0.0500"
+    )
+
+
+@pytest.mark.parametrize(
+    ("share", "result"), [(0.0, "failed"), (0.0999, "failed"), (0.1, "passed"), (0.5, "passed"), (1.0, "passed")]
+)
+def test_more_rows_that_are_told_whole_than_the_budget_fail(share, result):
+    assert outcome(**{TOLD: share}).result == result
+
+
+def test_a_failure_by_rows_says_how_many_and_by_how_much():
+    assert outcome(**{TOLD: 0.04}).sentence == (
+        "given all other rows, the file tells 10.0% of the rows whole, and 30.0% of the values; at most 4% of the rows "
+        "are allowed, crossed by 6.0%"
+    )
+
+
+@pytest.mark.parametrize(
+    ("share", "told", "result"), [(0.2, 0.5, "passed"), (0.2, 0.05, "failed"), (0.3, 0.5, "failed")]
+)
+def test_any_budget_that_is_crossed_fails(share, told, result):
+    found = outcome(**{ERROR: share, TOLD: told})
+    assert found.result == result
+    if result == "passed":
+        assert "matched as other people's" in found.sentence
+        assert "tells 10.0% of the rows whole" in found.sentence
+
+
+@pytest.mark.parametrize("thresholds", [{ERROR: 0.5}, {ERROR: 0.1}, {TOLD: 0.0}, {TOLD: 0.5}])
+def test_of_a_sample_is_said_how_many_rows_it_has_and_of_all_rows_nothing(thresholds):
+    sampled = outcome(replace(INFORMED, of_rows=1_234), **thresholds)
+    assert "(on 40 of 1,234 rows, drawn at random)" in sampled.sentence
+    assert "at random" not in outcome(**thresholds).sentence
+
+
+@pytest.mark.parametrize("thresholds", [{ERROR: 0.5}, {TOLD: 0.0}])
+def test_what_only_somebody_gets_who_knows_more_than_the_adversary_convicts_nobody(thresholds):
+    found = outcome(replace(INFORMED, proved=False), **thresholds)
+    assert found.result == "passed"
+    assert found.sentence.endswith("; but that is somebody who knows which rows each tree drew, as nobody does here")
+    kept = {ERROR: 0.1, TOLD: 0.5}
+    assert "nobody does here" not in outcome(replace(INFORMED, proved=False), **kept).sentence
+
+
+def test_rows_that_are_all_alike_are_no_nearer_than_other_peoples():
+    alike = replace(INFORMED, matched_error=0.0, split_half_error=0.0)
+    assert outcome(alike, **{ERROR: 0.9}).result == "passed"
+    assert outcome(replace(alike, matched_error=0.1), **{ERROR: 1.0}).result == "passed"
+
+
+@pytest.mark.parametrize("thresholds", [{ERROR: 0.0}, {TOLD: 1.0}, {ERROR: 0.5, TOLD: 0.5}])
+def test_without_figures_there_is_no_pass_while_anything_is_in_doubt(thresholds):
+    doubted = outcome(None, ("the file was refused", "no data", "the file was refused"), **thresholds)
+    assert doubted == Outcome("inconclusive", "the file was refused; no data")
+    not_asked = outcome(None, **thresholds)
+    assert (not_asked.result, not_asked.sentence) == ("passed", "of such a file this is not asked")
+
+
+def test_a_doubt_about_the_attack_takes_nothing_from_what_needs_none():
+    assert outcome(reasons=("the attack did not converge",), **{ERROR: 0.1}).result == "passed"
+    assert outcome(reasons=("the attack did not converge",), **{ERROR: 0.5}).result == "failed"
