@@ -96,7 +96,7 @@ def random_baseline(
 
 def _is_known(errors: Sequence[float]) -> bool:
     """Return whether the mean of some draws is known well enough."""
-    return float(np.std(errors, ddof=1)) <= NUMBERS.standard_error * float(np.mean(errors)) * len(errors) ** 0.5
+    return bool(np.std(errors, ddof=1) <= NUMBERS.standard_error * float(np.mean(errors)) * len(errors) ** 0.5)
 
 
 def median_guess(truth: Rows, domain: Domain) -> Rows:
