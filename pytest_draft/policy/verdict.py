@@ -152,7 +152,9 @@ def _by_bounds(
     With them a pass needs no attack that converged, and an attack that did is no pass.
     """
     findings = examination.findings
-    if findings is None or judged.bounds is None or (findings.ambiguity is None and findings.informed is None):
+    if findings is None or judged.bounds is None:
+        return outcome, examination.reasons
+    if findings.ambiguity is None and (findings.informed is None or not findings.error.upper):  # nobody gets more
         return outcome, examination.reasons
     hard = tuple(reason for reason in examination.reasons if reason not in examination.shortfalls)
     if hard:

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from builders import FINDINGS, PART
+from builders import FINDINGS, INFORMED, PART
 from pytest_draft.facts.ambiguity import Ambiguity, Attacker, Determined, Ideal
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.facts.figures import Distance
-from pytest_draft.policy.policy import default_policy
+from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import check_rule
 
@@ -114,6 +114,18 @@ def test_too_few_datasets_can_be_tried_one_by_one():
     few = found(ambiguity=replace(MANY, bits=12.0))
     assert result(few) == result(few, "perfect-rows") == "inconclusive"
     assert "2^12 datasets" in check_rule(few, default_policy(), "reconstruction-error").sentence
+
+
+def test_an_attack_that_rebuilds_all_rows_needs_no_bound():
+    whole = {"error": Distance(0.0, 0.0, 0.0), "perfect_rows": 40, "singled_out_rows": 30}
+    told = found(None, None, (), (), informed=replace(INFORMED, bits=0.0))
+    everything = replace(told, findings=replace(told.findings, **whole))
+    every_row = Policy("ours", "ours.toml", {"perfect-rows": {"max_perfect_rows": 40}})
+    assert check_rule(everything, every_row, "perfect-rows").result == "passed"
+    assert (
+        check_rule(told, every_row, "perfect-rows").result == "inconclusive"
+    )  # 2^0 datasets, of which it found another
+    assert result(everything) == "failed"
 
 
 def test_a_part_without_a_bound_needs_an_attack_that_converged():
