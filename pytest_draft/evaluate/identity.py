@@ -167,7 +167,7 @@ def _unexplained(forest: Forest, everyone: KnownRows, timebox: TimeBox | None = 
     is_long = _UNITS_PER_VISIT * forest.n_trees * len(everyone.rows) > _SOON
     for t, tree in enumerate(forest.trees):
         if timebox is not None and is_long:
-            timebox.require(_UNITS_PER_VISIT * len(everyone.rows))
+            timebox.require()
         times = everyone.weight[t]
         missed += int(np.abs(everyone.at_leaves(tree, times, forest.n_classes) - forest.counts(t)[tree.leaves]).sum())
         if forest.tells_distinct:
