@@ -28,8 +28,8 @@ from scipy.spatial.distance import cdist
 
 from pytest_draft.arrays import Flag, FloatArray, IntArray, Rows
 from pytest_draft.domain import Domain
-from pytest_draft.facts.figures import TOLERANCE, Distance
 from pytest_draft.errors import OutOfTimeError
+from pytest_draft.facts.figures import TOLERANCE, Distance
 from pytest_draft.timebox import TimeBox
 
 AnyRows = NDArray[np.float32] | NDArray[np.float64]
@@ -391,7 +391,7 @@ def _shortest_paths() -> Callable[[FloatArray, Flag], IntArray]:
     return compiled
 
 
-def _assigned(cost, stop):  # type: ignore[no-untyped-def]
+def _assigned(cost, stop):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Give each row in turn a column of its own by a shortest augmenting path; nothing where it was stopped."""
     n_rows, n_columns = cost.shape
     u, v, shortest = np.zeros(n_rows), np.zeros(n_columns), np.empty(n_columns)

@@ -125,7 +125,7 @@ class _Watch:
         """Raise a flag when a box has ended."""
         with self._changed:
             self._flags[id(flag)] = timebox, flag
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():  # as after a fork
                 self._thread = threading.Thread(target=self._look, daemon=True)
                 self._thread.start()
             self._changed.notify()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+
 from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.domain import Domain
 from pytest_draft.errors import OutOfTimeError

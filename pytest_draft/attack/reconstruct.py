@@ -56,6 +56,9 @@ class ReconstructParameters:
         How many times as far from the samples that ignore the occurrences as they are from each other others may be.
     credible_by : int
         Samples of each search that this is measured by.
+    agree_share : float
+        Of the attack's time so much more for giving out rows where the search was ended: what was found is worth little
+        without that.
     most_refitted_rows : int
         Most rows times trees that are refitted in all: an end that does not depend on the clock.
     """
@@ -69,6 +72,7 @@ class ReconstructParameters:
     imagined_of_each: int = 6
     credible: float = 3.0
     credible_by: int = 3
+    agree_share: float = 0.15
     most_refitted_rows: int = 20_000_000
 
 
@@ -204,7 +208,7 @@ def _summed(draft: _Draft, expected: FloatArray, timebox: TimeBox | None = None)
     Raises
     ------
     OutOfTimeError
-        Where the clock has ended a time box meanwhile.
+        Where a time box, and a share of it more, had ended before.
     """
     problem = draft.problem
     kind = problem.cell * problem.n_classes + problem.label
@@ -214,9 +218,14 @@ def _summed(draft: _Draft, expected: FloatArray, timebox: TimeBox | None = None)
     number = rounded(total, everything, np.array([problem.groups.n_rows]))
     slot = np.repeat(np.arange(len(kinds)), number)
     mass = sparse.csr_array((expected, (problem.group, of_candidate)), shape=(problem.groups.n_groups, len(kinds)))
-    score = mass[problem.groups.of_row][:, slot].toarray()
-    within = None if timebox is None else replace(timebox, effort=math.inf)
-    cells, labels = np.divmod(kinds[slot[assigned(-score, within)]], problem.n_classes)
+    within = None
+    if timebox is not None:
+        within = replace(timebox, seconds=timebox.seconds * (1 + _PARAMETERS.agree_share), effort=math.inf)
+        within.require()
+    used, slot_of = np.unique(slot, return_inverse=True)
+    cost = -mass[:, used].toarray()
+    cost = cost[np.ix_(problem.groups.of_row, slot_of.reshape(-1))]
+    cells, labels = np.divmod(kinds[slot[assigned(cost, within)]], problem.n_classes)
     return replace(draft, cells=cells, labels=labels, rows=draft.filling.likeliest(cells))
 
 

@@ -70,7 +70,9 @@ def close_rows(truth: Rows, guess: Rows, tolerance: FloatArray, timebox: TimeBox
     left, right = np.ascontiguousarray(left[:, order]), np.ascontiguousarray(right[:, order])
     rank = np.argsort(np.argsort(left[:, 0], kind="stable"), kind="stable")
     with timebox.flag() as stop:
-        start, found, whole = _close(left, right, tolerance[order], first, last, rank, MOST_PAIRS // len(truth) + 1, stop)
+        start, found, whole = _close(
+            left, right, tolerance[order], first, last, rank, MOST_PAIRS // len(truth) + 1, stop
+        )
         rows = np.flatnonzero(_matched(start, found, len(guess), stop) >= 0).astype(np.int64)
         stopped = bool(stop[0])
     if stopped:
@@ -122,8 +124,8 @@ def _close(
 ) -> tuple[IntArray, NDArray[np.int32], bool]:
     """Return where the close rows of each row start in the list of all, that list, and whether none was left out.
 
-    Of each row at most so many are taken, and none after a stop. Each begins at its own place in its window, so that where many rows are close
-    to all others, what is left out leaves room for as many pairs.
+    Of each row at most so many are taken, and none after a stop. Each begins at its own place in its window, so that
+    where many rows are close to all others, what is left out leaves room for as many pairs.
     """
     start, found = np.zeros(len(left) + 1, dtype=np.int64), np.empty(len(left) * most, dtype=np.int32)
     whole = True

@@ -13,6 +13,7 @@ from profiles import examples
 from pytest_draft import matching
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import comparison
+from pytest_draft.evaluate.compared import STEP_SHARE, Compared
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.matching import encoded_weights, matched_distance, paired_distance
 from pytest_draft.timebox import TimeBox
@@ -73,3 +74,15 @@ def test_there_is_no_matching_where_the_time_is_out_or_it_takes_too_much_memory(
     monkeypatch.setattr(comparison, "MOST_ROWS", 3)
     assert into.partners(truth, guess, weights, TimeBox(60)) is None
     assert matching.MOST_ROWS > 3
+
+
+def test_each_figure_has_a_share_of_the_time_that_is_left():
+    now = [0.0]
+    box = TimeBox(100.0, clock=lambda: now[0])
+    rows = array([[0, 0, 0], [1, 1, 3]])
+    free = np.zeros(rows.shape, dtype=bool)
+    compared = Compared("", rows, np.arange(2), rows, free, None, DOMAIN, (), Comparison(), 0, box)
+    assert compared.step.remaining == pytest.approx(STEP_SHARE * 100)
+    now[0] = 50.0
+    assert compared.step.remaining == pytest.approx(STEP_SHARE * 50)
+    assert compared.error().exact == 0.0

@@ -42,8 +42,8 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
     -------
     Reconstruction
         ``consistent`` where nothing is missed: no count, no midpoint, no extreme; else ``not converged``. Of a
-        regressor whose rows are identified, the residual is that of the counts alone. Where there was no time to search,
-        random rows.
+        regressor whose rows are identified, the residual is that of the counts alone. Random rows where there was no
+        time to search.
     """
     figures = search.clock.figures
     figures.update(nodes=len(problem.nodes.left), states=int(problem.states.n_states.sum()))

@@ -102,9 +102,7 @@ class _Look:
             "uniform": uniform(truth.states, truth.n_rows),
         }
         chains = {
-            name: Chain(
-                truth, prior, self._seed, within_cells=self._within_cells, moving=moving, stop=self._stop.flag
-            )
+            name: Chain(truth, prior, self._seed, within_cells=self._within_cells, moving=moving, stop=self._stop.flag)
             for name, prior in priors.items()
         }
         box = self._stop.timebox.first(MOVING_SHARE)

@@ -159,7 +159,7 @@ def _allowed(nodes, data, v, goes_left, low, high):  # type: ignore[no-untyped-d
 
 
 @compiled
-def _states_left(nodes, attributes, data, times, fixed, k, low, high, inside):  # type: ignore[no-untyped-def]
+def _states_left(nodes, attributes, data, times, fixed, k, low, high, inside):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Mark in which states a row stays in its leaves, and all splits keep their bounds.
 
     Those of an attribute that are present are one interval, but for positions in one-hot groups.

@@ -33,7 +33,7 @@ SEARCHED = 0.8
 """The guess that is found can have so many times the error of the best one, as was measured where that is known."""
 
 _WORK_OF_STARTS = 2.5e8
-"""From so many samples a guess is looked for as come to this number of rows to the third power, and from one at least."""
+"""From so many samples a guess is looked for as come to these rows to the third power, and from one at least."""
 
 
 FEWEST_KEPT, MOST_KEPT = 8, 32

@@ -171,10 +171,10 @@ def boxes_of(forest: Forest, domain: Domain) -> Boxes:
             words[-1] |= int(_bits(int(shift[a]), n_bins))
             for state, b in enumerate(bins.tolist()):
                 if attribute.kind == "one-hot":
-                    left = goes_left[:, state]
+                    of_node = goes_left[:, state]
                 else:
-                    left = left_bins[nodes] > b if known[state] else missing_left[nodes]
-                left_bits[nodes[left]] |= np.uint64(1) << np.uint64(shift[a] + b)
+                    of_node = left_bins[nodes] > b if known[state] else missing_left[nodes]
+                left_bits[nodes[of_node]] |= np.uint64(1) << np.uint64(shift[a] + b)
         else:
             place[a] = len(spans)
             spans.append((0, int(bins[known].max()), int(not known.all())))
@@ -226,7 +226,7 @@ def _ordered_bins(n_left: IntArray, known: BoolArray) -> IntArray:
     is_cut = np.zeros(last + 1, dtype=np.bool_)
     is_cut[n_left] = True
     is_cut[0] = False
-    bins = np.cumsum(is_cut[:last])
+    bins: IntArray = np.cumsum(is_cut[:last], dtype=np.int64)
     return np.append(bins, bins[-1] + 1) if last < len(known) else bins
 
 

@@ -347,7 +347,17 @@ class Toy:
         tables = draws.counts, draws.distinct, draws.log_factorial, draws.log_stirling
         order, level = self.rng.permutation(n_rows), self.rng.random(n_rows)
         return sweep_rows(
-            self.leaves, self.bias, self.first, self.last, chosen, rows, *tables, order, level, float(temperature), GO_ON
+            self.leaves,
+            self.bias,
+            self.first,
+            self.last,
+            chosen,
+            rows,
+            *tables,
+            order,
+            level,
+            float(temperature),
+            GO_ON,
         )
 
 

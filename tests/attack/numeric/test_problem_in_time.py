@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from contextlib import suppress
 
 import numpy as np
@@ -94,7 +95,8 @@ def test_an_attack_that_has_no_time_replays_nothing(posed, monkeypatch):
 
     asked = Asked()
     asked.forest, asked.domain = forest, domain
-    monkeypatch.setattr("pytest_draft.artifact.occurrences._rows", lambda *_: pytest.fail("a tree is replayed"))
+    module = sys.modules["pytest_draft.artifact.occurrences"]
+    monkeypatch.setattr(module, "_rows", lambda *_: pytest.fail("a tree is replayed"))
 
     with pytest.raises(OutOfTimeError):
         Numeric(asked, Search(TimeBox(1e-7)))

@@ -17,7 +17,7 @@ from pytest_draft.attack.numeric.rebuild import rebuild_numeric
 from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import infer
-from pytest_draft.errors import NotCoveredError, OutOfTimeError
+from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
 from studies.numeric_agreement import filled
 
