@@ -129,7 +129,7 @@ def anneal_rows(
     Returns
     -------
     Placed
-        Its result depends on the number of threads only where the clock ends it, or no effort is given.
+        Its result depends on the number of threads only where the clock ends it.
     """
     chains = [
         Chain(kinds, share, starts[c] if c < len(starts) else None, np.random.default_rng([search.seed, 33, c]))
@@ -137,27 +137,19 @@ def anneal_rows(
     ]
     cost = sum(chain.units for chain in chains)
     extra = _PARAMETERS.samples * _PARAMETERS.sample_every
+    room = min(timebox.effort_left, timebox.remaining * min(search.workers, len(chains))) / max(cost, 1e-9)
+    n_sweeps = int(np.clip((room - extra) * 0.6, *_PARAMETERS.sweeps))
     hot, even, cold = _PARAMETERS.temperatures
+    schedule = [(t, False) for t in np.geomspace(hot, even, n_sweeps).tolist()]
+    schedule += [(even, i % _PARAMETERS.sample_every == _PARAMETERS.sample_every - 1) for i in range(extra)]
+    schedule += [(t, False) for t in np.geomspace(even, cold, max(1, n_sweeps // 4)).tolist()]
     samples: list[IntArray] = []
     with timebox.flag() as stop, ThreadPoolExecutor(search.workers) as pool:
-
-        def sweep(temperature: float) -> None:
-            timebox.spend(cost)
-            list(pool.map(lambda chain: chain.sweep(temperature, stop), chains))
-
-        room = timebox.effort_left / max(cost, 1e-9)
-        if math.isinf(room):  # as many as there is time for, by how long the first one takes
-            since = timebox.elapsed
-            sweep(hot)
-            room = timebox.remaining / max(timebox.elapsed - since, 1e-9)
-        n_sweeps = int(np.clip((room - extra) * 0.6, *_PARAMETERS.sweeps))
-        schedule = [(t, False) for t in np.geomspace(hot, even, n_sweeps).tolist()]
-        schedule += [(even, i % _PARAMETERS.sample_every == _PARAMETERS.sample_every - 1) for i in range(extra)]
-        schedule += [(t, False) for t in np.geomspace(even, cold, max(1, n_sweeps // 4)).tolist()]
         for temperature, kept in schedule:
             if not timebox.allows(cost):
                 break
-            sweep(temperature)
+            timebox.spend(cost)
+            list(pool.map(lambda chain, heat=temperature: chain.sweep(heat, stop), chains))
             if kept:
                 samples += [chain.chosen.copy() for chain in chains]
             search.clock.note("residual", min(chain.missed_least for chain in chains))
