@@ -183,7 +183,7 @@ def _pilot(problem: NumericProblem, prior: Prior, search: Search) -> tuple[float
         if problem.extremes is not None
         else int(np.clip(sweeps / PILOT.sweeps_a_chain, PILOT.fewest_chains, PILOT.most_chains))
     )
-    if not hidden.any() or any(chain.best is None for chain in chains):
+    if not hidden.any() or box.over or any(chain.best is None for chain in chains):
         return PILOT.strengths[1], n_chains
     surprise = [_surprise(problem, chain, of_hidden) for chain in chains]
     return PILOT.strengths[int(np.argmin(surprise))], n_chains

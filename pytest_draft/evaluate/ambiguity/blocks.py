@@ -118,6 +118,7 @@ class Blocks:
             Called between steps; it can raise `OutOfTimeError`.
         """
         require = in_time if in_time is not None else (lambda: None)
+        require()
         boxes = boxes_of(forest, domain)
         weights = near(encoded_weights(domain, known), rows)
         fixed = _fixed(forest, boxes, rows, labels, times, known, aside, weights)
@@ -264,6 +265,8 @@ def left_open(
     ndarray of float64, shape (n_attributes,)
         1 for one that no tree tests.
     """
+    if in_time is not None:
+        in_time()
     boxes, everyone = boxes_of(forest, domain), np.arange(len(rows))
     weights = near(encoded_weights(domain), rows)
     fixed = _fixed(forest, boxes, rows, np.zeros(len(rows), dtype=np.int64), times, (), (), weights)
