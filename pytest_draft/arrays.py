@@ -22,5 +22,8 @@ FloatArray = NDArray[np.float64]
 Rows = NDArray[np.float32]
 """Feature vectors as a forest compares them: encoded, one in each row unless something else is said."""
 
+Flag = NDArray[np.uint8]
+"""One number that compiled code looks at: other than 0 when it shall stop."""
+
 AnyArray = NDArray[Any]
 """Arrays whose kind is looked at where they are used, as those that a file holds."""

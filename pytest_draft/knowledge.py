@@ -7,6 +7,7 @@ all of it goes through one object, `Knowledge`, and is listed in `Knowledge.gran
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,9 +23,6 @@ from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import DataError, NotCoveredError, UsageError, one_line
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.timebox import TimeBox
-
-_UNITS_PER_OCCURRENCE = 8e-8
-"""Measured: of replaying how often a tree saw a row, and of finding the rows that no tree tells apart."""
 
 MOST_INFORMED_ROWS = 100
 """Most rows that are taken as the unknown one of an informed adversary; of more rows a sample is."""
@@ -184,7 +182,7 @@ def exchangeable_groups(
     knowledge : Knowledge or None
         Its side knowledge.
     timebox : TimeBox or None
-        That this must be expected to end in, if any.
+        Looked at from tree to tree, if any.
 
     Returns
     -------
@@ -197,9 +195,8 @@ def exchangeable_groups(
         Where the file lacks what the replay of its seeds needs, or rows were drawn with chances that are not known.
     OutOfTimeError
     """
-    if timebox is not None:
-        timebox.require(_UNITS_PER_OCCURRENCE * forest.n_trees * (forest.n_samples or 0))
-    weight, noise = known_occurrences(forest, adversary), _noise(forest, adversary)
+    in_time = None if timebox is None else timebox.require
+    weight, noise = known_occurrences(forest, adversary, in_time), _noise(forest, adversary)
     if knowledge is None:
         return replace(group_by_occurrences(weight), noise=noise)
     groups = replace(group_by_occurrences(weight[:, knowledge.unknown]), noise=noise)
@@ -233,8 +230,15 @@ def all_rows(forest: Forest, adversary: str, data: TrainingData) -> KnownRows:
     return KnownRows(data.rows, data.labels, known_occurrences(forest, adversary))
 
 
-def known_occurrences(forest: Forest, adversary: str) -> IntArray:
+def known_occurrences(forest: Forest, adversary: str, in_time: Callable[[], None] | None = None) -> IntArray:
     """Return how often each tree saw each row, as far as the adversary knows, shape (n_trees, n_rows).
+
+    Parameters
+    ----------
+    forest : Forest
+    adversary : str
+    in_time : callable or None
+        Called before each tree is replayed; it can raise `OutOfTimeError`.
 
     Raises
     ------
@@ -242,7 +246,7 @@ def known_occurrences(forest: Forest, adversary: str) -> IntArray:
         As `exchangeable_groups`.
     """
     if _noise(forest, adversary) == "exact":
-        return occurrences(forest)
+        return occurrences(forest, in_time)
     if forest.n_samples is None:
         raise NotCoveredError("the file does not tell the number of training rows; without it nothing is covered yet")
     if forest.sample_weight is not None and (forest.sample_weight != forest.sample_weight[0]).any():

@@ -17,17 +17,18 @@ least, the one that is closest there is taken, so that the number does not depen
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from pytest_draft.arrays import IntArray, Rows
+from pytest_draft.arrays import Flag, FloatArray, IntArray, Rows
 from pytest_draft.domain import Domain
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.facts.figures import TOLERANCE, Distance
 from pytest_draft.timebox import TimeBox
 
@@ -36,15 +37,14 @@ AnyRows = NDArray[np.float32] | NDArray[np.float64]
 MOST_ROWS = 6_000
 """Largest remainder that is assigned exactly: its distances take 8 bytes a pair, 288 MB."""
 
-
-_SECONDS_PER_CUBE = 2e-10
-"""Of an assignment, for rows to the third power; measured: 2,000 rows take 0.2 to 0.6 s, 4,000 rows 3 to 5 s."""
-
-_SECONDS_PER_DIFFERENCE = 1e-9
-"""Of one column in two rows; measured: 0.6 to 1.0 ns."""
+_UNITS_PER_CUBE = 2e-10
+"""Of an assignment, for rows to the third power; measured: 2,000 rows take 0.2 to 0.6 s, 4,000 rows 2 to 5 s."""
 
 _BLOCK = 1_000
 """Rows whose distances are held at once where there are too many for an exact assignment: 8 MB."""
+
+_AT_ONCE = 50_000_000
+"""Differences of values that are taken between two looks at the time box: some 50 ms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,12 +271,12 @@ def matched_distance(first: Rows, second: Rows, weights: Weights, timebox: TimeB
     first, second : ndarray of float32, shape (n_rows, n_columns)
     weights : Weights
     timebox : TimeBox
-        An exact assignment is only begun when it is expected to end inside.
+        An exact assignment is given up when it ends.
 
     Returns
     -------
     Distance
-        Exact, or bounds where the remainder is larger than `MOST_ROWS` or the time does not suffice.
+        Exact, or bounds where the remainder is larger than `MOST_ROWS` or the time did not suffice.
     """
     if first.shape != second.shape or not len(first):
         raise ValueError(f"two equally large sets are needed, not {first.shape} and {second.shape}")
@@ -289,11 +289,14 @@ def matched_distance(first: Rows, second: Rows, weights: Weights, timebox: TimeB
     measured = None
     if not weights.counted.all():
         measured = comparable(first[here], second[there], weights.scaled(weights.counted))
-    if rest <= MOST_ROWS and timebox.allows(cost := _SECONDS_PER_CUBE * rest**3):
-        timebox.spend(cost)
-        pairs = _pairs(left, right, measured)
-        mean = float(pairs.sum()) / whole
-        return Distance(mean, mean, float(pairs.max()) / weights.total)
+    if rest <= MOST_ROWS:
+        try:
+            pairs = _pairs(left, right, measured, timebox)
+        except OutOfTimeError:
+            pass
+        else:
+            mean = float(pairs.sum()) / whole
+            return Distance(mean, mean, float(pairs.max()) / weights.total)
     lower, upper = _bounds(left, right, timebox)
     upper = min(upper, float(differences(first, second, weights).sum()))  # the given order is a matching, too
     if measured is not None:  # any matching costs at least as much on all columns as on the counted ones
@@ -316,58 +319,183 @@ def paired_distance(first: Rows, second: Rows, weights: Weights) -> Distance:
     return Distance(mean, mean, float(distances.max()))
 
 
-def matched(first: Rows, second: Rows, weights: Weights) -> IntArray:
-    """Return the row of the second set that each row of the first is matched to, on all columns."""
-    distances = cdist(*comparable(first, second, weights), "cityblock")
-    partner: IntArray = linear_sum_assignment(distances)[1].astype(np.int64)
-    return partner
+def distances_of(left: FloatArray, right: FloatArray, timebox: TimeBox | None = None) -> FloatArray:
+    """Return the sum of absolute differences of every two rows, shape (n_left, n_right).
+
+    Parameters
+    ----------
+    left, right : ndarray of float64, shapes (n_left, n_coordinates) and (n_right, n_coordinates)
+    timebox : TimeBox or None
+        Looked at between chunks.
+
+    Raises
+    ------
+    OutOfTimeError
+        Where the clock has ended it.
+    """
+    if timebox is None:
+        found: FloatArray = cdist(left, right, "cityblock")
+        return found
+    found = np.empty((len(left), len(right)))
+    chunk = max(1, _AT_ONCE // max(1, right.size))
+    for i in range(0, len(left), chunk):
+        timebox.require()
+        cdist(left[i : i + chunk], right, "cityblock", out=found[i : i + chunk])
+    return found
+
+
+def assigned(cost: FloatArray, timebox: TimeBox | None = None) -> IntArray:
+    """Return the column of each row in an assignment of least cost, one of its own for each row.
+
+    That of `scipy.optimize.linear_sum_assignment`, of equally cheap ones too, in the same time; but it can be stopped.
+
+    Parameters
+    ----------
+    cost : ndarray of float64, shape (n_rows, n_columns)
+        At least as many columns as rows.
+    timebox : TimeBox or None
+        Its effort has to allow the assignment, and its clock stops it.
+
+    Raises
+    ------
+    OutOfTimeError
+        Where the effort does not suffice, or the clock has ended the box.
+
+    References
+    ----------
+    D. F. Crouse, "On implementing 2D rectangular assignment algorithms", IEEE Transactions on Aerospace and Electronic
+    Systems 52(4), 2016.
+    """
+    n_rows, n_columns = cost.shape
+    if n_rows > n_columns:
+        raise ValueError(f"{n_rows} rows cannot have one of {n_columns} columns each")
+    if timebox is None:
+        return _shortest_paths()(cost, np.zeros(1, dtype=np.uint8))
+    units = _UNITS_PER_CUBE * n_rows**2 * n_columns
+    if not timebox.allows(units):
+        raise OutOfTimeError
+    timebox.spend(units)
+    with timebox.flag() as stop:
+        found = _shortest_paths()(cost, stop)
+    if len(found) < n_rows:
+        raise OutOfTimeError
+    return found
+
+
+@cache
+def _shortest_paths() -> Callable[[FloatArray, Flag], IntArray]:
+    """Return `_assigned`, compiled when it is first needed: whoever only reads data does without numba."""
+    from numba import njit
+
+    compiled: Callable[[FloatArray, Flag], IntArray] = njit(cache=True, nogil=True)(_assigned)
+    return compiled
+
+
+def _assigned(cost, stop):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+    """Give each row in turn a column of its own by a shortest augmenting path; nothing where it was stopped."""
+    n_rows, n_columns = cost.shape
+    u, v, shortest = np.zeros(n_rows), np.zeros(n_columns), np.empty(n_columns)
+    path, row_of = np.full(n_columns, -1), np.full(n_columns, -1)
+    column_of = np.full(n_rows, -1)
+    left = np.empty(n_columns, np.int64)
+    for first in range(n_rows):
+        for j in range(n_columns):
+            left[j], shortest[j] = n_columns - 1 - j, np.inf
+        n_left, least, i, sink = n_columns, 0.0, first, -1
+        while sink < 0:
+            if stop[0] != 0:
+                return column_of[:0]
+            place, lowest = 0, np.inf
+            for k in range(n_left):
+                j = left[k]
+                reached = least + cost[i, j] - u[i] - v[j]
+                if reached < shortest[j]:
+                    path[j], shortest[j] = i, reached
+                if shortest[j] < lowest or (shortest[j] == lowest and row_of[j] < 0):
+                    lowest, place = shortest[j], k
+            least = lowest
+            j = left[place]
+            if row_of[j] < 0:
+                sink = j
+            else:
+                i = row_of[j]
+            n_left -= 1
+            left[place], left[n_left] = left[n_left], j
+        u[first] += least
+        for k in range(n_left, n_columns):
+            j = left[k]
+            if j != sink:
+                u[row_of[j]] += least - shortest[j]
+            v[j] -= least - shortest[j]
+        j = sink
+        while True:
+            i = path[j]
+            row_of[j] = i
+            column_of[i], j = j, column_of[i]
+            if i == first:
+                break
+    return column_of
+
+
+def matched(first: Rows, second: Rows, weights: Weights, timebox: TimeBox | None = None) -> IntArray:
+    """Return the row of the second set that each row of the first is matched to, on all columns.
+
+    Raises
+    ------
+    OutOfTimeError
+        As `assigned`.
+    """
+    return assigned(distances_of(*comparable(first, second, weights), timebox), timebox)
 
 
 def _pairs(
-    left: NDArray[np.float64],
-    right: NDArray[np.float64],
-    measured: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
-) -> NDArray[np.float64]:
+    left: FloatArray, right: FloatArray, measured: tuple[FloatArray, FloatArray] | None, timebox: TimeBox
+) -> FloatArray:
     """Return the distance of each pair of the cheapest matching: of all coordinates, or of those that are measured."""
-    distances = cdist(left, right, "cityblock")
+    distances = distances_of(left, right, timebox)
+    everyone = np.arange(len(left))
     if measured is None:
-        pairs: NDArray[np.float64] = distances[linear_sum_assignment(distances)]
+        pairs: FloatArray = distances[everyone, assigned(distances, timebox)]
         return pairs
-    counted = cdist(*measured, "cityblock")
+    counted = distances_of(*measured, timebox)
     # Too small a share to change which matchings cost the least, and a power of two, so that whole costs stay exact.
     largest = max(float(counted.max()) * len(left), 1.0)
     distances += counted * 0.5 ** (math.ceil(math.log2(largest)) + 1)
-    cheapest: NDArray[np.float64] = counted[linear_sum_assignment(distances)]
+    cheapest: FloatArray = counted[everyone, assigned(distances, timebox)]
     return cheapest
 
 
-def _bounds(left: NDArray[np.float64], right: NDArray[np.float64], timebox: TimeBox) -> tuple[float, float]:
+def _bounds(left: FloatArray, right: FloatArray, timebox: TimeBox) -> tuple[float, float]:
     """Return bounds of the least total distance: nearest neighbours below, a blockwise matching above.
 
     Where the time does not suffice for neighbours, each column is matched by itself: no matching of rows costs less.
+    Where it does not for the matching either, the rest is paired as it was sorted.
     """
-    cost = _SECONDS_PER_DIFFERENCE * len(left) * left.size
-    if timebox.allows(cost):
-        timebox.spend(cost)
-        lower = _to_nearest(left, right)
-    else:
+    timebox = replace(timebox, effort=math.inf)
+    try:
+        lower = _to_nearest(left, right, timebox)
+    except OutOfTimeError:
         lower = float(np.abs(np.sort(left, axis=0) - np.sort(right, axis=0)).sum())
     upper = 0.0
     left, right = left[np.lexsort(left.T)], right[np.lexsort(right.T)]
     for i in range(0, len(left), _BLOCK):
-        distances = cdist(left[i : i + _BLOCK], right[i : i + _BLOCK], "cityblock")
-        upper += float(distances[linear_sum_assignment(distances)].sum())
+        here, there = left[i : i + _BLOCK], right[i : i + _BLOCK]
+        try:
+            pairs = _pairs(here, there, None, timebox)
+        except OutOfTimeError:
+            pairs = np.abs(here - there).sum(axis=1)
+        upper += float(pairs.sum())
     return min(lower, upper), upper
 
 
-def _to_nearest(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
+def _to_nearest(left: FloatArray, right: FloatArray, timebox: TimeBox) -> float:
     """Return the total distance to nearest neighbours, of the side that is farther from the other one."""
     nearest_left = np.full(len(left), np.inf)
     nearest_right = np.full(len(right), np.inf)
     blocks = range(0, len(left), _BLOCK)
     for i in blocks:
         for j in blocks:
-            distances = cdist(left[i : i + _BLOCK], right[j : j + _BLOCK], "cityblock")
+            distances = distances_of(left[i : i + _BLOCK], right[j : j + _BLOCK], timebox)
             mine, theirs = slice(i, i + _BLOCK), slice(j, j + _BLOCK)
             nearest_left[mine] = np.minimum(nearest_left[mine], distances.min(axis=1))
             nearest_right[theirs] = np.minimum(nearest_right[theirs], distances.min(axis=0))

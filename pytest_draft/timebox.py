@@ -2,7 +2,11 @@
 
 The wall clock guards: a judgement never takes longer, but for what is compiled once on each machine. The effort counts
 the work that was done, in units that do not depend on the machine's speed or load, so a search that the effort ends is
-the same on every run; where the clock ends one instead, that is told (`TimeBox.clock_ended`).
+the same on every run; where the clock ends one instead, that is told (`TimeBox.by_clock`).
+
+No step begins or stays away because of how long it should take. Each begins while there is time, and looks whether the
+box has ended: between two chunks of NumPy's or SciPy's work at the box itself, in compiled code, which holds no lock of
+the interpreter, at a flag that a thread raises (`TimeBox.flag`).
 """
 
 from __future__ import annotations
@@ -13,8 +17,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from pytest_draft.errors import OutOfTimeError
+
+if TYPE_CHECKING:
+    from pytest_draft.arrays import Flag
+
+LOOK_SECONDS = 0.02
+"""Between two looks of the thread that raises flags; compiled code looks at its flag at least as often."""
 
 
 class Stopwatch:
@@ -88,10 +99,54 @@ CLOCK = Stopwatch()
 
 
 class Meter:
-    """The work done so far, in units of about one second on one core; all boxes of a judgement share one."""
+    """The work done so far, in units of about one second on one core; all boxes of a judgement share one.
+
+    Attributes
+    ----------
+    spent : float
+    by_clock : bool
+        Whether the clock has ended one of the boxes before the effort did, and somebody has seen that.
+    """
 
     def __init__(self) -> None:
         self.spent = 0.0
+        self.by_clock = False
+
+
+class _Watch:
+    """Raises flags when their boxes end, in a thread of its own, which runs while there are any."""
+
+    def __init__(self) -> None:
+        self._flags: dict[int, tuple[TimeBox, Flag]] = {}
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def add(self, timebox: TimeBox, flag: Flag) -> None:
+        """Raise a flag when a box has ended."""
+        with self._changed:
+            self._flags[id(flag)] = timebox, flag
+            if self._thread is None or not self._thread.is_alive():  # as after a fork
+                self._thread = threading.Thread(target=self._look, daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def remove(self, flag: Flag) -> None:
+        """Leave a flag as it is from now on."""
+        with self._changed:
+            self._flags.pop(id(flag), None)
+
+    def _look(self) -> None:
+        while True:
+            with self._changed:
+                while not self._flags:
+                    self._changed.wait()
+                for timebox, flag in self._flags.values():
+                    if timebox.remaining <= 0.0:
+                        flag[0] = 1
+            time.sleep(LOOK_SECONDS)
+
+
+_WATCH = _Watch()
 
 
 @dataclass(frozen=True)
@@ -144,23 +199,58 @@ class TimeBox:
     @property
     def over(self) -> bool:
         """Whether the time or the effort is out."""
-        return self.effort_left <= 0.0 or self.remaining <= 0.0
+        if self.effort_left <= 0.0:
+            return True
+        if self.remaining > 0.0:
+            return False
+        self.meter.by_clock = True
+        return True
 
     @property
     def clock_ended(self) -> bool:
         """Whether the wall clock is what ended the box: another run may get further, or less far."""
         return self.effort_left > 0.0 and self.remaining <= 0.0
 
+    @property
+    def by_clock(self) -> bool:
+        """Whether the clock has ended this box, or has been seen to end one that was cut out of it."""
+        return self.meter.by_clock or self.clock_ended
+
+    @contextmanager
+    def flag(self, flag: Flag | None = None) -> Iterator[Flag]:
+        """Yield a flag for compiled code, 0 until the wall clock ends the box.
+
+        Parameters
+        ----------
+        flag : ndarray of uint8, shape (1,), or None
+            One that somebody else can raise, too.
+        """
+        if flag is None:
+            import numpy as np
+
+            flag = np.zeros(1, dtype=np.uint8)
+        if self.remaining <= 0.0:
+            flag[0] = 1
+        _WATCH.add(self, flag)
+        try:
+            yield flag
+        finally:
+            _WATCH.remove(flag)
+            self.meter.by_clock |= self.clock_ended
+
     def spend(self, units: float) -> None:
         """Add to the work done."""
         self.meter.spent += units
 
     def allows(self, units: float) -> bool:
-        """Return whether work of so many units, about as many seconds, is expected to end inside."""
-        return units <= self.effort_left and units <= self.remaining
+        """Return whether the effort suffices for so many more units of work, and the time is not out.
 
-    def require(self, units: float = 0.0) -> None:
-        """Raise where work of about so many seconds is not expected to end before the wall clock does.
+        However long they may take: what begins looks whether the time is out.
+        """
+        return units <= self.effort_left and not self.over
+
+    def require(self) -> None:
+        """Raise where the wall clock has ended the box.
 
         It is for what has to be done, however little effort is allowed.
 
@@ -168,7 +258,8 @@ class TimeBox:
         ------
         OutOfTimeError
         """
-        if units >= self.remaining:
+        if self.remaining <= 0.0:
+            self.meter.by_clock = True
             raise OutOfTimeError
 
     def next(self, units: float) -> TimeBox:

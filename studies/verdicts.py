@@ -400,11 +400,24 @@ def summary(answers: Sequence[Answer]) -> list[str]:
     if answers:
         decided = sum(answer.verdict != "inconclusive" for answer in answers)
         lines += ["", f"{decided} of {len(answers)} have a verdict ({decided / len(answers):.0%})"]
-    return lines + _not_monotone(answers)
+    return lines + _longest(answers) + _not_monotone(answers)
 
 
 def _shown(figure: float | None, form: str) -> str:
     return "-" if figure is None else format(figure, form)
+
+
+def _longest(answers: Sequence[Answer], number: int = 10) -> list[str]:
+    """Return a line for each of the judgements that went over their time box the most, without what was compiled."""
+    over = [(answer.box - answer.setting.seconds, answer.setting) for answer in answers]
+    longest = sorted(over, key=lambda one: -one[0])[:number]
+    if not longest:
+        return []
+    return ["", "longest, in seconds over the time box:"] + [
+        f"- {seconds:+.1f} of {setting.seconds:g} s: {setting.table}, {setting.rows:,} rows, {setting.forest}, "
+        f"{setting.adversary}, {setting.level}"
+        for seconds, setting in longest
+    ]
 
 
 def _not_monotone(answers: Iterable[Answer]) -> list[str]:

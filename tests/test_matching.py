@@ -14,8 +14,10 @@ from scipy.spatial.distance import cdist
 from profiles import examples
 from pytest_draft import matching
 from pytest_draft.domain import Attribute, Domain, infer
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.facts.figures import Distance
 from pytest_draft.matching import (
+    assigned,
     comparable,
     encoded_weights,
     matched,
@@ -269,3 +271,42 @@ def test_no_row_at_all_is_matched_to_none_where_values_are_missing():
     weights = encoded_weights(infer(["a", "b"], rows.astype(np.float64)))
     assert len(matched(rows[:0], rows[:0], weights)) == 0
     assert comparable(rows[:0], rows, weights)[0].shape == (0, 2)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (5, 12), (60, 60), (40, 90), (0, 3)])
+def test_an_assignment_is_that_of_scipy_of_equally_cheap_ones_too(shape, ties):
+    rng = np.random.default_rng(sum(shape))
+    for _ in range(10):
+        cost = rng.integers(0, 4, shape).astype(float) if ties else rng.normal(size=shape)
+        assert assigned(cost).tolist() == linear_sum_assignment(cost)[1].tolist()
+        assert assigned(cost, TimeBox(600)).tolist() == linear_sum_assignment(cost)[1].tolist()
+
+
+def test_an_assignment_ends_with_its_box_and_takes_no_more_effort_than_there_is():
+    cost = np.random.default_rng(0).random((300, 300))
+    now = [0.0]
+    box = TimeBox(1.0, clock=lambda: now[0])
+    assert len(assigned(cost, box)) == 300
+    now[0] = 2.0
+    with pytest.raises(OutOfTimeError):
+        assigned(cost, box)
+    with pytest.raises(OutOfTimeError):
+        assigned(cost, TimeBox(600, effort=1e-6))
+    assert matching._shortest_paths()(cost, np.ones(1, dtype=np.uint8)).tolist() == []
+    with pytest.raises(ValueError, match="300 rows cannot"):
+        assigned(cost[:, :200])
+
+
+def test_a_distance_for_which_there_was_no_time_is_bounded_and_holds_the_exact_one():
+    rng = np.random.default_rng(3)
+    first, second = (
+        rows_of(*zip(*(rng.integers(*ends, 200).tolist() for ends in ((0, 2), (0, 3), (10, 15))), strict=True))
+        for _ in range(2)
+    )
+    exact = matched_distance(first, second, WEIGHTS["encoded"], TimeBox(600)).exact
+    now = iter([0.0])
+    over = TimeBox(1.0, clock=lambda: next(now, 5.0))
+    found = matched_distance(first, second, WEIGHTS["encoded"], over)
+    assert found.exact is None
+    assert found.lower <= exact <= found.upper

@@ -9,6 +9,8 @@ NumPy's `RandomState`, whose streams never change.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.random import RandomState
 
@@ -23,12 +25,14 @@ _MAX_ENTRIES = 2**30
 """Most pairs of a tree and a row, and most draws for a tree: 8 bytes each."""
 
 
-def occurrences(forest: Forest) -> IntArray:
+def occurrences(forest: Forest, in_time: Callable[[], None] | None = None) -> IntArray:
     """Return how often each row was drawn for each tree.
 
     Parameters
     ----------
     forest : Forest
+    in_time : callable or None
+        Called before each tree is replayed; it can raise `OutOfTimeError`.
 
     Returns
     -------
@@ -53,6 +57,8 @@ def occurrences(forest: Forest) -> IntArray:
         _check_version(forest)
         counts = np.empty((forest.n_trees, n_samples), np.int64)
         for index, tree in enumerate(forest.trees):
+            if in_time is not None:
+                in_time()
             counts[index] = np.bincount(_rows(forest, tree, index), minlength=n_samples)
     for index, tree in enumerate(forest.trees):
         _check_root(forest, tree, index, counts[index])

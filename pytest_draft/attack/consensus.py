@@ -10,19 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
 
 from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.domain import Domain
-from pytest_draft.matching import comparable, encoded_weights, matched_distance
+from pytest_draft.errors import OutOfTimeError
+from pytest_draft.matching import assigned, comparable, distances_of, encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
 
 MOST_ROWS = 1_000
 """Above this many rows a single dataset is taken as it is."""
-
-_SECONDS_PER_CUBE = 2e-10
-"""About how long a matching takes, for the cube of its rows."""
 
 
 def consensus(first: Rows, others: Sequence[Rows], group: IntArray, domain: Domain, timebox: TimeBox) -> Rows:
@@ -45,14 +41,13 @@ def consensus(first: Rows, others: Sequence[Rows], group: IntArray, domain: Doma
     weights = encoded_weights(domain)
     farther = 1.0 + float(weights.missing.sum())  # than any two rows are
     apart = (group[:, None] != group[None, :]) * farther
-    cost = _SECONDS_PER_CUBE * len(first) ** 3
     matched = [first]
     for other in others:
-        if not timebox.allows(cost):
+        try:
+            partner = assigned(distances_of(*comparable(first, other, weights), timebox) + apart, timebox)
+        except OutOfTimeError:
             break
-        timebox.spend(cost)
-        distances = cdist(*comparable(first, other, weights), "cityblock") + apart
-        matched.append(other[linear_sum_assignment(distances)[1]])
+        matched.append(other[partner])
     stack = np.stack(matched)
     result = np.empty_like(first)
     for attribute in domain.attributes:

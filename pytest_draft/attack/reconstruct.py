@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus, expected_error
@@ -28,7 +28,7 @@ from pytest_draft.attack.search import Search
 from pytest_draft.attack.untested_values import Choices
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.facts.status import SolverStatus
-from pytest_draft.matching import comparable, encoded_weights
+from pytest_draft.matching import assigned, encoded_weights, matched
 from pytest_draft.timebox import TimeBox
 
 
@@ -56,6 +56,9 @@ class ReconstructParameters:
         How many times as far from the samples that ignore the occurrences as they are from each other others may be.
     credible_by : int
         Samples of each search that this is measured by.
+    agree_share : float
+        Of the attack's time so much more for giving out rows where the search was ended: what was found is worth little
+        without that.
     most_refitted_rows : int
         Most rows times trees that are refitted in all: an end that does not depend on the clock.
     """
@@ -69,6 +72,7 @@ class ReconstructParameters:
     imagined_of_each: int = 6
     credible: float = 3.0
     credible_by: int = 3
+    agree_share: float = 0.15
     most_refitted_rows: int = 20_000_000
 
 
@@ -115,8 +119,8 @@ def reconstruct(
     reported, guess = draft, draft.rows
     compared = weaker is not None and len(guess) <= MOST_ROWS and bool(solution.samples)
     if solution.residual and ordered and not compared and len(guess) <= _PARAMETERS.most_assigned:
-        with search.clock("agree"):
-            reported = _summed(draft, solution.expected)
+        with search.clock("agree"), suppress(OutOfTimeError):
+            reported = _summed(draft, solution.expected, search.timebox)
             guess = reported.rows
     if weaker is not None and compared:
         with search.clock("agree"):
@@ -191,16 +195,20 @@ def _least_error(draft: _Draft, solution: Solution, weaker: ByRow, search: Searc
         guesses.append(loose.guess)
         imagined.append(loose.ways)
     best = closest_to_all(guesses, _worlds(imagined), problem.domain, search.timebox)
-    distances = cdist(*comparable(draft.rows, best, encoded_weights(problem.domain)), "cityblock")
-    nearest: NDArray[np.float32] = best[linear_sum_assignment(distances)[1]]
+    nearest: NDArray[np.float32] = best[matched(draft.rows, best, encoded_weights(problem.domain))]
     return nearest
 
 
-def _summed(draft: _Draft, expected: FloatArray) -> _Draft:
+def _summed(draft: _Draft, expected: FloatArray, timebox: TimeBox | None = None) -> _Draft:
     """Return the dataset whose rows, summed over groups, are nearest to the expected ones.
 
     Where the relaxed dataset does not tell rows apart, each row's own likeliest candidate is often wrong; the sums over
     all rows are still sharp. They are rounded, and then given out to the rows that they are likeliest for.
+
+    Raises
+    ------
+    OutOfTimeError
+        Where a time box, and a share of it more, had ended before.
     """
     problem = draft.problem
     kind = problem.cell * problem.n_classes + problem.label
@@ -210,10 +218,14 @@ def _summed(draft: _Draft, expected: FloatArray) -> _Draft:
     number = rounded(total, everything, np.array([problem.groups.n_rows]))
     slot = np.repeat(np.arange(len(kinds)), number)
     mass = sparse.csr_array((expected, (problem.group, of_candidate)), shape=(problem.groups.n_groups, len(kinds)))
-    score = mass[problem.groups.of_row][:, slot].toarray()
-    row, place = linear_sum_assignment(score, maximize=True)
-    cells, labels = np.empty_like(draft.cells), np.empty_like(draft.labels)
-    cells[row], labels[row] = np.divmod(kinds[slot[place]], problem.n_classes)
+    within = None
+    if timebox is not None:
+        within = replace(timebox, seconds=timebox.seconds * (1 + _PARAMETERS.agree_share), effort=math.inf)
+        within.require()
+    used, slot_of = np.unique(slot, return_inverse=True)
+    cost = -mass[:, used].toarray()
+    cost = cost[np.ix_(problem.groups.of_row, slot_of.reshape(-1))]
+    cells, labels = np.divmod(kinds[slot[assigned(cost, within)]], problem.n_classes)
     return replace(draft, cells=cells, labels=labels, rows=draft.filling.likeliest(cells))
 
 

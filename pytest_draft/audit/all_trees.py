@@ -75,8 +75,10 @@ def most_left(problem: Problem) -> float:
             some = counts > 0
             bits.append(float(counts[some] @ np.log2(held[some])))
         return min(bits)
-    pairs = np.unique(np.stack([problem.group, problem.cell]), axis=1)
-    of_group = np.bincount(pairs[0], problem.cells.n_vectors[pairs[1]].astype(np.float64), minlength=groups.n_groups)
+    group, cell = np.divmod(
+        np.unique(problem.group.astype(np.int64) * problem.cells.n_cells + problem.cell), problem.cells.n_cells
+    )
+    of_group = np.bincount(group, problem.cells.n_vectors[cell].astype(np.float64), minlength=groups.n_groups)
     return float(groups.size @ np.log2(of_group))
 
 

@@ -15,15 +15,12 @@ from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.data import TrainingData
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import NotCoveredError, OutOfTimeError
 from pytest_draft.facts.entropy import Between
 from pytest_draft.facts.structure import AT_LEAST, StructureFacts
 from pytest_draft.timebox import TimeBox
 
-_UNITS_PER_OCCURRENCE = 5e-8
-"""Measured: of replaying how often a tree saw a row."""
-
-_SECONDS_PER_VISIT = 2e-7
+_UNITS_PER_VISIT = 2e-7
 """Of a row in a tree. Measured: 0.05 to 0.2 us."""
 
 
@@ -106,20 +103,18 @@ def _alone(forest: Forest, rows: list[IntArray], data: TrainingData | None, time
     bounds = max(by_tree), min(limit, sum(by_tree))
     if data is None or bounds[0] == bounds[1] or data.n_rows != forest.n_samples:
         return bounds
-    if not timebox.allows(_UNITS_PER_OCCURRENCE * forest.n_trees * data.n_rows):
-        return bounds
     try:
-        seen = occurrences(forest) > 0
-    except NotCoveredError:
+        seen = occurrences(forest, timebox.require) > 0
+    except (NotCoveredError, OutOfTimeError):
         return bounds
     if forest.sample_weight is not None:
         seen &= forest.sample_weight > 0
     columns = np.ascontiguousarray(data.rows.T)
     alone = np.zeros(data.n_rows, dtype=np.bool_)
     for tree, held, here in zip(forest.trees, rows, seen, strict=True):
-        if timebox.over or not timebox.allows(data.n_rows * _SECONDS_PER_VISIT):
+        if timebox.over:
             return bounds
-        timebox.spend(data.n_rows * _SECONDS_PER_VISIT)
+        timebox.spend(data.n_rows * _UNITS_PER_VISIT)
         leaf = leaf_positions(tree, columns)
         if (np.bincount(leaf[here], minlength=len(held)) != held).any():
             return bounds  # other rows, or another order

@@ -62,10 +62,10 @@ def _others_right(compared: Compared) -> FloatArray | None:
     """Return the same share where other people's rows are compared, in place of rebuilt ones; None without a draw."""
     rows, weights, unknown, comparison = compared.rows, compared.weights, compared.unknown, compared.comparison
     half = half_of(len(rows), len(unknown), weights, comparison)
-    draws = halvings(rows, weights, compared.seed, compared.timebox, unknown, comparison, half)
+    draws = halvings(rows, weights, compared.seed, compared.step, unknown, comparison, half)
     shares = []
     for positions, _, guess in islice(draws, _SPLITS if len(rows) <= NUMBERS.many_rows else 1):
-        partners = comparison.partners(rows[positions], guess, weights, compared.timebox)
+        partners = comparison.partners(rows[positions], guess, weights, compared.step)
         if partners is None:
             break
         shares.append(_right(compared, rows[positions][partners], guess))

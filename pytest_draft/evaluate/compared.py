@@ -32,6 +32,9 @@ from pytest_draft.facts.informed import Informed
 from pytest_draft.matching import Weights, differences, encoded_weights, row_identities
 from pytest_draft.timebox import TimeBox
 
+STEP_SHARE = 0.3
+"""Of the time that is left for evaluation, what one figure may take."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compared:
@@ -83,6 +86,11 @@ class Compared:
     sampled: tuple[Sampled, ...] = ()
     known_others: KnownOthers | None = None
 
+    @property
+    def step(self) -> TimeBox:
+        """The box of one figure: a share of the time that is left, so that there is some for the others."""
+        return self.timebox.part(STEP_SHARE)
+
     @cached_property
     def weights(self) -> Weights:
         """What differences in each column count."""
@@ -101,7 +109,7 @@ class Compared:
         """The baseline of the rows most like `guesses`, and the spread of its error; None where any rows will do."""
         if self.guesses is None:
             return None
-        return likest_baseline(self.rows, self.guesses, self.weights, self.seed, self.timebox, self.unknown)
+        return likest_baseline(self.rows, self.guesses, self.weights, self.seed, self.step, self.unknown)
 
     @cached_property
     def split_half(self) -> Baseline:
@@ -110,7 +118,7 @@ class Compared:
             return self.likest[0]
         draws = None if self.scale == "range" else few_splits(len(self.rows))
         return split_half_baseline(
-            self.rows, self.weights, self.seed, self.timebox, self.unknown, self.comparison, draws=draws
+            self.rows, self.weights, self.seed, self.step, self.unknown, self.comparison, draws=draws
         )
 
     @cached_property
@@ -142,11 +150,11 @@ class Compared:
 
     def error(self) -> Distance:
         """Return how far the rebuilt rows are from the true ones."""
-        return self.comparison.distance(self.rows[self.unknown], self.rebuilt, self.weights, self.timebox)
+        return self.comparison.distance(self.rows[self.unknown], self.rebuilt, self.weights, self.step)
 
     def perfect(self) -> Met:
         """Return the true rows that are rebuilt perfectly, by their places in `unknown`."""
-        return self.comparison.met(self.rows[self.unknown], self.rebuilt, self.weights, self.timebox)
+        return self.comparison.met(self.rows[self.unknown], self.rebuilt, self.weights, self.step)
 
     def singled_out(self, perfect: Met) -> Met:
         """Return the unique ones of the rows that are rebuilt perfectly: of all maximum matchings as many as can be."""
@@ -155,13 +163,13 @@ class Compared:
             return Met(rows, len(rows))
         if self.unique.all():
             return perfect
-        return self.comparison.met(self.rows[self.unknown][self.unique], self.rebuilt, self.weights, self.timebox)
+        return self.comparison.met(self.rows[self.unknown][self.unique], self.rebuilt, self.weights, self.step)
 
     def random(self) -> Baseline:
         """Return what guesses drawn uniformly from the domain get."""
         truth = self.rows[self.unknown]
         draws = None if self.scale == "range" else few_splits(len(self.rows))
-        return random_baseline(truth, self.domain, self.weights, self.seed, self.timebox, self.comparison, draws=draws)
+        return random_baseline(truth, self.domain, self.weights, self.seed, self.step, self.comparison, draws=draws)
 
     def figures(self) -> Part:
         """Return the figures without the random error."""
@@ -195,12 +203,12 @@ class Compared:
         """What the best possible guess gets; None where that is not known."""
         if not self.sampled or self.comparison != Comparison() or self.n_classes:
             return None
-        return ideal_of(self.sampled, self.weights, len(self.unknown), self.timebox)
+        return ideal_of(self.sampled, self.weights, len(self.unknown), self.step)
 
     @cached_property
     def partners(self) -> IntArray | None:
         """The true row that each rebuilt one is compared with, by its place in `unknown`; None without a matching."""
-        return self.comparison.partners(self.rows[self.unknown], self.rebuilt, self.weights, self.timebox)
+        return self.comparison.partners(self.rows[self.unknown], self.rebuilt, self.weights, self.step)
 
     @cached_property
     def distances(self) -> FloatArray | None:
@@ -241,4 +249,4 @@ class Compared:
         """Return how many numeric values come back exactly."""
         rebuilt = self.rebuilt[: max(1, self.n_rows)]
         comparison = replace(self.comparison, share=1.0)
-        return exact_values(self.rows, self.unknown, rebuilt, self.weights, comparison, self.seed, self.timebox)
+        return exact_values(self.rows, self.unknown, rebuilt, self.weights, comparison, self.seed, self.step)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_draft.arrays import IntArray, Rows
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.evaluate.close_rows import Met, close_one_by_one, close_rows
 from pytest_draft.facts.figures import Distance
 from pytest_draft.matching import (
@@ -20,9 +21,6 @@ from pytest_draft.matching import (
     unmatched,
 )
 from pytest_draft.timebox import TimeBox
-
-_SECONDS_PER_TRIPLE = 2e-10
-"""Of guess, guess and true row, as measured for square matchings."""
 
 
 @dataclass(frozen=True)
@@ -67,20 +65,22 @@ class Comparison:
         Returns
         -------
         ndarray of int64, shape (n_guesses,), or None
-            None where a matching is not expected to end inside the time box, or takes too much memory.
+            None where a matching takes too much memory, or the time did not suffice.
         """
         if self.alone:
             return np.arange(len(guess), dtype=np.int64)
         mine, theirs = row_identities(truth, guess)
         here, there = unmatched(mine, theirs)  # equal rows belong together, also where true rows are left over
-        cost = _SECONDS_PER_TRIPLE * len(there) ** 2 * len(here)
-        if len(here) * len(there) > MOST_ROWS**2 or not timebox.allows(cost):
+        if len(here) * len(there) > MOST_ROWS**2:
             return None
-        timebox.spend(cost)
+        try:
+            nearest = matched(guess[there], truth[here], _deciding_ties(weights, len(guess)), timebox)
+        except OutOfTimeError:
+            return None
         partners = np.empty(len(guess), dtype=np.int64)
         same, equal = np.setdiff1d(np.arange(len(truth)), here), np.setdiff1d(np.arange(len(guess)), there)
         partners[equal[np.argsort(theirs[equal])]] = same[np.argsort(mine[same])]
-        partners[there] = here[matched(guess[there], truth[here], _deciding_ties(weights, len(guess)))]
+        partners[there] = here[nearest]
         return partners
 
     def met(self, truth: Rows, guess: Rows, weights: Weights, timebox: TimeBox) -> Met:

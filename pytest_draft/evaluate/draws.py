@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 
 from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.domain import Domain
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.matching import Weights, comparable, matched
 from pytest_draft.timebox import TimeBox
@@ -148,7 +149,10 @@ def halvings(
         else:
             one, other = _halves(rows, unknown, half, rng)
         if not weights.counted.all() and not comparison.alone:
-            other = other[matched(rows[one], rows[other], weights.known)]
+            try:
+                other = other[matched(rows[one], rows[other], weights.known, timebox)]
+            except OutOfTimeError:
+                return
         yield one, other, with_known(rows[other], rows[one], weights)
 
 

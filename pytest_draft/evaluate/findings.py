@@ -115,7 +115,7 @@ def evaluate(
     error, split_half, ideal = whole.error(), whole.split_half, whole.ideal
     original_error = error
     if any(attribute.kind == "one-hot" for attribute in domain.attributes):  # else each column is an attribute
-        original_error = comparison.distance(truth, rebuilt, original_weights(domain, known), timebox)
+        original_error = comparison.distance(truth, rebuilt, original_weights(domain, known), whole.step)
     parts = Parts.of(whole, guess.seen, identity)
     figures = {name: part.figures() for name, part in parts.by_name.items()}
     numeric = numeric_figures(
@@ -284,7 +284,7 @@ def _sliced(
         compared.weights,
         compared.comparison,
         compared.seed,
-        compared.timebox,
+        compared.step,
     )
     found = by_range.figures(slices)
     large = [one for one, figures in zip(slices, found, strict=True) if figures.measured is not None]

@@ -167,7 +167,7 @@ def _unexplained(forest: Forest, everyone: KnownRows, timebox: TimeBox | None = 
     is_long = _UNITS_PER_VISIT * forest.n_trees * len(everyone.rows) > _SOON
     for t, tree in enumerate(forest.trees):
         if timebox is not None and is_long:
-            timebox.require(_UNITS_PER_VISIT * len(everyone.rows))
+            timebox.require()
         times = everyone.weight[t]
         missed += int(np.abs(everyone.at_leaves(tree, times, forest.n_classes) - forest.counts(t)[tree.leaves]).sum())
         if forest.tells_distinct:
@@ -225,7 +225,11 @@ def identify_in_order(
 
 
 def identify_values(
-    identity: Identity, forest: Forest, everyone: KnownRows, extremes: Extremes | None = None
+    identity: Identity,
+    forest: Forest,
+    everyone: KnownRows,
+    extremes: Extremes | None = None,
+    timebox: TimeBox | None = None,
 ) -> Identity:
     """Say whether rows that explain every count in the given order also explain the thresholds.
 
@@ -238,10 +242,16 @@ def identify_values(
         All given rows, with exact occurrences.
     extremes : Extremes or None
         As in `missed_splits`.
+    timebox : TimeBox or None
+
+    Raises
+    ------
+    OutOfTimeError
+        Where it ends before that is known.
     """
     if identity.status != "confirmed":
         return identity
-    missed = missed_splits(forest, everyone, extremes)
+    missed = missed_splits(forest, everyone, extremes, timebox)
     if not missed.inexact:
         return identity
     if not missed.wrong:

@@ -290,6 +290,7 @@ def known_others(
     everyone: KnownRows,
     unknown: IntArray,
     seed: int,
+    timebox: TimeBox,
     *,
     known: Sequence[int] = (),
     extremes: Extremes | None = None,
@@ -308,6 +309,7 @@ def known_others(
     unknown : ndarray of int64, shape (n_unknown,)
         Positions of the rows that are to be rebuilt.
     seed : int
+    timebox : TimeBox
     known : sequence of int
         Attributes that the adversary knows in every row.
     extremes : Extremes or None
@@ -321,6 +323,10 @@ def known_others(
     -------
     KnownOthers or None
         None where the rows do not explain the file, or there are too few.
+
+    Raises
+    ------
+    OutOfTimeError
     """
     rng = np.random.default_rng([seed, 70])
     n_rows = len(everyone.rows)
@@ -332,6 +338,7 @@ def known_others(
     held = held_of(forest, domain, everyone, looked_at, extremes, draws_known=draws_known)
     if held is None:
         return None
+    timebox.require()
     held, nothing = held.with_known(everyone.rows, known), _without_file(held).with_known(everyone.rows, known)
     weights = encoded_weights(domain, known)
     donors = np.arange(n_rows)
@@ -343,6 +350,7 @@ def known_others(
     order = rng.permutation(len(looked_at))
     pair = order[:size], order[size : 2 * size]
     for mine, theirs in (pair, pair[::-1]) if size else ():
+        timebox.require()
         tables = guesses_of(held, everyone, mine, looked_at[theirs])
         guesser = Guesser(held.only(mine), rows, looked_at[theirs], weights)
         copied = guesser.copied(tables[0], guesser.near(tables[0], _NEAREST), rng)
@@ -359,7 +367,7 @@ def known_others(
         proved=proved,
         bits=0.0
         if not draws_known
-        else _bits(forest, domain, everyone, looked_at[np.sort(order[: 2 * size])], known, extremes),
+        else _bits(forest, domain, everyone, looked_at[np.sort(order[: 2 * size])], known, extremes, timebox),
     )
 
 
@@ -370,10 +378,23 @@ def _bits(
     rows: IntArray,
     known: Sequence[int],
     extremes: Extremes | None,
+    timebox: TimeBox,
 ) -> float:
     """Return how many bits the file leaves open of some rows at least, each staying in all its leaves."""
-    truth = explained(forest, domain, everyone.rows, everyone.labels, everyone.weight, known, extremes=extremes)
-    return 0.0 if truth is None else cell_bits(truth, rows)
+    truth = explained(
+        forest,
+        domain,
+        everyone.rows,
+        everyone.labels,
+        everyone.weight,
+        known,
+        extremes=extremes,
+        in_time=timebox.require,
+    )
+    if truth is None:
+        return 0.0
+    with timebox.flag() as stop:
+        return cell_bits(truth, rows, stop)
 
 
 def _without_file(held: Held) -> Held:

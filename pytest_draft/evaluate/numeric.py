@@ -137,10 +137,8 @@ def numeric_figures(
     median = scale.values(truth, guess, Closeness(exact_rows=len(comparison.perfect(truth, guess)) / len(truth)))
     rng = np.random.default_rng([seed, 43])
     drawn = []
-    kept_back = timebox.remaining * (1 - LIMITS.share)
+    timebox = timebox.part(LIMITS.share)
     for positions, random in islice(uniform_guesses(truth, domain, weights, rng, timebox), LIMITS.draws):
-        if timebox.remaining <= kept_back:
-            break
         sample = truth[positions]
         chosen = comparison.partners(sample, random, weights, timebox)
         if chosen is None:

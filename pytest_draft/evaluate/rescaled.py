@@ -121,11 +121,11 @@ def _of_sample(compared: Compared) -> Part:
 
 def _beside(compared: Compared, truth: Rows, pool: Rows) -> _Beside | None:
     """Return how close true rows are to the rows of a pool that they are matched to; None without the time."""
-    partners = Comparison().partners(pool, truth, compared.weights, compared.timebox)
+    partners = Comparison().partners(pool, truth, compared.weights, compared.step)
     if partners is None:
         return None
     return _Beside(
         paired_distance(truth, pool[partners], compared.weights),
-        Comparison().met(truth, pool, compared.weights, compared.timebox),
+        Comparison().met(truth, pool, compared.weights, compared.step),
         share_exact(truth, pool[partners], np.flatnonzero(compared.weights.tolerance)),
     )

@@ -17,6 +17,7 @@ from pytest_draft.attack.descent import Passing, descend
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.states import thresholds_are_midpoints
+from pytest_draft.timebox import TimeBox
 
 ROUNDED = 1e-4
 """Share of a column's range that a value which was only rounded, or computed in another precision, is off at most."""
@@ -41,7 +42,9 @@ class Missed:
     wrong: int
 
 
-def missed_splits(forest: Forest, everyone: KnownRows, extremes: Extremes | None) -> Missed:
+def missed_splits(
+    forest: Forest, everyone: KnownRows, extremes: Extremes | None, timebox: TimeBox | None = None
+) -> Missed:
     """Hold the thresholds of a forest against rows.
 
     Parameters
@@ -51,16 +54,24 @@ def missed_splits(forest: Forest, everyone: KnownRows, extremes: Extremes | None
         All rows, with exact occurrences.
     extremes : Extremes or None
         Of a forest with random splits; without them nothing is checked there.
+    timebox : TimeBox or None
+        Looked at before each tree.
 
     Returns
     -------
     Missed
+
+    Raises
+    ------
+    OutOfTimeError
     """
     columns = np.ascontiguousarray(everyone.rows.T.astype(np.float64))
     size = np.nan_to_num(np.fmax.reduce(columns, axis=1) - np.fmin.reduce(columns, axis=1))
     best = thresholds_are_midpoints(forest)
     off = []
     for t, tree in enumerate(forest.trees):
+        if timebox is not None:
+            timebox.require()
         left, right = _extremes_of(tree, columns[:, everyone.weight[t] > 0])
         if best:
             apart = np.abs(tree.threshold - (left[1] / 2 + right[0] / 2))

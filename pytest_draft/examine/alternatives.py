@@ -20,7 +20,7 @@ from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
-from pytest_draft.errors import DataError, NotCoveredError
+from pytest_draft.errors import DataError, NotCoveredError, OutOfTimeError
 from pytest_draft.evaluate.ambiguity import behind_counts, behind_outputs
 from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, Search
 from pytest_draft.evaluate.gaps import tell_gaps_only
@@ -28,7 +28,7 @@ from pytest_draft.evaluate.informed import KnownOthers, informed_figures, known_
 from pytest_draft.evaluate.stripped_identity import counted_by
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.inputs import Inputs
-from pytest_draft.examine.limits import ALTERNATIVES_SHARE
+from pytest_draft.examine.limits import ALTERNATIVES_SHARE, INFORMED_SHARE
 from pytest_draft.examine.record import Record
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.knowledge import known_occurrences
@@ -74,7 +74,7 @@ class Beside:
         if data is None or inputs.forest.is_private or self._informed:
             return
         forest, times, proved = inputs.forest, self._times(), self._proves
-        with suppress(NotCoveredError, DataError):
+        with suppress(NotCoveredError, DataError, OutOfTimeError):
             draws_known = times is not None
             if times is None:
                 proved, times = False, np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
@@ -95,6 +95,7 @@ class Beside:
                     everyone,
                     self._unknown,
                     inputs.case.seed,
+                    self._record.limits.whole.first(INFORMED_SHARE),
                     known=self._known,
                     extremes=attack.extremes,
                     proved=proved,

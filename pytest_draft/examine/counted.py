@@ -69,11 +69,11 @@ class Counted(Attack):
         else:
             everyone = all_rows(forest, inputs.case.adversary, data)
             found = identify_granted(forest, everyone, self._problem.groups.noise, limits.whole)
-        found = self._by_thresholds(found, data)
+        found = self._by_thresholds(found, data, limits)
         limits.heed(box, "identity check")
         return found
 
-    def _by_thresholds(self, identity: Identity, data: TrainingData) -> Identity:
+    def _by_thresholds(self, identity: Identity, data: TrainingData, limits: Limits) -> Identity:
         """Return an identity by counts, which is all that thresholds between codes tell."""
         return identity
 
@@ -144,8 +144,9 @@ class CountedStates(Counted):
         """Solve for states, and fill in values."""
         return self._numbered.decoded(reconstruct(self._problem, search), self._groups)
 
-    def _by_thresholds(self, identity: Identity, data: TrainingData) -> Identity:
+    def _by_thresholds(self, identity: Identity, data: TrainingData, limits: Limits) -> Identity:
         """Return an identity by the values that midpoints lie between, too."""
         if self._problem.groups.noise != "exact":
             return identity
-        return identify_values(identity, self._forest, all_rows(self._forest, self._inputs.case.adversary, data))
+        everyone = all_rows(self._forest, self._inputs.case.adversary, data)
+        return identify_values(identity, self._forest, everyone, timebox=limits.whole)

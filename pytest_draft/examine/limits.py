@@ -11,6 +11,9 @@ from pytest_draft.timebox import TimeBox
 ATTACK_SHARE = 0.6
 """Share of the time box that reading and attacking may take; the rest is for evaluation."""
 
+INFORMED_SHARE = 0.5
+"""Share of the time box after which it must be known what somebody gets who knows all other rows."""
+
 HURRIED_SHARE = 0.05
 """Share that the attack may take where the verdict is in sight before it begins, and it may only confirm it."""
 
@@ -57,6 +60,7 @@ class Limits:
         self._seconds, self._effort, self._doubt = case.seconds, case.effort, doubt
         self.attack = self.box(ATTACK_SHARE)
         self._ended: tuple[float, bool] | None = None
+        self._by_clock: list[str] = []
 
     def box(self, share: float) -> TimeBox:
         """Return the box of one search: a share of the seconds, and the whole effort for itself."""
@@ -87,12 +91,28 @@ class Limits:
         return {} if self._effort is None else {"effort spent": self.attack.meter.spent}
 
     def heed(self, timebox: TimeBox, what: str) -> None:
-        """Tell where a run that should depend on its effort alone depended on the clock."""
-        if self._effort is not None and timebox.clock_ended:
+        """Tell where the clock has ended something: a doubt where the effort alone should have, else a note."""
+        if not timebox.by_clock:
+            return
+        if self._effort is None:
+            self._by_clock += [what] * (what not in self._by_clock)
+        else:
             self._doubt(
                 f"the wall clock ended the {what}, not the effort of {self._effort:g} units, so another run can "
                 "differ: give it more time with --draft-budget, or less effort with --draft-effort"
             )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What depended on the clock, where no effort is given."""
+        if not self._by_clock:
+            return ()
+        first, last = ", the ".join(self._by_clock[:-1]), self._by_clock[-1]
+        what = f"{first} and the {last}" if first else last
+        return (
+            f"the wall clock ended the {what}: another run can get further or less far, and decide otherwise what is "
+            "close; with --draft-effort every run is the same",
+        )
 
     def of_attack(self) -> tuple[str, str]:
         """Say what the attack had spent when it ended, and what may get it further."""
@@ -118,7 +138,7 @@ class Limits:
             share = f"{self.attack.seconds:g} s, the attack's share of the time box of {self._seconds:g} s,"
             return f"{share} ended before there was a dataset: give it more with --draft-budget"
         return (
-            f"the attack ended without a dataset after {self._used()}: what was left is too short for its next step, "
+            f"the attack ended without a dataset after {self._used()}: a step that it needs did not end in its share, "
             "or nothing was left to try: give it more with --draft-budget"
         )
 

@@ -48,7 +48,7 @@ class Numeric(Attack):
         everyone = all_rows(self._forest, self._inputs.case.adversary, data)
         known_by_row = self._inputs.knowledge is not None
         identity = identify_in_order(self._forest, everyone, known_by_row=known_by_row, timebox=limits.whole)
-        return identify_values(identity, self._forest, everyone, self._problem.extremes)
+        return identify_values(identity, self._forest, everyone, self._problem.extremes, limits.whole)
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
         """Say which counts and thresholds it has not reached."""

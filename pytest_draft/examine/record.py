@@ -81,6 +81,7 @@ class Record:
         rebuilt = self.reconstruction
         return replace(
             self.facts,
+            notes=(*self.facts.notes, *self.limits.notes),
             residual=rebuilt.residual if rebuilt else None,
             reproduced_trees=rebuilt.reproduced_trees if rebuilt else None,
             certificate=rebuilt.certificate if rebuilt else None,

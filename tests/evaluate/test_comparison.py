@@ -13,6 +13,7 @@ from profiles import examples
 from pytest_draft import matching
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import comparison
+from pytest_draft.evaluate.compared import STEP_SHARE, Compared
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.matching import encoded_weights, matched_distance, paired_distance
 from pytest_draft.timebox import TimeBox
@@ -64,14 +65,24 @@ def test_a_row_that_is_compared_alone_is_its_own_partner():
     assert list(partners) == [0, 1]
 
 
-def test_a_matching_that_would_take_too_long_or_too_much_memory_is_not_begun(monkeypatch):
+def test_there_is_no_matching_where_the_time_is_out_or_it_takes_too_much_memory(monkeypatch):
     truth, guess = array([[0, 0, 0]] * 4), array([[1, 1, 3]] * 4)
     weights, into = encoded_weights(DOMAIN), Comparison(share=0.5)
     assert into.distance(truth, guess, weights, TimeBox(60)).exact == 1
-    monkeypatch.setattr(comparison, "_SECONDS_PER_TRIPLE", 60.0)
-    found = into.distance(truth, guess, weights, TimeBox(60))
+    found = into.distance(truth, guess, weights, TimeBox(1.0, clock=iter([0.0, *[9.0] * 99]).__next__))
     assert (found.lower, found.upper, found.exact) == (0, 1, None)
-    monkeypatch.undo()
     monkeypatch.setattr(comparison, "MOST_ROWS", 3)
     assert into.partners(truth, guess, weights, TimeBox(60)) is None
     assert matching.MOST_ROWS > 3
+
+
+def test_each_figure_has_a_share_of_the_time_that_is_left():
+    now = [0.0]
+    box = TimeBox(100.0, clock=lambda: now[0])
+    rows = array([[0, 0, 0], [1, 1, 3]])
+    free = np.zeros(rows.shape, dtype=bool)
+    compared = Compared("", rows, np.arange(2), rows, free, None, DOMAIN, (), Comparison(), 0, box)
+    assert compared.step.remaining == pytest.approx(STEP_SHARE * 100)
+    now[0] = 50.0
+    assert compared.step.remaining == pytest.approx(STEP_SHARE * 50)
+    assert compared.error().exact == 0.0

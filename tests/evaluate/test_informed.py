@@ -64,7 +64,7 @@ def guessed(inputs: Inputs, seed: int = 0, **changes) -> KnownOthers:
     if not thresholds_are_midpoints(forest):
         extremes = replay_and_decode(forest, inputs.domain, TimeBox(60))[1]
     everyone = KnownRows(data.rows, data.labels, occurrences(forest))
-    found = known_others(forest, inputs.domain, everyone, np.arange(data.n_rows), seed, extremes=extremes, **changes)
+    found = known_others(forest, inputs.domain, everyone, np.arange(data.n_rows), seed, TimeBox(60), extremes=extremes, **changes)
     assert found is not None
     return found
 
@@ -351,16 +351,16 @@ def test_rows_that_do_not_explain_the_file_and_single_rows_tell_nothing(tmp_path
     everyone = KnownRows(inputs.data.rows, inputs.data.labels, occurrences(inputs.forest))
     everybody = np.arange(inputs.data.n_rows)
     wrong = replace(everyone, rows=everyone.rows[::-1].copy())
-    assert known_others(inputs.forest, inputs.domain, wrong, everybody, 0) is None
+    assert known_others(inputs.forest, inputs.domain, wrong, everybody, 0, TimeBox(60)) is None
     single = KnownRows(everyone.rows[:1], everyone.labels[:1], everyone.weight[:, :1])
-    assert known_others(inputs.forest, inputs.domain, single, everybody[:1], 0) is None
+    assert known_others(inputs.forest, inputs.domain, single, everybody[:1], 0, TimeBox(60)) is None
 
 
 def test_only_rows_that_are_to_be_rebuilt_are_looked_at(tmp_path):
     inputs = of(tmp_path, "forest")
     everyone = KnownRows(inputs.data.rows, inputs.data.labels, occurrences(inputs.forest))
     some = np.arange(10, 50)
-    found = known_others(inputs.forest, inputs.domain, everyone, some, 0)
+    found = known_others(inputs.forest, inputs.domain, everyone, some, 0, TimeBox(60))
     assert (found.rows == some).all()
     whole = guessed(inputs)
     assert (found.told == whole.told[some]).all()

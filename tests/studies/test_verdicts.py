@@ -93,6 +93,15 @@ def test_who_knows_more_and_gets_less_is_told(error, told):
     assert f"artifact gets less than published, by more than 0.003: {told} of 1" in verdicts.summary(answers)
 
 
+def test_the_judgements_that_went_over_their_box_the_most_are_listed_first():
+    setting = Setting("wine", "full tree", seconds=20.0)
+    answers = [replace(answer("failed", replace(setting, seed=seed)), box=5.0 + seed) for seed in range(14)]
+    lines = verdicts.summary(answers)
+    first = lines.index("longest, in seconds over the time box:")
+    assert lines[first + 1] == "- -2.0 of 20 s: wine, 400 rows, full tree, artifact, plain"
+    assert sum(line.startswith("- -") for line in lines) == 10
+
+
 @pytest.mark.parametrize("name", verdicts.GENERATED)
 def test_each_table_of_ones_own_has_a_label_and_numbers(name):
     table = verdicts.table_of(name, None)

@@ -14,7 +14,7 @@ from numba import njit
 from ortools.sat.python import cp_model
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.system import System
 from pytest_draft.timebox import TimeBox
 
@@ -105,15 +105,15 @@ class Walk:
         self._first = np.searchsorted(own, own[self._chosen], side="left")
         self._last = np.searchsorted(own, own[self._chosen], side="right")
         tried = np.concatenate([[0], np.cumsum(np.diff(self._pointer))])
-        self.sweep_seconds = _PARAMETERS.seconds_per_step * float((tried[self._last] - tried[self._first]).sum())
+        self.sweep_units = _PARAMETERS.seconds_per_step * float((tried[self._last] - tried[self._first]).sum())
 
     @property
     def rows(self) -> IntArray:
         """The dataset as it is, shape (n_candidates,)."""
         return np.bincount(self._columns[self._chosen], minlength=self._size).astype(np.int64)
 
-    def sweep(self, temperature: float) -> int:
-        """Draw each row anew, given all others (heat bath); at 0, move it where the energy falls most.
+    def sweep(self, temperature: float, stop: Flag) -> int:
+        """Draw each row anew, given all others (heat bath), until a flag is raised; at 0, move it to the least energy.
 
         Returns
         -------
@@ -133,6 +133,7 @@ class Walk:
                 self._rng.permutation(n_rows),
                 self._rng.random(n_rows),
                 temperature,
+                stop,
             )
         )
 
@@ -149,11 +150,14 @@ def _sweep(
     order: IntArray,
     level: FloatArray,
     temperature: float,
+    stop: Flag,
 ) -> int:
-    """Change `chosen` and `residual`, row by row; return how many rows moved."""
+    """Change `chosen` and `residual`, row by row, until a flag is raised; return how many rows moved."""
     moved = 0
     score = np.empty((last - first).max())
     for r in range(len(order)):
+        if stop[0] != 0:
+            break
         row = order[r]
         old, low, high = chosen[row], first[row], last[row]
         for j in range(pointer[old], pointer[old + 1]):
@@ -207,10 +211,11 @@ def local_search(
         A dataset that no single move improves, or the best one when the time is out.
     """
     walk = Walk(system, rows, np.arange(len(rows)), group, rng)
-    while timebox.allows(walk.sweep_seconds):
-        timebox.spend(walk.sweep_seconds)
-        if not walk.sweep(0.0):
-            break
+    with timebox.flag() as stop:
+        while timebox.allows(walk.sweep_units):
+            timebox.spend(walk.sweep_units)
+            if not walk.sweep(0.0, stop):
+                break
     return walk.rows
 
 
@@ -246,20 +251,21 @@ def anneal(
         Over the colder half of the sweeps: sums over groups are sharper than in any single dataset.
     """
     walk = Walk(system, rows, columns, group, rng)
-    n_sweeps = int(np.clip(_PARAMETERS.annealing_effort / max(walk.sweep_seconds, 1e-9), *_PARAMETERS.sweeps))
+    n_sweeps = int(np.clip(_PARAMETERS.annealing_effort / max(walk.sweep_units, 1e-9), *_PARAMETERS.sweeps))
     total, counted = np.zeros(len(rows)), 0
-    for i, temperature in enumerate(np.geomspace(heat, heat / _PARAMETERS.cooling, n_sweeps)):
-        if not timebox.allows(walk.sweep_seconds):
-            break
-        timebox.spend(walk.sweep_seconds)
-        walk.sweep(float(temperature))
-        if 2 * i >= n_sweeps:
-            total += walk.rows
-            counted += 1
-    while timebox.allows(walk.sweep_seconds):
-        timebox.spend(walk.sweep_seconds)
-        if not walk.sweep(0.0):
-            break
+    with timebox.flag() as stop:
+        for i, temperature in enumerate(np.geomspace(heat, heat / _PARAMETERS.cooling, n_sweeps)):
+            if not timebox.allows(walk.sweep_units):
+                break
+            timebox.spend(walk.sweep_units)
+            walk.sweep(float(temperature), stop)
+            if 2 * i >= n_sweeps:
+                total += walk.rows
+                counted += 1
+        while timebox.allows(walk.sweep_units):
+            timebox.spend(walk.sweep_units)
+            if not walk.sweep(0.0, stop):
+                break
     return walk.rows, total / counted if counted else walk.rows.astype(np.float64)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.counts.integer import rounded
 from pytest_draft.attack.counts.occupancy import Draws, pull, push, sweep_rows
 from pytest_draft.attack.problem import Problem
@@ -136,12 +136,12 @@ def find_likeliest(problem: Problem, draws: Draws, prior: FloatArray, search: Se
     with search.clock("anneal"):
         found = _annealed(near, draws, start, search)
     found = near.origin[found]
-    if not search.timebox.over and search.timebox.allows(candidates.sweep_seconds):
-        with search.clock("polish"):
+    if search.timebox.allows(candidates.sweep_units):
+        with search.clock("polish"), search.timebox.flag() as stop:
             chain = _Chain(candidates, draws, found, np.random.default_rng([search.seed, 5]))
-            chain.sweep(0.0)
+            chain.sweep(0.0, stop)
             found = chain.best
-            search.timebox.spend(candidates.sweep_seconds)
+            search.timebox.spend(candidates.sweep_units)
     around = candidates.only(np.union1d(near.origin, found))
     with search.clock("sample"):
         samples = _sampled(around, draws, np.searchsorted(around.origin, found), search)
@@ -199,8 +199,8 @@ class _Candidates:
         return cls(leaves, np.log(share), problem.group, problem.groups.size, known, np.arange(len(prior)), draws.terms)
 
     @property
-    def sweep_seconds(self) -> float:
-        """About how long one sweep takes."""
+    def sweep_units(self) -> float:
+        """The units of work of one sweep."""
         of_row = _PARAMETERS.seconds_per_addition * self.leaves.size + 2 * _PARAMETERS.seconds_per_term * self.terms
         return of_row * int(self.size.sum())
 
@@ -286,8 +286,8 @@ class _Chain:
         self.best = chosen.copy()
         self.value = -np.inf
 
-    def sweep(self, temperature: float) -> None:
-        """Draw each row anew."""
+    def sweep(self, temperature: float, stop: Flag) -> None:
+        """Draw each row anew, until a flag is raised."""
         draws, n_rows = self._draws, len(self.chosen)
         value = sweep_rows(
             self._candidates.leaves,
@@ -303,6 +303,7 @@ class _Chain:
             self._rng.permutation(n_rows),
             self._rng.random(n_rows),
             temperature,
+            stop,
         )
         if value > self.value:
             self.best, self.value = self.chosen.copy(), value
@@ -310,7 +311,7 @@ class _Chain:
 
 def _annealed(candidates: _Candidates, draws: Draws, start: IntArray, search: Search) -> IntArray:
     """Return the best dataset of several chains, cooled at the same pace; how many threads run them is all one."""
-    cost = candidates.sweep_seconds
+    cost = candidates.sweep_units
     n_sweeps = int(np.clip(_PARAMETERS.chain_effort / max(cost, 1e-9) / _PARAMETERS.chains, *_PARAMETERS.sweeps))
     temperatures = [*np.geomspace(*_PARAMETERS.temperatures, n_sweeps).tolist(), 0.0, 0.0]
     chains = [
@@ -319,13 +320,13 @@ def _annealed(candidates: _Candidates, draws: Draws, start: IntArray, search: Se
     box = search.timebox.part(_PARAMETERS.annealing_share)
     if box.over:
         return start
-    chains[0].sweep(0.0)
-    box.spend(cost)
-    with ThreadPoolExecutor(search.workers) as pool:
+    with box.flag() as stop, ThreadPoolExecutor(search.workers) as pool:
+        chains[0].sweep(0.0, stop)
+        box.spend(cost)
         for temperature in temperatures:
             if box.over:
                 break
-            list(pool.map(lambda chain, heat=temperature: chain.sweep(heat), chains))
+            list(pool.map(lambda chain, heat=temperature: chain.sweep(heat, stop), chains))
             box.spend(_PARAMETERS.chains * cost)
             search.clock.note("log-likelihood", max(chain.value for chain in chains))
     best: IntArray = max(chains, key=lambda chain: chain.value).best
@@ -336,11 +337,12 @@ def _sampled(candidates: _Candidates, draws: Draws, start: IntArray, search: Sea
     """Return datasets drawn from the posterior, one every few sweeps."""
     chain = _Chain(candidates, draws, start, np.random.default_rng([search.seed, 6]))
     samples = []
-    for _ in range(_PARAMETERS.samples):
-        if search.timebox.over:
-            break
-        for _ in range(_PARAMETERS.sample_every):
-            chain.sweep(1.0)
-            search.timebox.spend(candidates.sweep_seconds)
-        samples.append(chain.chosen.copy())
+    with search.timebox.flag() as stop:
+        for _ in range(_PARAMETERS.samples):
+            if search.timebox.over:
+                break
+            for _ in range(_PARAMETERS.sample_every):
+                chain.sweep(1.0, stop)
+                search.timebox.spend(candidates.sweep_units)
+            samples.append(chain.chosen.copy())
     return np.array(samples, dtype=np.int64).reshape(len(samples), len(start))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from pytest_draft.arrays import FloatArray, Int32Array, IntArray, Rows
+from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray, Rows
 from pytest_draft.attack.counts.kinds import Kinds
 from pytest_draft.attack.search import Search
 from pytest_draft.timebox import TimeBox
@@ -111,14 +111,20 @@ def believe(kinds: Kinds, share: FloatArray, search: Search, timebox: TimeBox) -
     search : Search
     timebox : TimeBox
     """
+    with timebox.flag() as stop:
+        return _believe(kinds, share, search, timebox, stop)
+
+
+def _believe(kinds: Kinds, share: FloatArray, search: Search, timebox: TimeBox, stop: Flag) -> Believed | None:
+    """Run belief propagation, until a flag is raised."""
     best: Believed | None = None
     for run, step in enumerate(_PARAMETERS.steps):
-        messages = _Messages(kinds, share, np.random.default_rng([search.seed, 31, run]))
+        messages = _Messages(kinds, share, np.random.default_rng([search.seed, 31, run]), stop)
         waited, least = 0, math.inf
         for _ in range(_PARAMETERS.rounds):
-            if not timebox.allows(messages.seconds):
+            if not timebox.allows(messages.units):
                 return best
-            timebox.spend(messages.seconds)
+            timebox.spend(messages.units)
             messages.round(step)
             found = messages.believed()
             waited = 0 if found.missed < least else waited + 1
@@ -136,7 +142,8 @@ def believe(kinds: Kinds, share: FloatArray, search: Search, timebox: TimeBox) -
 class _Messages:
     """Messages from leaves to rows, what they make each row believe, and its sums over rows."""
 
-    def __init__(self, kinds: Kinds, share: FloatArray, rng: np.random.Generator) -> None:
+    def __init__(self, kinds: Kinds, share: FloatArray, rng: np.random.Generator, stop: Flag) -> None:
+        self._stop = stop
         self._kinds, self._rng, self._share = kinds, rng, share / share.sum()
         self._log_share = np.log(self._share)
         shape = (kinds.n_rows, len(kinds.counts))
@@ -145,7 +152,7 @@ class _Messages:
         self._place = np.concatenate([[0], np.cumsum(size)])
         self._belief = np.zeros(int(self._place[-1]))
         self._sums = np.zeros((5, len(kinds.counts)))
-        self.seconds = (
+        self.units = (
             2 * _PARAMETERS.seconds_per_addition * kinds.additions
             + _PARAMETERS.seconds_per_message * kinds.seen / max(1, kinds.times.shape[1]) * shape[0] * shape[1]
         )
@@ -191,6 +198,7 @@ class _Messages:
             self._belief,
             self._place,
             _PARAMETERS.largest,
+            self._stop,
         )
 
     def _candidates(self) -> IntArray:
@@ -289,14 +297,17 @@ def _update_rows(  # noqa: PLR0912
     belief: FloatArray,
     place: IntArray,
     largest: float,
+    stop: Flag,
 ) -> None:
     """Change messages, chances (of a row at a leaf, without what that leaf says of it), beliefs and sums, row by row.
 
     `sums` are over rows, for each class at each leaf: draws, their variance, their covariance with distinct rows, the
-    variance of these, and these. With `step` 0 messages stay as they are.
+    variance of these, and these. With `step` 0 messages stay as they are. Of rows after a stop all does.
     """
     held = np.zeros(len(counts))
     for i in order:
+        if stop[0] != 0:
+            break
         seen = np.flatnonzero(times[i])
         if step > 0:
             for t in seen:

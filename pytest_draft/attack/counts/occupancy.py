@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 from scipy.special import gammaln, psi
 
-from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
 
 MISSING = 20.0
 """What the search takes off the log-likelihood for each row that a leaf lacks: no dataset is impossible to it."""
@@ -318,6 +318,7 @@ def sweep_rows(  # noqa: PLR0912
     order: IntArray,
     level: FloatArray,
     temperature: float,
+    stop: Flag,
 ) -> float:
     """Draw each row of a dataset anew, given all others (heat bath); at temperature 0, take its best candidate.
 
@@ -340,6 +341,8 @@ def sweep_rows(  # noqa: PLR0912
     level : ndarray of float64, shape (n_rows,)
         Random numbers between 0 and 1.
     temperature : float
+    stop : ndarray of uint8, shape (1,)
+        Looked at before each row. Where it is raised, the other rows stay as they are.
 
     Returns
     -------
@@ -355,6 +358,8 @@ def sweep_rows(  # noqa: PLR0912
             _refresh(entry, rows, counts, distinct, log_factorial, log_stirling, value, gain, here, there)
     weight = np.empty(len(bias))
     for r in range(len(order)):
+        if stop[0] != 0:
+            break
         row = order[r]
         old = chosen[row]
         for t in range(leaves.shape[1]):

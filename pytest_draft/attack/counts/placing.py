@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.counts.kinds import Kinds
 from pytest_draft.attack.search import Search
 from pytest_draft.timebox import TimeBox
@@ -98,15 +98,16 @@ def polish(kinds: Kinds, share: FloatArray, chosen: IntArray, search: Search, ti
     timebox : TimeBox
     """
     best = Placed(chosen, kinds.missed(chosen))
-    for run, hottest in enumerate(_PARAMETERS.polished):
-        chain = Chain(kinds, share, best.chosen, np.random.default_rng([search.seed, 32, run]))
-        for temperature in np.geomspace(hottest, _PARAMETERS.coldest, _PARAMETERS.polish_sweeps):
-            if not chain.missed_least or not timebox.allows(chain.seconds):
-                break
-            timebox.spend(chain.seconds)
-            chain.sweep(float(temperature))
-            search.clock.note("residual", chain.missed_least)
-        best = Placed(chain.best, chain.missed_least)
+    with timebox.flag() as stop:
+        for run, hottest in enumerate(_PARAMETERS.polished):
+            chain = Chain(kinds, share, best.chosen, np.random.default_rng([search.seed, 32, run]))
+            for temperature in np.geomspace(hottest, _PARAMETERS.coldest, _PARAMETERS.polish_sweeps):
+                if not chain.missed_least or not timebox.allows(chain.units):
+                    break
+                timebox.spend(chain.units)
+                chain.sweep(float(temperature), stop)
+                search.clock.note("residual", chain.missed_least)
+            best = Placed(chain.best, chain.missed_least)
     return best
 
 
@@ -134,7 +135,7 @@ def anneal_rows(
         Chain(kinds, share, starts[c] if c < len(starts) else None, np.random.default_rng([search.seed, 33, c]))
         for c in range(_PARAMETERS.chains)
     ]
-    cost = sum(chain.seconds for chain in chains)
+    cost = sum(chain.units for chain in chains)
     extra = _PARAMETERS.samples * _PARAMETERS.sample_every
     room = min(timebox.effort_left, timebox.remaining * min(search.workers, len(chains))) / max(cost, 1e-9)
     n_sweeps = int(np.clip((room - extra) * 0.6, *_PARAMETERS.sweeps))
@@ -143,12 +144,12 @@ def anneal_rows(
     schedule += [(even, i % _PARAMETERS.sample_every == _PARAMETERS.sample_every - 1) for i in range(extra)]
     schedule += [(t, False) for t in np.geomspace(even, cold, max(1, n_sweeps // 4)).tolist()]
     samples: list[IntArray] = []
-    with ThreadPoolExecutor(search.workers) as pool:
+    with timebox.flag() as stop, ThreadPoolExecutor(search.workers) as pool:
         for temperature, kept in schedule:
-            if not timebox.allows(cost / min(search.workers, len(chains))) or timebox.effort_left < cost:
+            if not timebox.allows(cost):
                 break
             timebox.spend(cost)
-            list(pool.map(lambda chain, heat=temperature: chain.sweep(heat), chains))
+            list(pool.map(lambda chain, heat=temperature: chain.sweep(heat, stop), chains))
             if kept:
                 samples += [chain.chosen.copy() for chain in chains]
             search.clock.note("residual", min(chain.missed_least for chain in chains))
@@ -179,12 +180,12 @@ class Chain:
         self._weight = 0.5 / np.sqrt(1 + kinds.counts)
         self._weight_distinct = 0.5 / np.sqrt(1 + kinds.distinct)
         self.best, self.missed_least = chosen.copy(), kinds.missed(chosen)
-        self.seconds = _PARAMETERS.seconds_per_addition * kinds.additions + (
+        self.units = _PARAMETERS.seconds_per_addition * kinds.additions + (
             _PARAMETERS.seconds_per_leaf * kinds.n_rows * len(kinds.counts) * kinds.seen / max(1, kinds.times.shape[1])
         )
 
-    def sweep(self, temperature: float) -> None:
-        """Draw each row anew, given all others."""
+    def sweep(self, temperature: float, stop: Flag) -> None:
+        """Draw each row anew, given all others, until a flag is raised."""
         kinds, n_rows = self._kinds, self._kinds.n_rows
         _sweep(
             self._rng.permutation(n_rows),
@@ -203,6 +204,7 @@ class Chain:
             self._weight_distinct,
             kinds.n_classes,
             temperature,
+            stop,
         )
         pairs = self._rng.integers(n_rows, size=(_PARAMETERS.exchanges * n_rows, 2))
         _exchange(
@@ -220,6 +222,7 @@ class Chain:
             self._weight_distinct,
             kinds.n_classes,
             temperature,
+            stop,
         )
         missed = int(np.abs(self._count).sum() + np.abs(self._distinct).sum())
         if missed < self.missed_least:
@@ -244,7 +247,7 @@ def _drawn(first: IntArray, last: IntArray, of_candidate: Int32Array, share: Flo
 
 
 @njit(cache=True, nogil=True)
-def _sweep(
+def _sweep(  # noqa: PLR0912
     order: IntArray,
     level: FloatArray,
     times: Int32Array,
@@ -261,11 +264,14 @@ def _sweep(
     weight_distinct: FloatArray,
     n_classes: int,
     temperature: float,
+    stop: Flag,
 ) -> None:
-    """Change `chosen`, and by how much it exceeds what was observed, row by row."""
+    """Change `chosen`, and by how much it exceeds what was observed, row by row, until a flag is raised."""
     gain = np.zeros(len(count))
     score = np.empty((last - first).max())
     for i in order:
+        if stop[0] != 0:
+            break
         seen = np.flatnonzero(times[i])
         old = of_candidate[chosen[i]]
         for t in seen:
@@ -322,9 +328,12 @@ def _exchange(
     weight_distinct: FloatArray,
     n_classes: int,
     temperature: float,
+    stop: Flag,
 ) -> None:
     """Let two rows change kinds, where each can be the other's, if that fits better, or by chance (Metropolis)."""
     for p in range(len(pairs)):
+        if stop[0] != 0:
+            break
         i, j = pairs[p]
         one, other = of_candidate[chosen[i]], of_candidate[chosen[j]]
         if one == other:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import leaves_of, tests_of
 from pytest_draft.attack.filling import INDICATOR_ODDS
 from pytest_draft.attack.fractions.problem import StrippedProblem
 from pytest_draft.attack.fractions.sweeps import Candidates, cuts_of, jump, sweep
-from pytest_draft.attack.private.sweeps import Mixture, SampledRows
+from pytest_draft.attack.private.sweeps import GO_ON, Mixture, SampledRows
 
 COMPONENTS = 5
 """Components of the mixture that rows are drawn from."""
@@ -80,7 +80,7 @@ class Chain:
         """What the dataset as it is lacks: see `Model.lacking`."""
         return self._model.lacking(self._counts.rows)
 
-    def sweep(self, n_sweeps: int, hot: float, cold: float, *, fixed: bool = False) -> None:
+    def sweep(self, n_sweeps: int, hot: float, cold: float, *, fixed: bool = False, stop: Flag = GO_ON) -> None:
         """Draw each value and label of each row anew so many times, cooling.
 
         Parameters
@@ -90,6 +90,8 @@ class Chain:
             First and last temperature of the likelihood; 1 is that of the posterior.
         fixed : bool
             Whether the number of rows stays as it is.
+        stop : ndarray of uint8, shape (1,)
+            Ends it where it is raised.
         """
         n_known = int((~self._rows.removable).sum())
         least, most = (size - n_known for size in self._problem.n_rows)
@@ -97,14 +99,14 @@ class Chain:
             least = most = self.n_rows - n_known
         sweep(
             self._model.walks, self._cut, self._one_hot, self._model.evidence, self._counts, self._rows, self._mixture,
-            self._log_prior, least, most, n_sweeps, hot, cold, self._rng,
+            self._log_prior, least, most, n_sweeps, hot, cold, self._rng, stop,
         )  # fmt: skip
 
-    def jump(self, candidates: Candidates, temperature: float) -> None:
+    def jump(self, candidates: Candidates, temperature: float, *, stop: Flag = GO_ON) -> None:
         """Let rows jump to candidates, as `pytest_draft.attack.fractions.sweeps.jump` does."""
         jump(
             self._model.walks, self._model.evidence, self._counts, self._rows, self._mixture, candidates, temperature,
-            self._rng,
+            self._rng, stop,
         )  # fmt: skip
 
     def resize(self, size: int) -> None:

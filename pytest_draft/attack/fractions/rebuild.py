@@ -236,7 +236,7 @@ def _cooled(
     if n_chains * n_sweeps * (a_sweep + a_jump / _PARAMETERS.jump_every) > search.workers * box.remaining / 2:
         n_chains = min(n_chains, 2)
     threads = min(search.workers, n_chains)
-    with search.clock("anneal"), ThreadPoolExecutor(search.workers) as pool:
+    with search.clock("anneal"), box.flag() as stop, ThreadPoolExecutor(search.workers) as pool:
         for turn in range(_PARAMETERS.most_rounds):
             cost = n_chains * n_sweeps * (a_sweep + a_jump / _PARAMETERS.jump_every)
             if best and (cost > box.effort_left or cost / threads > box.remaining):
@@ -255,8 +255,8 @@ def _cooled(
 
                 def cool(run: _Run, step: int = step, temperature: float = hot ** (1.0 - min(1.0, cooled))) -> None:
                     if candidates is not None and step % _PARAMETERS.jump_every == 0:
-                        run.chain.jump(candidates, temperature)
-                    run.chain.sweep(1, temperature, temperature)
+                        run.chain.jump(candidates, temperature, stop=stop)
+                    run.chain.sweep(1, temperature, temperature, stop=stop)
 
                 list(pool.map(cool, runs))
                 box.spend(cost / n_sweeps)
@@ -279,7 +279,7 @@ def _sample(problem: StrippedProblem, runs: Sequence[_Run], expected: Expected |
     size = int(np.median([run.chain.n_rows for run in runs]))
     cost = len(runs) * _PARAMETERS.sample_every * _seconds(problem, None)[0]
     box = search.timebox.part(_PARAMETERS.cooling_share)
-    with ThreadPoolExecutor(search.workers) as pool:
+    with box.flag() as stop, ThreadPoolExecutor(search.workers) as pool:
         for number in range(_PARAMETERS.samples):
             if number and box.over:
                 break
@@ -287,8 +287,8 @@ def _sample(problem: StrippedProblem, runs: Sequence[_Run], expected: Expected |
             def draw(run: _Run, first: bool = number == 0) -> None:
                 if first and run.chain.n_rows != size:
                     run.chain.resize(size)
-                    run.chain.sweep(_PARAMETERS.first_sweeps, 2.0, 1.0, fixed=True)
-                run.chain.sweep(_PARAMETERS.sample_every, 1.0, 1.0, fixed=True)
+                    run.chain.sweep(_PARAMETERS.first_sweeps, 2.0, 1.0, fixed=True, stop=stop)
+                run.chain.sweep(_PARAMETERS.sample_every, 1.0, 1.0, fixed=True, stop=stop)
                 run.kept.append(run.chain.dataset)
                 run.reached.append(run.chain.log_likelihood)
                 run.note()

@@ -293,8 +293,8 @@ def candidate_priors(mixture, value):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def jump(walks, evidence, counts, rows, mixture, candidates, temperature, rng):  # type: ignore[no-untyped-def]
-    """Draw each row that is wholly unknown anew, with its label, among all candidates.
+def jump(walks, evidence, counts, rows, mixture, candidates, temperature, rng, stop):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+    """Draw each row that is wholly unknown anew, with its label, among all candidates, until a flag is raised.
 
     By a prior of their own, so are rows that are partly known, among the candidates that have what is known of them.
 
@@ -307,6 +307,8 @@ def jump(walks, evidence, counts, rows, mixture, candidates, temperature, rng): 
         prior = candidate_priors(mixture, candidates.value)
     weight, fit = np.empty(max(n * n_classes, len(mixture.rows))), np.empty(n, np.bool_)
     for row in range(len(rows.value)):
+        if stop[0] != 0:
+            return
         if not (rows.present[row] and rows.open_label[row] and (given or rows.open_value[row].all())):
             continue
         n_fit = 0
@@ -342,7 +344,7 @@ def jump(walks, evidence, counts, rows, mixture, candidates, temperature, rng): 
 
 
 @njit(cache=True, nogil=True)
-def sweep(walks, cut, one_hot, evidence, counts, rows, mixture, log_prior, least, most, n_sweeps, hot, cold, rng):  # type: ignore[no-untyped-def]
+def sweep(walks, cut, one_hot, evidence, counts, rows, mixture, log_prior, least, most, n_sweeps, hot, cold, rng, stop):  # type: ignore[no-untyped-def]
     """Sweep a dataset several times, cooling evenly on a log scale; counts, rows and mixture change in place.
 
     Parameters
@@ -365,6 +367,8 @@ def sweep(walks, cut, one_hot, evidence, counts, rows, mixture, log_prior, least
     hot, cold : float
         First and last temperature of the likelihood; the prior has temperature 1.
     rng : numpy.random.Generator
+    stop : ndarray of uint8, shape (1,)
+        Looked at before each row. Where it is raised, the other rows stay as they are.
     """
     n_values = (mixture.offset[1:] - mixture.offset[:-1]).max()
     room = max(n_values, mixture.labels.shape[0], mixture.labels.shape[1]) + 1
@@ -372,6 +376,8 @@ def sweep(walks, cut, one_hot, evidence, counts, rows, mixture, log_prior, least
     for step in range(n_sweeps):
         temperature = hot * (cold / hot) ** (step / max(1, n_sweeps - 1))
         for row in range(len(rows.value)):
+            if stop[0] != 0:
+                return
             if not rows.present[row]:
                 continue
             for a in range(rows.value.shape[1]):

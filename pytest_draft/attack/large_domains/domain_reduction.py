@@ -99,7 +99,6 @@ class Reach:
         while changed:
             if timebox.over:
                 raise OutOfTimeError
-            timebox.require(_UNITS_PER_LEAF * self.possible.size)
             timebox.spend(_UNITS_PER_LEAF * self.possible.size)
             changed = 0
             if by_counts:

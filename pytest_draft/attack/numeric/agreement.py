@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
 
 from pytest_draft.arrays import FloatArray, Int32Array
 from pytest_draft.attack.numeric.chain import Chain, best_of
 from pytest_draft.attack.numeric.parameters import AGREEMENT
 from pytest_draft.attack.numeric.problem import NumericProblem
+from pytest_draft.matching import assigned, distances_of
 
 
 def agreed(
@@ -37,7 +37,7 @@ def agreed(
     guess = _median(problem, drawn) if problem.ordered or not together else _middle(problem, best_of(best)[1][:n])
     for _ in range(AGREEMENT.rounds if together else 0):
         place = _scaled(problem, guess)
-        partner = [linear_sum_assignment(cdist(place, _scaled(problem, one), "cityblock"))[1] for one in drawn]
+        partner = [assigned(distances_of(place, _scaled(problem, one))) for one in drawn]
         guess = _median(problem, [one[of_row] for one, of_row in zip(drawn, partner, strict=True)])
     for a, attribute in enumerate(problem.domain.attributes):
         if attribute.kind != "one-hot":
@@ -68,10 +68,12 @@ def _scaled(problem: NumericProblem, middle: FloatArray) -> FloatArray:
 
 def _commonest(values: FloatArray) -> FloatArray:
     """Return the commonest value of each row, shape (n_rows,), of samples of shape (n_samples, n_rows)."""
-    result = np.empty(values.shape[1])
-    for k in range(values.shape[1]):
-        kinds, times = np.unique(values[:, k], return_counts=True, equal_nan=True)
-        result[k] = kinds[times.argmax()]
+    ordered = np.sort(values, axis=0)
+    result: FloatArray = ordered[0].copy()
+    most = times = np.ones(values.shape[1], dtype=np.int64)
+    for before, here in pairwise(ordered):
+        times = np.where((here == before) | (np.isnan(here) & np.isnan(before)), times + 1, 1)
+        result, most = np.where(times > most, here, result), np.maximum(times, most)
     return result
 
 

@@ -41,7 +41,7 @@ def _draw(random, cost, n_states, temperature):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temperature, penalty):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
+def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temperature, penalty, stop):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
     """Draw the attributes, and the label where it is not fixed, of some rows, one row after the other.
 
     Parameters
@@ -60,6 +60,8 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
     temperature : float
     penalty : float
         Of a split that the rows contradict; 0 leaves these out.
+    stop : ndarray of uint8, shape (1,)
+        Looked at before each row. Where it is raised, the other rows stay as they are.
     """
     root, left, right, _, attribute, cut, missing_left, twice, lowest, highest, weight, count, distinct = nodes
     start, value_low, value_high, log_prior, one_hot, missing, score = attributes
@@ -77,6 +79,8 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
     on_path = np.full((n_attributes, n_trees), NONE, np.int32)
     path, n_path = np.empty((n_trees, n_attributes), np.int32), np.zeros(n_trees, np.int32)
     for k in rows:
+        if stop[0] != 0:
+            break
         take(nodes, attributes, data, times, k)
         trace(k, NONE, times, state, nodes, attributes, on_path, path, n_path)
         row = state[k]
@@ -157,13 +161,15 @@ def _cost_of_both(nodes, attributes, data, times, k, other, penalty):  # type: i
 
 
 @compiled
-def exchange(nodes, attributes, data, times, known, pairs, temperature, penalty):  # type: ignore[no-untyped-def]
+def exchange(nodes, attributes, data, times, known, pairs, temperature, penalty, stop):  # type: ignore[no-untyped-def]
     """Let two rows change places, but for known values, where that lowers the energy, or by chance (Metropolis).
 
-    Returns how many did.
+    Returns how many did, until a flag was raised.
     """
     done = 0
     for i in range(len(pairs)):
+        if stop[0] != 0:
+            break
         k, other = pairs[i, 0], pairs[i, 1]
         if k == other:
             continue

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_draft.arrays import Int32Array, IntArray
+from pytest_draft.arrays import Flag, Int32Array, IntArray
 from pytest_draft.attack.numeric.anneal import exchange, sweep
 from pytest_draft.attack.numeric.dataset import Dataset, Nodes, fill
 from pytest_draft.attack.numeric.energy import missed
@@ -37,7 +37,7 @@ class Window:
         """Return the share that has passed after some work."""
         by_clock = (self.box.elapsed - self.since) / max(self.until - self.since, 1e-9)
         if np.isfinite(self.units):
-            return 1.0 if self.box.remaining <= 0 else spent / max(self.units, 1e-9)
+            return 1.0 if self.box.over else spent / max(self.units, 1e-9)
         return by_clock
 
 
@@ -58,6 +58,10 @@ class Chain:
 
     def cool(self, window: Window) -> None:
         """Anneal until a window is over, or until nothing is missed and there are enough samples."""
+        with window.box.flag() as stop:
+            self._cool(window, stop)
+
+    def _cool(self, window: Window, stop: Flag) -> None:
         rows = np.arange(self.problem.n_unknown)
         unit = units_of_a_sweep(self.problem)
         chunk = max(1, min(len(rows), int(len(rows) * ANNEALING.slice / max(unit, 1e-9))))
@@ -71,7 +75,7 @@ class Chain:
                     return
                 if self.best is not None and self.best[0] == 0:
                     share = max(share, ANNEALING.cold)
-                self._step(order[first : first + chunk], _temperature(share), self._penalty(share))
+                self._step(order[first : first + chunk], _temperature(share), self._penalty(share), stop)
                 done = len(order[first : first + chunk]) / len(rows)
                 self.spent += unit * done
                 self.sweeps += done
@@ -93,7 +97,7 @@ class Chain:
             return 0.0
         return ANNEALING.of_midpoints if self.problem.extremes is None else ANNEALING.of_extremes
 
-    def _step(self, rows: IntArray, temperature: float, penalty: float) -> None:
+    def _step(self, rows: IntArray, temperature: float, penalty: float, stop: Flag) -> None:
         problem = self.problem
         sweep(
             self.nodes,
@@ -106,10 +110,13 @@ class Chain:
             rows,
             temperature,
             penalty,
+            stop,
         )
         if _told_apart(problem):
             pairs = self._pairs(np.tile(rows, ANNEALING.exchanges))
-            exchange(self.nodes, self.attributes, self.data, problem.times, self.known, pairs, temperature, penalty)
+            exchange(
+                self.nodes, self.attributes, self.data, problem.times, self.known, pairs, temperature, penalty, stop
+            )
 
     def _pairs(self, rows: IntArray) -> IntArray:
         """Return each row beside another drawn at random: of the same label, where labels are not searched for."""

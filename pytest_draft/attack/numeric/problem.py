@@ -25,17 +25,21 @@ from pytest_draft.attack.numeric.replay import Replay
 from pytest_draft.attack.numeric.states import States, nodes_of, states_of, thresholds_are_midpoints
 from pytest_draft.attack.numeric.targets import identify_rows
 from pytest_draft.domain import Domain
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.errors import NotCoveredError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
 MAX_ENTRIES = 200_000_000
 """Most (tree, row) pairs; each takes 16 bytes for each dataset that is searched at a time."""
 
-_UNITS_PER_ENTRY = 1e-7
-"""Measured: of copying how often a tree saw a row, and of finding the rows that none tells apart."""
-
 _STEPS = 50
-"""Most steps of the least squares by which labels are told from the counts: it bounds their time."""
+"""Most steps of the least squares by which labels are told from the counts."""
+
+_REPLAY_SHARE = 0.7
+"""Share of the time that is left after which what was drawn is not replayed further. Where it is known, there is little
+left to search."""
+
+_SHARE = 0.3
+"""The same of telling labels from the counts, and of telling rows by their targets."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,11 +137,11 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
         raise NotCoveredError(f"{forest.n_trees:,} trees x {groups.n_rows:,} rows are more than are searched")
     replayed, extremes, proved = None, None, dict[int, FloatArray]()
     if not thresholds_are_midpoints(forest):
-        replayed, extremes = replay_and_decode(forest, domain, timebox)
+        replayed, extremes = replay_and_decode(forest, domain, timebox.part(_REPLAY_SHARE))
         proved = _proved_values(forest, extremes)
     states = states_of(forest, domain, proved)
     nodes = nodes_of(forest, states, None if extremes is None else (extremes.low, extremes.high), timebox.require)
-    timebox.require(_UNITS_PER_ENTRY * forest.n_trees * groups.n_rows)
+    timebox.require()
     times = groups.weight[:, groups.of_row]
     state = np.full((groups.n_rows, len(domain.attributes)), -1, dtype=np.int64)
     given = np.full((groups.n_rows, domain.n_columns), np.nan, dtype=np.float32)
@@ -150,7 +154,7 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
         times = np.concatenate([times, groups.known.weight], axis=1)
         state = np.concatenate([state, states.of_rows(groups.known.rows)])
         label = np.concatenate([label, groups.known.labels])
-    label, label_known = _labels(forest, times, label, timebox)
+    label, label_known = _labels(forest, times, label, timebox.part(_SHARE))
     label_known &= groups.values is None or forest.n_classes == 1 or groups.ordered
     problem = NumericProblem(
         domain,
@@ -169,7 +173,7 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
     )
     if not forest.has_targets or groups.known is not None or groups.values is not None:
         return problem
-    bounds, known = _by_targets(forest, domain, times, extremes, timebox)
+    bounds, known = _by_targets(forest, domain, times, extremes, timebox.part(_SHARE))
     return replace(problem, bounds=bounds, leaves_known=known)
 
 
@@ -204,7 +208,8 @@ def _proved_values(forest: Forest, extremes: Extremes) -> dict[int, FloatArray]:
 def _labels(forest: Forest, times: IntArray, known: IntArray, timebox: TimeBox) -> tuple[IntArray, bool]:
     """Return a label for each row that explains the roots as well as least squares do, and whether it explains all.
 
-    Without a difference between rows, any labels in the right numbers are right.
+    Without a difference between rows, any labels in the right numbers are right. So are they, as a start, where the
+    time box ends before the least squares do.
     """
     n_classes = forest.n_classes
     root = np.stack([forest.counts(t)[0] for t in range(forest.n_trees)])
@@ -213,19 +218,28 @@ def _labels(forest: Forest, times: IntArray, known: IntArray, timebox: TimeBox) 
     lacking = root - times[:, ~open_rows] @ of_known
     label = known.copy()
     if (times[:, open_rows] == times[:, open_rows][:, :1]).all():
-        share = lacking[0] // max(1, int(times[0, open_rows][0]))
-        label[open_rows] = np.repeat(np.arange(n_classes), share)
+        label[open_rows] = _in_shares(lacking[0], int(open_rows.sum()))
         return label, True
     alike = group_by_occurrences(times[:, open_rows])
     matrix, size = _heeding(sparse.csr_array(alike.weight.astype(np.float64)), timebox), alike.size
-    mass = np.stack(
-        [lsq_linear(matrix, lacking[:, c], (0, size), max_iter=_STEPS).x / size for c in range(n_classes)], axis=1
-    )
-    label[open_rows] = mass.argmax(axis=1)[alike.of_row]
+    try:
+        mass = np.stack(
+            [lsq_linear(matrix, lacking[:, c], (0, size), max_iter=_STEPS).x / size for c in range(n_classes)], axis=1
+        )
+    except OutOfTimeError:
+        label[open_rows] = _in_shares(lacking.sum(axis=0), int(open_rows.sum()))
+    else:
+        label[open_rows] = mass.argmax(axis=1)[alike.of_row]
     if n_classes > 1:
         found = times @ np.eye(n_classes, dtype=np.int64)[label]
         return label, bool((found == root).all())
     return label, True
+
+
+def _in_shares(draws: IntArray, n_rows: int) -> IntArray:
+    """Return labels of so many rows, in ascending order, in the shares of each class's draws."""
+    ends = np.rint(np.cumsum(draws) * (n_rows / draws.sum())).astype(np.int64)
+    return np.searchsorted(ends, np.arange(n_rows), side="right").astype(np.int64)
 
 
 def _heeding(matrix: sparse.csr_array, timebox: TimeBox) -> LinearOperator:

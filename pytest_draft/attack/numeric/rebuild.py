@@ -28,7 +28,6 @@ from pytest_draft.attack.numeric.problem import NumericProblem
 from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
-from pytest_draft.errors import OutOfTimeError
 
 
 def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
@@ -43,12 +42,8 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
     -------
     Reconstruction
         ``consistent`` where nothing is missed: no count, no midpoint, no extreme; else ``not converged``. Of a
-        regressor whose rows are identified, the residual is that of the counts alone.
-
-    Raises
-    ------
-    OutOfTimeError
-        Before there was any dataset.
+        regressor whose rows are identified, the residual is that of the counts alone. Random rows where there was no
+        time to search.
     """
     figures = search.clock.figures
     figures.update(nodes=len(problem.nodes.left), states=int(problem.states.n_states.sum()))
@@ -62,8 +57,6 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
         figures["leaves identified"] = float(problem.leaves_known)
         if problem.rows_identified:
             return _from_bounds(problem, problem.bounds, seen, figures)
-    if search.timebox.over:
-        raise OutOfTimeError
     prior = uninformed_prior(problem)
     with search.clock("pilot"):
         strength, n_chains = _pilot(problem, prior, search)
@@ -73,9 +66,8 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
     with search.clock("anneal"):
         box = search.timebox
         _run(chains, search, box.remaining * ANNEALING.share, box.effort_left)
-    chains = [chain for chain in chains if chain.best is not None]
-    if not chains:
-        raise OutOfTimeError
+    chains = [chain for chain in chains if chain.best is not None] or chains[:1]
+    chains[0].finish()
     best = min(chains, key=lambda chain: best_of(chain)[0])
     residual, state, label = best_of(best)
     search.clock.note("residual", residual)
@@ -191,7 +183,7 @@ def _pilot(problem: NumericProblem, prior: Prior, search: Search) -> tuple[float
         if problem.extremes is not None
         else int(np.clip(sweeps / PILOT.sweeps_a_chain, PILOT.fewest_chains, PILOT.most_chains))
     )
-    if not hidden.any() or any(chain.best is None for chain in chains):
+    if not hidden.any() or box.over or any(chain.best is None for chain in chains):
         return PILOT.strengths[1], n_chains
     surprise = [_surprise(problem, chain, of_hidden) for chain in chains]
     return PILOT.strengths[int(np.argmin(surprise))], n_chains

@@ -16,12 +16,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_draft.arrays import BoolArray, Int32Array, IntArray
+from pytest_draft.arrays import BoolArray, Flag, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import Walks, leaves_of, tested_anywhere, tests_of
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
 from pytest_draft.attack.filling import INDICATOR_ODDS
 from pytest_draft.attack.private.noisy_problem import NoisyProblem, values_of
-from pytest_draft.attack.private.sweeps import Counts, Evidence, Mixture, SampledRows, all_gains, sweep_dataset
+from pytest_draft.attack.private.sweeps import GO_ON, Counts, Evidence, Mixture, SampledRows, all_gains, sweep_dataset
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.matching import row_identities
@@ -59,7 +59,7 @@ class SamplerParameters:
         Steps of cooling, between which the time is looked at.
     seconds_per_step : float
         Measured: one value of one row in one tree.
-    seconds_per_cube : float
+    units_per_cube : float
         Of a matching, for the cube of its rows, as in `consensus`.
     consensus_rounds : int
         Most times that the consensus is matched with the samples anew.
@@ -80,7 +80,7 @@ class SamplerParameters:
     enough: float = 1.0
     slices: int = 8
     seconds_per_step: float = 1.2e-8
-    seconds_per_cube: float = 2e-10
+    units_per_cube: float = 2e-10
     consensus_rounds: int = 4
     most_rivals: int = 4
 
@@ -162,7 +162,7 @@ def sample_posterior(
     with search.clock("agree"):
         guess = _agreed(problem, best, search)
         # A time box that allows one more matching at the end allowed each one before.
-        settled &= search.timebox.allows(_PARAMETERS.seconds_per_cube * min(len(guess), MOST_ROWS) ** 3)
+        settled &= search.timebox.allows(_PARAMETERS.units_per_cube * min(len(guess), MOST_ROWS) ** 3)
     top = max(best, key=lambda chain: chain.highest)
     figures = {"chains": float(len(best)), "sweeps": float(n_sweeps), "samples": float(sum(len(c.kept) for c in best))}
     value, label = top.top
@@ -227,11 +227,12 @@ def _run(
     chains: Sequence[_Chain], steps: Sequence[tuple[int, float, float]], pool: ThreadPoolExecutor, search: Search
 ) -> int:
     """Sweep all chains step by step; return how many steps the time was enough for."""
-    for done, step in enumerate(steps):
-        if search.timebox.remaining <= 0.0:
-            return done
-        list(pool.map(lambda chain, step=step: chain.sweep(*step), chains))
-    return len(steps)
+    with search.timebox.flag() as stop:
+        for done, step in enumerate(steps):
+            if stop[0]:
+                return done
+            list(pool.map(lambda chain, step=step: chain.sweep(*step, stop=stop), chains))
+        return len(steps) - bool(stop[0])
 
 
 def _steps(n_sweeps: int) -> list[tuple[int, float, float]]:
@@ -277,15 +278,16 @@ class _Chain:
 
     def sample(self, size: int, search: Search) -> None:
         """Keep datasets of one size, one every few sweeps."""
-        self._resize(size)
-        for _ in range(_PARAMETERS.samples):
-            self.sweep(_PARAMETERS.sample_every, _PARAMETERS.cold, _PARAMETERS.cold, fixed=True)
-            self.kept.append(self._dataset())
-            self.reached.append(self.log_likelihood)
-            if self.log_likelihood > self.highest:
-                self.highest, self.top = self.log_likelihood, self.kept[-1]
-            if search.timebox.remaining <= 0.0:
-                break
+        with search.timebox.flag() as stop:
+            self._resize(size, stop)
+            for _ in range(_PARAMETERS.samples):
+                self.sweep(_PARAMETERS.sample_every, _PARAMETERS.cold, _PARAMETERS.cold, fixed=True, stop=stop)
+                self.kept.append(self._dataset())
+                self.reached.append(self.log_likelihood)
+                if self.log_likelihood > self.highest:
+                    self.highest, self.top = self.log_likelihood, self.kept[-1]
+                if stop[0]:
+                    break
 
     @property
     def log_likelihood(self) -> float:
@@ -298,15 +300,15 @@ class _Chain:
         """Number of its rows."""
         return int(self._rows.present.sum())
 
-    def sweep(self, n_sweeps: int, hot: float, cold: float, *, fixed: bool = False) -> None:
-        """Sweep several times, cooling; the number of rows can be held fixed."""
+    def sweep(self, n_sweeps: int, hot: float, cold: float, *, fixed: bool = False, stop: Flag = GO_ON) -> None:
+        """Sweep several times, cooling, until a flag is raised; the number of rows can be held fixed."""
         n_known = int((~self._rows.removable).sum())
         least, most = (size - n_known for size in self._problem.n_rows)
         if fixed:
             least = most = self.n_rows - n_known
         sweep_dataset(
             self._problem.walks, self._evidence, self._counts, self._rows, self._mixture, least, most, n_sweeps, hot,
-            cold, self._rng,
+            cold, self._rng, stop,
         )  # fmt: skip
 
     def _dataset(self) -> tuple[Int32Array, IntArray]:
@@ -369,7 +371,7 @@ class _Chain:
             labels.sum(axis=1), labels, values, offset, np.concatenate(weight), total, _PARAMETERS.concentration
         )
 
-    def _resize(self, size: int) -> None:
+    def _resize(self, size: int, stop: Flag) -> None:
         """Empty or fill slots, by chance, until there are so many rows."""
         rows, missing = self._rows, size - self.n_rows
         if not missing:
@@ -377,7 +379,7 @@ class _Chain:
         slots = np.flatnonzero(rows.removable & (rows.present == (missing < 0)))
         rows.present[self._rng.permutation(slots)[: abs(missing)]] = missing > 0
         self._counts, self._mixture = self._counted(), self._mixed()
-        self.sweep(_PARAMETERS.first_sweeps // 4, 2 * _PARAMETERS.cold, _PARAMETERS.cold, fixed=True)
+        self.sweep(_PARAMETERS.first_sweeps // 4, 2 * _PARAMETERS.cold, _PARAMETERS.cold, fixed=True, stop=stop)
 
 
 def _agreed(problem: NoisyProblem, chains: Sequence[_Chain], search: Search) -> NDArray[np.float32]:

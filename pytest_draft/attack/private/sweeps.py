@@ -14,9 +14,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
+from pytest_draft.arrays import BoolArray, Flag, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import leaf_of, tested_by
 from pytest_draft.attack.redacted import redacted
+
+GO_ON: Flag = np.zeros(1, dtype=np.uint8)
+"""A flag that nobody raises."""
 
 
 @redacted
@@ -298,7 +301,7 @@ def _resize(walks, evidence, counts, rows, mixture, least, most, temperature, we
 
 
 @njit(cache=True, nogil=True)
-def sweep_dataset(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, cold, rng):  # type: ignore[no-untyped-def]
+def sweep_dataset(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, cold, rng, stop):  # type: ignore[no-untyped-def]
     """Sweep a dataset several times, cooling evenly on a log scale; all but `walks` and `evidence` changes in place.
 
     Parameters
@@ -316,6 +319,8 @@ def sweep_dataset(walks, evidence, counts, rows, mixture, least, most, n_sweeps,
     hot, cold : float
         First and last temperature of the likelihood; the prior has temperature 1.
     rng : numpy.random.Generator
+    stop : ndarray of uint8, shape (1,)
+        Looked at before each row. Where it is raised, the other rows stay as they are.
     """
     n_values = (mixture.offset[1:] - mixture.offset[:-1]).max()
     n_trees = len(walks.root)
@@ -324,6 +329,8 @@ def sweep_dataset(walks, evidence, counts, rows, mixture, least, most, n_sweeps,
     for step in range(n_sweeps):
         temperature = hot * (cold / hot) ** (step / max(1, n_sweeps - 1))
         for row in range(len(rows.value)):
+            if stop[0] != 0:
+                return
             if not rows.present[row]:
                 continue
             for a in range(rows.value.shape[1]):

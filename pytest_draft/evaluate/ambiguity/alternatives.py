@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.evaluate.ambiguity.sampled import Sampled
 from pytest_draft.facts.ambiguity import Ambiguity
@@ -44,24 +46,26 @@ class Stop:
     Parameters
     ----------
     timebox : TimeBox
+
+    Attributes
+    ----------
+    flag : ndarray of uint8, shape (1,)
+        For compiled code: raised where somebody asked for an end and, while a `Search` runs, where the time is out.
     """
 
     def __init__(self, timebox: TimeBox) -> None:
         self.timebox = timebox
         self.by_clock = replace(timebox, effort=math.inf)  # a few samples are always taken
-        self._asked = threading.Event()
-
-    @property
-    def asked(self) -> bool:
-        """Whether nobody waits for the result any more."""
-        return self._asked.is_set()
+        self.flag = np.zeros(1, dtype=np.uint8)
+        self.asked = False
 
     def ask(self) -> None:
-        """Ask for an end."""
-        self._asked.set()
+        """Say that nobody waits for the result any more."""
+        self.asked = True
+        self.flag[0] = 1
 
-    def require(self, units: float = 0.0) -> None:
-        """Raise where work of so many units is not expected to end in time, or nobody waits for it.
+    def require(self) -> None:
+        """Raise where the time is out, or nobody waits for the result.
 
         Raises
         ------
@@ -69,7 +73,7 @@ class Stop:
         """
         if self.asked:
             raise OutOfTimeError
-        self.timebox.require(units)
+        self.timebox.require()
 
     def now(self, timebox: TimeBox) -> bool:
         """Return whether to stop, within a share of the time box."""
@@ -115,7 +119,8 @@ class Search:
 
     def _run(self) -> None:
         try:
-            self._found = self._look(self._stop)
+            with self._stop.timebox.flag(self._stop.flag):
+                self._found = self._look(self._stop)
         except NotExplainedError:
             self.explained = False
         except OutOfTimeError:

@@ -102,7 +102,7 @@ class _Look:
             "uniform": uniform(truth.states, truth.n_rows),
         }
         chains = {
-            name: Chain(truth, prior, self._seed, within_cells=self._within_cells, moving=moving)
+            name: Chain(truth, prior, self._seed, within_cells=self._within_cells, moving=moving, stop=self._stop.flag)
             for name, prior in priors.items()
         }
         box = self._stop.timebox.first(MOVING_SHARE)
@@ -137,7 +137,8 @@ class _Look:
     def _proved(self, truth: Explained, values: Values) -> tuple[tuple[Determined, ...], int]:
         """Return the shares of determined rows, and how many attributes were set aside."""
         times = truth.times.astype(np.int64)
-        is_open = left_open(values.forest, truth.domain, values.rows, times) > MOSTLY_OPEN
+        require = self._stop.require
+        is_open = left_open(values.forest, truth.domain, values.rows, times, require) > MOSTLY_OPEN
         aside = self._easily_guessed(truth.domain, values.rows, np.flatnonzero(is_open))
         known = np.flatnonzero(truth.fixed[self._unknown].all(axis=0)).tolist()
         if len({*aside, *known}) == truth.state.shape[1]:
@@ -155,6 +156,7 @@ class _Look:
             aside=aside,
             known_rows=others,
             seed=self._seed,
+            in_time=require,
         )
         return found, len(aside)
 

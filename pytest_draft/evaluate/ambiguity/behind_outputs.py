@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pytest_draft.arrays import BoolArray, Int32Array, IntArray, Rows
+from pytest_draft.arrays import BoolArray, Flag, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.compiled_trees import leaves_of
 from pytest_draft.attack.fractions.chain import Chain
@@ -20,6 +20,7 @@ from pytest_draft.attack.fractions.problem import StrippedProblem, build_strippe
 from pytest_draft.attack.fractions.sweeps import Candidates
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.numeric.states import states_of
+from pytest_draft.attack.private.sweeps import GO_ON
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity import behind_counts
 from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, NotExplainedError, Search, Stop
@@ -91,12 +92,12 @@ class Wanderer:
         self.samples: list[Int32Array] = []
         self.changed: BoolArray = np.zeros(len(value), dtype=bool)
 
-    def turn(self) -> Int32Array:
-        """Draw every open value and label anew, once; return the values."""
+    def turn(self, stop: Flag = GO_ON) -> Int32Array:
+        """Draw every open value and label anew, once, until a flag is raised; return the values."""
         if self._kinds is None:
-            self._chain.sweep(1, 1.0, 1.0, fixed=True)
+            self._chain.sweep(1, 1.0, 1.0, fixed=True, stop=stop)
         else:
-            self._chain.jump(self._kinds, 1.0)
+            self._chain.jump(self._kinds, 1.0, stop=stop)
         value, _ = self._chain.dataset
         self.changed |= (value != self._truth).any(axis=1)
         self._sweeps += 1
@@ -225,7 +226,7 @@ def _alternatives(
     ):
         for name, chain in chains.items():
             if name != "other rows" or turns % JUMP_EVERY == 0:
-                chain.turn()
+                chain.turn(stop.flag)
         turns += 1
         box.spend(len(chains) * cost)
     if stop.asked or turns < behind_counts.LEAST_SAMPLES * JUMP_EVERY:

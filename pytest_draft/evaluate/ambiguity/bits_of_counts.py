@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import gammaln
 
-from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.arrays import BoolArray, Flag, FloatArray, IntArray
 from pytest_draft.attack.numeric.dataset import NONE, compiled, lies_left
 from pytest_draft.evaluate.ambiguity.explained import Explained
 
@@ -32,7 +32,7 @@ Block = Collection[tuple[int, ...]]
 """What a block of rows was met as: each time the numbers of its labelled rows, ascending."""
 
 
-def cell_bits(truth: Explained, rows: IntArray) -> float:
+def cell_bits(truth: Explained, rows: IntArray, stop: Flag) -> float:
     """Return the logarithm, to base 2, of how many datasets at least leave each of some rows in all its leaves.
 
     Boxes that share no vector are independent of each other. Rows of one box are as many multisets of its vectors. Of
@@ -46,9 +46,13 @@ def cell_bits(truth: Explained, rows: IntArray) -> float:
     truth : Explained
     rows : ndarray of int64, shape (n_rows,)
         All others stay as they are.
+    stop : ndarray of uint8, shape (1,)
+        Where it is raised, one dataset is known: 0 bits.
     """
     data = truth.dataset(0)
-    inside, _ = boxes(truth.nodes, truth.attributes, data, truth.times, truth.fixed, rows)
+    inside, _ = boxes(truth.nodes, truth.attributes, data, truth.times, truth.fixed, rows, stop)
+    if stop[0]:
+        return 0.0
     start, label = truth.attributes.start, truth.label[rows]
     bits = np.log2(np.add.reduceat(inside, start[:-1], axis=1, dtype=np.int64)).sum(axis=1)
     open_ones = bits > 0
@@ -141,14 +145,60 @@ def _bounds(nodes, data, v):  # type: ignore[no-untyped-def]
 @compiled
 def _allows(nodes, data, v, goes_left, s):  # type: ignore[no-untyped-def]
     """Whether a row that goes this way at a node leaves the bounds as they are where it has another state."""
-    low, high = _bounds(nodes, data, v)
-    if np.isnan(nodes.twice[v]):
-        return (low < 0 or s >= low) and (high < 0 or s <= high)
-    return s <= low if goes_left else s >= high
+    low, high = _allowed(nodes, data, v, goes_left, 0, s)
+    return low <= s <= high
 
 
 @compiled
-def boxes(nodes, attributes, data, times, fixed, rows):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+def _allowed(nodes, data, v, goes_left, low, high):  # type: ignore[no-untyped-def]
+    """Return which of some present states, one after the other, leave a node's bounds as they are in such a row."""
+    least, most = _bounds(nodes, data, v)
+    if np.isnan(nodes.twice[v]):
+        return max(low, least), min(high, most) if most >= 0 else high
+    return (low, min(high, least)) if goes_left else (max(low, most), high)
+
+
+@compiled
+def _states_left(nodes, attributes, data, times, fixed, k, low, high, inside):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+    """Mark in which states a row stays in its leaves, and all splits keep their bounds.
+
+    Those of an attribute that are present are one interval, but for positions in one-hot groups.
+    """
+    start, missing = attributes.start, attributes.missing
+    n_attributes = len(start) - 1
+    inside[:] = True
+    for a in range(n_attributes):
+        low[a], high[a] = 0, start[a + 1] - start[a] - 1 - (missing[a] >= 0)
+    for t in range(len(nodes.root) - 1):
+        if times[t, k] == 0:
+            continue
+        v = nodes.root[t]
+        while nodes.left[v] >= 0:
+            a, cut = nodes.attribute[v], nodes.cut[v]
+            goes_left = lies_left(cut, data.state[k, a], missing[a], nodes.missing_left[v])
+            if cut <= -2 and goes_left:
+                inside[start[a] - 2 - cut] = False
+            elif cut <= -2:
+                low[a] = high[a] = -2 - cut
+            else:
+                if missing[a] >= 0 and nodes.missing_left[v] != goes_left:
+                    inside[start[a] + missing[a]] = False
+                if goes_left:
+                    high[a] = min(high[a], cut)
+                else:
+                    low[a] = max(low[a], cut + 1)
+                low[a], high[a] = _allowed(nodes, data, v, goes_left, low[a], high[a])
+            v = nodes.left[v] if goes_left else nodes.right[v]
+    for a in range(n_attributes):
+        for s in range(start[a + 1] - start[a]):
+            if fixed[k, a]:
+                inside[start[a] + s] = s == data.state[k, a]
+            elif s != missing[a] and not low[a] <= s <= high[a]:
+                inside[start[a] + s] = False
+
+
+@compiled
+def boxes(nodes, attributes, data, times, fixed, rows, stop):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Return in which states rows stay in the same leaf of every tree, and all splits keep their bounds.
 
     Parameters
@@ -159,6 +209,8 @@ def boxes(nodes, attributes, data, times, fixed, rows):  # type: ignore[no-untyp
     times : ndarray of int32, shape (n_trees, n_rows)
     fixed : ndarray of bool, shape (n_rows, n_attributes)
     rows : ndarray of int64, shape (n_moving,)
+    stop : ndarray of uint8, shape (1,)
+        Looked at before each row. Where it is raised, nothing follows from what is returned.
 
     Returns
     -------
@@ -169,33 +221,22 @@ def boxes(nodes, attributes, data, times, fixed, rows):  # type: ignore[no-untyp
     n_rows, n_attributes = data.state.shape
     start = attributes.start
     inside = np.ones((len(rows), start[n_attributes]), np.bool_)
+    stays = np.ones((n_rows, n_attributes), np.bool_)
     place = np.full(n_rows, NONE, np.int64)
+    low, high = np.empty(n_attributes, np.int64), np.empty(n_attributes, np.int64)
     for i in range(len(rows)):
+        if stop[0] != 0:
+            break
         k = rows[i]
         place[k] = i
+        _states_left(nodes, attributes, data, times, fixed, k, low, high, inside[i])
         for a in range(n_attributes):
-            if fixed[k, a]:
-                inside[i, start[a] : start[a + 1]] = False
-                inside[i, start[a] + data.state[k, a]] = True
-        for t in range(len(nodes.root) - 1):
-            if times[t, k] == 0:
-                continue
-            v = nodes.root[t]
-            while nodes.left[v] >= 0:
-                a = nodes.attribute[v]
-                missing = attributes.missing[a]
-                goes_left = lies_left(nodes.cut[v], data.state[k, a], missing, nodes.missing_left[v])
-                for s in range(start[a + 1] - start[a]):
-                    if not inside[i, start[a] + s]:
-                        continue
-                    same = lies_left(nodes.cut[v], s, missing, nodes.missing_left[v]) == goes_left
-                    if nodes.cut[v] > -2 and s != missing:
-                        same = same and _allows(nodes, data, v, goes_left, s)
-                    inside[i, start[a] + s] = same
-                v = nodes.left[v] if goes_left else nodes.right[v]
+            stays[k, a] = inside[i, start[a] : start[a + 1]].sum() == 1
     holds = np.full((len(nodes.left), 2), NONE, np.int64)
     for may_fix in range(2):  # first rows that stay anyhow
         for k in range(n_rows):
+            if stop[0] != 0:
+                break
             i = place[k]
             if may_fix and i < 0:
                 continue
@@ -211,11 +252,10 @@ def boxes(nodes, attributes, data, times, fixed, rows):  # type: ignore[no-untyp
                         for side in range(2):
                             if s != bounds[side] or holds[v, side] >= 0:
                                 continue
-                            stays = i < 0 or inside[i, start[a] : start[a + 1]].sum() == 1
-                            if may_fix and not stays:
+                            if may_fix and not stays[k, a]:
                                 inside[i, start[a] : start[a + 1]] = False
-                                inside[i, start[a] + s] = stays = True
-                            if stays:
+                                inside[i, start[a] + s] = stays[k, a] = True
+                            if stays[k, a]:
                                 holds[v, side] = k
                     goes_left = lies_left(nodes.cut[v], s, missing, nodes.missing_left[v])
                     v = nodes.left[v] if goes_left else nodes.right[v]

@@ -8,7 +8,7 @@ against a regressor's means: where the file says so much, it proves nothing, and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,6 +97,7 @@ class Blocks:
         times: IntArray,
         known: Sequence[int] = (),
         aside: Sequence[int] = (),
+        in_time: Callable[[], None] | None = None,
     ) -> Blocks | None:
         """Read what blocks have in common; None where the true rows do not explain the counts.
 
@@ -113,26 +114,34 @@ class Blocks:
             Attributes that the adversary knows of every row.
         aside : sequence of int
             Attributes whose values are not asked for.
+        in_time : callable or None
+            Called between steps; it can raise `OutOfTimeError`.
         """
+        require = in_time if in_time is not None else (lambda: None)
+        require()
         boxes = boxes_of(forest, domain)
         weights = near(encoded_weights(domain, known), rows)
         fixed = _fixed(forest, boxes, rows, labels, times, known, aside, weights)
         if not _explains(forest, boxes, fixed):
             return None
         everyone = np.arange(len(rows))
+        require()
         closed = closed_rows(fixed, everyone)
         ordered = tested_ordered(forest, domain)
         if not ordered:
             return cls(domain, fixed, closed, closed, ~closed, None, (), forest.classes is not None, weights.tolerance)
+        require()
         splits = splits_of(forest, domain, rows, times)
         if splits is not None and not splits.is_midpoint.any():
             splits = None
+        require()
         told = tuple(a for a in ordered if a not in (*known, *aside))
         present = tuple(a for a in told if not domain.attributes[a].missing)
         nearly = closed_rows(_fixed(forest, boxes, rows, labels, times, (*known, *present), aside, weights), everyone)
         unordered = closed_rows(_fixed(forest, boxes, rows, labels, times, (*known, *told), aside, weights), everyone)
         moving = ~unordered
         made = cls(domain, fixed, closed, nearly, moving, splits, told, False, weights.tolerance)
+        require()
         made._find_moving()
         return made
 
@@ -237,7 +246,9 @@ class Blocks:
         return same
 
 
-def left_open(forest: Forest, domain: Domain, rows: Rows, times: IntArray) -> FloatArray:
+def left_open(
+    forest: Forest, domain: Domain, rows: Rows, times: IntArray, in_time: Callable[[], None] | None = None
+) -> FloatArray:
     """Return, by attribute, the share of rows whose leaves hold other values of it too, midpoints left aside.
 
     Parameters
@@ -247,18 +258,24 @@ def left_open(forest: Forest, domain: Domain, rows: Rows, times: IntArray) -> Fl
         Which allows all rows.
     rows : ndarray of float32, shape (n_rows, n_columns)
     times : ndarray of int64, shape (n_trees, n_rows)
+    in_time : callable or None
+        Called before each attribute; it can raise `OutOfTimeError`.
 
     Returns
     -------
     ndarray of float64, shape (n_attributes,)
         1 for one that no tree tests.
     """
+    if in_time is not None:
+        in_time()
     boxes, everyone = boxes_of(forest, domain), np.arange(len(rows))
     weights = near(encoded_weights(domain), rows)
     fixed = _fixed(forest, boxes, rows, np.zeros(len(rows), dtype=np.int64), times, (), (), weights)
     spans = np.flatnonzero(~boxes.packed)
     share = np.empty(len(domain.attributes))
     for a in range(len(share)):
+        if in_time is not None:
+            in_time()
         tolerance = np.where(spans == a, fixed.tolerance, np.inf)
         alone_asked = fixed._replace(counted=boxes.bits([a]), tolerance=tolerance)
         share[a] = 1 - closed_rows(alone_asked, everyone).mean()

@@ -19,16 +19,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist
 
 from pytest_draft.arrays import FloatArray, IntArray, Rows
-from pytest_draft.matching import Weights, comparable, row_identities
+from pytest_draft.errors import OutOfTimeError
+from pytest_draft.matching import Weights, assigned, comparable, distances_of, row_identities
 from pytest_draft.timebox import TimeBox
-
-_SECONDS_PER_CUBE = 2e-10
-"""Of an assignment, for rows to the third power."""
 
 MOST_TURNS = 2
 """Turns of matching and medians; further ones change the error little."""
@@ -36,8 +32,8 @@ MOST_TURNS = 2
 SEARCHED = 0.8
 """The guess that is found can have so many times the error of the best one, as was measured where that is known."""
 
-_START_SECONDS = 0.05
-"""From so many samples a guess is looked for as take this long, and from one at least."""
+_WORK_OF_STARTS = 2.5e8
+"""From so many samples a guess is looked for as come to these rows to the third power, and from one at least."""
 
 
 FEWEST_KEPT, MOST_KEPT = 8, 32
@@ -67,14 +63,13 @@ def least_error(samples: Sequence[Rows], weights: Weights, timebox: TimeBox) -> 
     Returns
     -------
     float or None
-        None where the time does not suffice for one guess.
+        None where the time did not suffice for one guess.
     """
     n_rows = len(samples[0])
-    cost = _SECONDS_PER_CUBE * n_rows**3 * len(samples)
     stacked = _coordinates(samples, weights)
     best: float | None = None
-    for place in range(max(1, min(len(stacked), int(_START_SECONDS / cost)))):
-        found = _nearest_guess(stacked, place, cost, timebox)
+    for place in range(int(np.clip(_WORK_OF_STARTS / (n_rows**3 * len(samples)), 1, len(stacked)))):
+        found = _nearest_guess(stacked, place, timebox)
         if found is None:
             break
         best = found if best is None else min(best, found)
@@ -83,15 +78,15 @@ def least_error(samples: Sequence[Rows], weights: Weights, timebox: TimeBox) -> 
     return SEARCHED * best / (n_rows * weights.total)
 
 
-def _nearest_guess(stacked: Sequence[FloatArray], place: int, cost: float, timebox: TimeBox) -> float | None:
+def _nearest_guess(stacked: Sequence[FloatArray], place: int, timebox: TimeBox) -> float | None:
     """Return the mean total distance of a guess that is looked for from one of the samples."""
     guess, best = stacked[place], None
     reached: FloatArray
     for _ in range(MOST_TURNS):
-        if not timebox.allows(cost):
+        try:
+            matched = np.stack([_matched_to(guess, other, timebox) for other in stacked])
+        except OutOfTimeError:
             break
-        timebox.spend(cost)
-        matched = np.stack([_matched_to(guess, other) for other in stacked])
         guess = np.sort(matched, axis=0)[(len(matched) - 1) // 2]  # of an even number the lower one: as good
         # The middle is no worse for this matching; the next matching is no worse for this middle.
         reached = np.abs(matched - guess).sum(axis=(1, 2))
@@ -113,12 +108,11 @@ def _coordinates(samples: Sequence[Rows], weights: Weights) -> list[FloatArray]:
     return [coordinates[i : i + n_rows, kept] for i in range(0, len(whole), n_rows)]
 
 
-def _matched_to(guess: FloatArray, other: FloatArray) -> FloatArray:
+def _matched_to(guess: FloatArray, other: FloatArray, timebox: TimeBox) -> FloatArray:
     """Return rows in the order of the guesses that they are matched to."""
     if not guess.shape[1]:
         return other
-    matched: FloatArray = other[linear_sum_assignment(cdist(guess, other, "cityblock"))[1]]
-    return matched
+    return other[assigned(distances_of(guess, other, timebox), timebox)]
 
 
 def most_perfect_rows(samples: Sequence[Rows], weights: Weights) -> float:

@@ -154,10 +154,11 @@ def boxes_of(forest: Forest, domain: Domain) -> Boxes:
         known = ~np.isnan(states.low[a])
         if attribute.kind == "one-hot":
             goes_left = _one_hot_left(domain, feature[nodes], threshold[nodes], attribute.n_states)
+            bins = _bins(goes_left)
         else:
-            goes_left = states.high[a][None, :] <= threshold[nodes, None]
-            goes_left[:, ~known] = missing_left[nodes, None]
-        bins = _bins(goes_left, known, ordered=attribute.kind != "one-hot")
+            n_left = np.searchsorted(states.high[a][known], threshold[nodes], side="right")
+            bins = _ordered_bins(n_left, known)
+            left_bins[nodes] = np.where(n_left > 0, bins[n_left - 1] + 1, 0)
         n_bins = int(bins.max()) + 1
         bin_of.append(bins)
         packed[a] = attribute.kind != "numeric" and n_bins <= _WORD
@@ -169,10 +170,13 @@ def boxes_of(forest: Forest, domain: Domain) -> Boxes:
             used += n_bins
             words[-1] |= int(_bits(int(shift[a]), n_bins))
             for state, b in enumerate(bins.tolist()):
-                left_bits[nodes[goes_left[:, state]]] |= np.uint64(1) << np.uint64(shift[a] + b)
+                if attribute.kind == "one-hot":
+                    of_node = goes_left[:, state]
+                else:
+                    of_node = left_bins[nodes] > b if known[state] else missing_left[nodes]
+                left_bits[nodes[of_node]] |= np.uint64(1) << np.uint64(shift[a] + b)
         else:
             place[a] = len(spans)
-            left_bins[nodes] = np.where(goes_left & known, bins + 1, 0).max(axis=1, initial=0)
             spans.append((0, int(bins[known].max()), int(not known.all())))
     whole_words = np.array(words, dtype=np.uint64)
     whole_spans = np.array(spans, dtype=np.int32).reshape(-1, 3)
@@ -216,15 +220,20 @@ def _one_hot_left(domain: Domain, feature: IntArray, threshold: FloatArray, n_st
     return left
 
 
-def _bins(goes_left: BoolArray, known: BoolArray, *, ordered: bool) -> IntArray:
-    """Return the bin of each state: those that every node sends to the same side are one, a missing value by itself."""
-    if ordered:
-        last = int(known.sum())
-        cut = (goes_left[:, 1:last] != goes_left[:, : last - 1]).any(axis=0)
-        bins = np.cumsum([0, *cut])[:last]
-        return np.append(bins, bins[-1] + 1) if last < len(known) else bins
+def _ordered_bins(n_left: IntArray, known: BoolArray) -> IntArray:
+    """Return the bin of each state, of which nodes send so many to the left; a missing value is one by itself."""
+    last = int(known.sum())
+    is_cut = np.zeros(last + 1, dtype=np.bool_)
+    is_cut[n_left] = True
+    is_cut[0] = False
+    bins: IntArray = np.cumsum(is_cut[:last], dtype=np.int64)
+    return np.append(bins, bins[-1] + 1) if last < len(known) else bins
+
+
+def _bins(goes_left: BoolArray) -> IntArray:
+    """Return the bin of each value of a one-hot group: those that every node sends to the same side are one."""
     if not len(goes_left):
-        return np.zeros(len(known), dtype=np.int64)
+        return np.zeros(goes_left.shape[1], dtype=np.int64)
     return np.unique(goes_left, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 

@@ -9,7 +9,7 @@ can be told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -135,6 +135,7 @@ def determined_rows(
     known_rows: BoolArray | None = None,
     seed: int = 0,
     sizes: Sequence[int] = SIZES,
+    in_time: Callable[[], None] | None = None,
 ) -> tuple[Determined, ...]:
     """Look at blocks of rows until the shares of determined ones are known well enough, or the time is out.
 
@@ -161,6 +162,8 @@ def determined_rows(
         Of the blocks.
     sizes : sequence of int
         Rows of a block, from 1 to `MOST_ROWS`.
+    in_time : callable or None
+        Called between the steps before the first block; it can raise `OutOfTimeError`.
 
     Returns
     -------
@@ -185,7 +188,7 @@ def determined_rows(
     examined = np.arange(len(rows)) if known_rows is None else np.flatnonzero(~known_rows)
     if not len(examined) or domain.outside(rows.astype(np.float64)):
         return ()
-    blocks = Blocks.of(forest, domain, rows, labels, times, known, aside)
+    blocks = Blocks.of(forest, domain, rows, labels, times, known, aside, in_time)
     if blocks is None:
         return ()
     weights = encoded_weights(domain)

@@ -46,7 +46,7 @@ def _latent_class(random, log_share, log_prior, start, row):  # type: ignore[no-
 @compiled
 def excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
     nodes, attributes, copula, data, times, fixed, blocks, n_steps, temperature, penalty, ordered, log_share,
-    log_prior, fold,
+    log_prior, fold, stop,
 ):  # fmt: skip
     """Let blocks of rows move, one after the other.
 
@@ -72,6 +72,9 @@ def excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
         Whether rows are also exchanged.
     log_share, log_prior, fold
         As in `Population`.
+    stop : ndarray of uint8, shape (1,)
+        Looked at before each draw. Where it is raised, the block that moves is left where it is, if everything holds
+        there, and no other one moves.
 
     Returns
     -------
@@ -83,14 +86,18 @@ def excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
     before = np.empty((size, data.state.shape[1]), np.int32)
     one, pair = np.empty(1, np.int64), np.empty((1, 2), np.int64)
     for b in range(n_blocks):
+        if stop[0] != 0:
+            break
         for i in range(size):
             before[i] = data.state[blocks[b, i]]
         for _ in range(n_steps):
+            if stop[0] != 0:
+                break
             k = blocks[b, int(_uniform(data.random) * size)]
             if ordered and size > 1 and _uniform(data.random) < 0.25:
                 pair[0, 0], pair[0, 1] = k, blocks[b, int(_uniform(data.random) * size)]
                 if data.label[pair[0, 0]] == data.label[pair[0, 1]]:
-                    exchange(nodes, attributes, data, times, fixed, pair, temperature, penalty)
+                    exchange(nodes, attributes, data, times, fixed, pair, temperature, penalty, stop)
                 continue
             f = fold[k]
             z = _latent_class(data.random, log_share[f], log_prior[f], attributes.start, data.state[k])
@@ -99,7 +106,7 @@ def excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
                 attributes.missing, attributes.score,
             )  # fmt: skip
             one[0] = k
-            sweep(nodes, by_class, copula, data, times, True, fixed, one, temperature, penalty)
+            sweep(nodes, by_class, copula, data, times, True, fixed, one, temperature, penalty, stop)
         changed = False
         for i in range(size):
             for a in range(before.shape[1]):

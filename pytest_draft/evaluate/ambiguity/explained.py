@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -19,12 +19,6 @@ from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.states import States, attribute_states, nodes_of, states_of
 from pytest_draft.domain import Domain
-
-_UNITS_PER_NODE = 1e-6
-"""Measured: of sorting thresholds."""
-
-_UNITS_PER_ENTRY = 1e-7
-"""Measured: of one row's way through one tree, about its depth of ten."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,7 +93,7 @@ def explained(
     known: Sequence[int] = (),
     known_rows: IntArray | None = None,
     extremes: Extremes | None = None,
-    in_time: Callable[[float], None] | None = None,
+    in_time: Callable[[], None] | None = None,
 ) -> Explained | None:
     """Return the true rows as states; None where they do not explain the file, so that nothing follows from them.
 
@@ -119,22 +113,22 @@ def explained(
     extremes : Extremes or None
         Of the nodes of random splits.
     in_time : callable or None
-        Gets the units of work that follow; it can raise `OutOfTimeError`.
+        Called before each step; it can raise `OutOfTimeError`.
     """
     require = in_time if in_time is not None else _without_limit
-    require(_UNITS_PER_NODE * sum(tree.n_nodes for tree in forest.trees))
+    require()
     states = states_of(forest, domain, {}, points=False)
     state = states.of_rows(rows)
     if (state < 0).any():
         return None
-    require(0.0)
+    require()
     fixed = np.zeros(state.shape, dtype=bool)
     fixed[:, list(known)] = True
     if known_rows is not None:
         fixed[known_rows] = True
     decoded = None if extremes is None else (extremes.low, extremes.high)
-    nodes = nodes_of(forest, states, decoded, partial(require, 0.0))
-    require(_UNITS_PER_ENTRY * times.size)
+    nodes = nodes_of(forest, states, decoded, require)
+    require()
     label = labels if nodes.count.shape[1] > 1 else np.zeros(len(rows), dtype=np.int64)
     made = Explained(
         domain,
@@ -149,5 +143,5 @@ def explained(
     return None if made.unexplained else made
 
 
-def _without_limit(units: float) -> None:
+def _without_limit() -> None:
     """Allow any work."""

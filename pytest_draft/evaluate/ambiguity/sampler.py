@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from pytest_draft.arrays import BoolArray, Int32Array, IntArray
+from pytest_draft.arrays import BoolArray, Flag, Int32Array, IntArray
 from pytest_draft.attack.numeric.dataset import Copula
 from pytest_draft.evaluate.ambiguity.bits_of_counts import block_bits, boxes, cell_bits, keep_bounds
 from pytest_draft.evaluate.ambiguity.bounds import kept
@@ -80,6 +80,8 @@ class Chain:
         Whether every row stays in its leaves: where leaves tell more of a row than counts do.
     moving : ndarray of int64, shape (n_moving,), or None
         The rows that move; None for all.
+    stop : ndarray of uint8, shape (1,), or None
+        Where it is raised, blocks stay as they are.
 
     Attributes
     ----------
@@ -96,8 +98,10 @@ class Chain:
         *,
         within_cells: bool = False,
         moving: IntArray | None = None,
+        stop: Flag | None = None,
     ) -> None:
         self._truth, self._prior = truth, prior
+        self._stop: Flag = np.zeros(1, dtype=np.uint8) if stop is None else stop
         self._rng = np.random.default_rng([seed, 62])
         self._data = truth.dataset(seed)
         n_attributes, n_classes = truth.state.shape[1], truth.nodes.count.shape[1]
@@ -152,6 +156,7 @@ class Chain:
             prior.log_share,
             prior.log_prior,
             prior.fold,
+            self._stop,
         )
         return moved
 
@@ -181,12 +186,12 @@ class Chain:
             Whether to stop.
         """
         truth, size = self._truth, min(PARAMETERS.partition, len(self._moving))
-        within_cells = cell_bits(truth, self._moving)
+        within_cells = cell_bits(truth, self._moving, self._stop)
         if len(self._sizes) == 1 or within_cells >= PARAMETERS.plenty:
             return within_cells
         nodes, attributes, now = truth.nodes, truth.attributes, self._data
         first = now._replace(state=now.state.copy(), below=now.below.copy(), above=now.above.copy())
-        _, holds = boxes(nodes, attributes, first, truth.times, truth.fixed, self._moving)
+        _, holds = boxes(nodes, attributes, first, truth.times, truth.fixed, self._moving, self._stop)
         keys = np.random.default_rng(0).integers(1, 2**62, size=int(attributes.start[-1]), dtype=np.int64)
         of_label = np.random.default_rng(1).integers(1, 2**62, size=(nodes.count.shape[1],), dtype=np.int64)
         order = self._rng.permutation(len(self._moving))[: len(self._moving) // size * size]
@@ -198,6 +203,8 @@ class Chain:
                     break
                 some = blocks[begin : begin + PARAMETERS.rows_a_turn // size]
                 self._excurse(some, PARAMETERS.temperatures[turn % len(PARAMETERS.temperatures)])
+            if over():
+                break
             kept = keep_bounds(nodes, attributes, now, truth.times, first, holds, blocks)
             of_row = keys[now.state[blocks] + attributes.start[:-1]].sum(axis=2) + of_label[truth.label[blocks]]
             for one, numbers, fits in zip(met, np.sort(of_row, axis=1).tolist(), kept.tolist(), strict=True):

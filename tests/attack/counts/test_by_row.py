@@ -164,12 +164,15 @@ def test_kinds_miss_what_the_equations_miss_however_rows_move(bagged):
     kinds = Kinds.of(problem)
     chain = Chain(kinds, np.ones(len(kinds.entries)), None, np.random.default_rng(0))
     for temperature in (5.0, 1.0, 0.2):
-        chain.sweep(temperature)
+        chain.sweep(temperature, np.zeros(1, dtype=np.uint8))
         rows = np.bincount(chain.chosen, minlength=problem.n_candidates)
         group = np.sort(problem.groups.of_row)
         assert (problem.group[chain.chosen] == group).all()
         assert kinds.missed(chain.chosen) == problem.system.missed(rows)
     assert kinds.missed(chain.best) == chain.missed_least
+    before = chain.chosen.copy()
+    chain.sweep(5.0, np.ones(1, dtype=np.uint8))
+    assert (chain.chosen == before).all()  # after a stop
 
 
 def test_who_ignores_the_occurrences_has_the_problem_of_who_does_not_know_them(bagged):

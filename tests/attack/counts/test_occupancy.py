@@ -347,9 +347,21 @@ class Toy:
         tables = draws.counts, draws.distinct, draws.log_factorial, draws.log_stirling
         order, level = self.rng.permutation(n_rows), self.rng.random(n_rows)
         return sweep_rows(
-            self.leaves, self.bias, self.first, self.last, chosen, rows, *tables, order, level, float(temperature)
+            self.leaves,
+            self.bias,
+            self.first,
+            self.last,
+            chosen,
+            rows,
+            *tables,
+            order,
+            level,
+            float(temperature),
+            GO_ON,
         )
 
+
+GO_ON = np.zeros(1, dtype=np.uint8)
 
 TOYS = {
     "seed": st.integers(0, 100_000),
@@ -438,7 +450,21 @@ def test_a_sweep_stays_inside_its_buffers_at_the_largest_leaves(monkeypatch):
     order, level = np.arange(n_rows), np.full(n_rows, 0.5)
     tables = draws.counts, draws.distinct, draws.log_factorial, draws.log_stirling
     for temperature in (0.0, 4.0, 0.0):
-        value = sweep_rows(leaves, np.zeros(3), first, last, chosen, rows, *tables, order, level, temperature)
+        value = sweep_rows(leaves, np.zeros(3), first, last, chosen, rows, *tables, order, level, temperature, GO_ON)
     assert draws.missing(rows) == 0
     exact = 2 * math.log(ways(tuple(rows[0].tolist()), (4, 5, 40), n_rows))
     assert value == pytest.approx(exact, rel=1e-11)
+
+
+def test_no_row_is_drawn_anew_after_a_stop():
+    counts = np.array([[4, 5, 40]])
+    draws = Draws.of((counts,), (np.array([6]),), 6)
+    chosen, rows = np.zeros(6, dtype=np.int64), np.array([[6, 0, 0]])
+    tables = draws.counts, draws.distinct, draws.log_factorial, draws.log_stirling
+    given = np.arange(3, dtype=np.int32)[:, None], np.zeros(3), np.zeros(6, np.int64), np.full(6, 3)
+    order, level = np.arange(6), np.full(6, 0.5)
+
+    sweep_rows(*given, chosen, rows, *tables, order, level, 1.0, np.ones(1, dtype=np.uint8))
+
+    assert not chosen.any()
+    assert rows.tolist() == [[6, 0, 0]]

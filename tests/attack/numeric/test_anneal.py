@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from itertools import product
 
 import numpy as np
@@ -22,6 +23,7 @@ from pytest_draft.timebox import TimeBox
 from studies.numeric_agreement import filled, generated
 
 SEEDS = range(8)
+GO_ON, STOP = np.zeros(1, dtype=np.uint8), np.ones(1, dtype=np.uint8)
 
 
 def posed(instance):
@@ -144,9 +146,9 @@ def test_what_follows_from_the_rows_is_kept_by_all_that_changes_them(seed):
         data.state[k] = random.integers(problem.states.n_states)
         put(nodes, attributes, data, times, k)
     assert agrees(problem, data)
-    sweep(nodes, attributes, copula, data, times, False, known, random.permutation(n), 1.0, 1.0)
+    sweep(nodes, attributes, copula, data, times, False, known, random.permutation(n), 1.0, 1.0, GO_ON)
     assert agrees(problem, data)
-    exchange(nodes, attributes, data, times, known, pairs, 5.0, 1.0)
+    exchange(nodes, attributes, data, times, known, pairs, 5.0, 1.0, GO_ON)
     assert agrees(problem, data)
 
     assert (data.state != before).any()
@@ -227,7 +229,8 @@ def test_two_rows_are_drawn_as_likely_as_their_energy_says(published, gaps, pena
     shape = (sizes[0], sizes[1], 2, sizes[0], sizes[1], 2)
     for _ in range(6_000):
         sweep(
-            problem.nodes, attributes, copula, data, problem.times, False, known, np.tile(two, 3), temperature, penalty
+            *(problem.nodes, attributes, copula, data, problem.times),
+            *(False, known, np.tile(two, 3), temperature, penalty, GO_ON),
         )
         drawn = np.column_stack([data.state[two], data.label[two]]).ravel()
         found[np.ravel_multi_index(drawn, shape)] += 1
@@ -243,7 +246,7 @@ def test_known_values_labels_and_other_rows_stay_as_they_are(seed):
     rows = np.arange(problem.n_unknown // 2)
 
     for _ in range(3):
-        sweep(problem.nodes, attributes, copula, data, problem.times, True, known, rows, 50.0, 1.0)
+        sweep(problem.nodes, attributes, copula, data, problem.times, True, known, rows, 50.0, 1.0, GO_ON)
 
     assert (data.state == state)[known].all()
     assert (data.state == state)[len(rows) :].all()
@@ -258,7 +261,7 @@ def test_rows_that_change_places_leave_their_known_values_behind(seed):
     known[:, 0] = True
     pairs = random.integers(problem.n_unknown, size=(100, 2))
 
-    exchange(problem.nodes, attributes, data, problem.times, known, pairs, 50.0, 1.0)
+    exchange(problem.nodes, attributes, data, problem.times, known, pairs, 50.0, 1.0, GO_ON)
 
     assert (data.state[:, 0] == state[:, 0]).all()
     assert (np.sort(data.state, axis=0) == np.sort(state, axis=0)).all()
@@ -271,7 +274,7 @@ def test_the_seed_alone_decides_what_is_drawn():
         problem, attributes, copula, data, _ = begun(0)
         data.random[0] = start
         known, rows = np.zeros(data.state.shape, bool), np.arange(problem.n_unknown)
-        sweep(problem.nodes, attributes, copula, data, problem.times, False, known, rows, 1.0, 1.0)
+        sweep(problem.nodes, attributes, copula, data, problem.times, False, known, rows, 1.0, 1.0, GO_ON)
         states.append(data.state)
 
     assert (states[0] == states[1]).all()
@@ -284,7 +287,7 @@ def test_only_better_exchanges_are_made_in_the_cold():
     kinds = np.unique(data.state, axis=0, return_counts=True)
 
     known, pairs = np.zeros(data.state.shape, bool), random.integers(problem.n_unknown, size=(200, 2))
-    done = exchange(problem.nodes, attributes, data, problem.times, known, pairs, 1e-9, 1.0)
+    done = exchange(problem.nodes, attributes, data, problem.times, known, pairs, 1e-9, 1.0, GO_ON)
 
     after = energy(problem, data.state, data.label, problem.times, 1.0)
     assert done > 0
@@ -300,3 +303,40 @@ def test_no_row_is_shown():
 
     assert repr(data) == f"Dataset({problem.n_unknown} rows, not shown)"
     assert repr(problem.nodes) == f"Nodes({len(problem.nodes.left)} nodes of {len(problem.nodes.root) - 1} trees)"
+
+
+def test_no_row_changes_after_a_stop():
+    problem, attributes, copula, data, random = begun(0)
+    state, label = data.state.copy(), data.label.copy()
+    known = np.zeros(state.shape, bool)
+    rows = np.arange(problem.n_unknown)
+    pairs = random.integers(len(rows), size=(50, 2))
+
+    sweep(problem.nodes, attributes, copula, data, problem.times, False, known, rows, 50.0, 0.0, STOP)
+    done = exchange(problem.nodes, attributes, data, problem.times, known, pairs, 50.0, 0.0, STOP)
+
+    assert done == 0
+    assert (data.state == state).all()
+    assert (data.label == label).all()
+
+
+def test_a_sweep_ends_soon_after_a_stop_and_leaves_whole_rows():
+    problem, attributes, copula, data, _ = begun(1)
+    known = np.zeros(data.state.shape, bool)
+    stop = GO_ON.copy()
+    rows = np.tile(np.arange(problem.n_unknown), 20_000)
+    before = data.state.copy()
+    ended = threading.Event()
+
+    def run() -> None:
+        sweep(problem.nodes, attributes, copula, data, problem.times, False, known, rows, 50.0, 0.0, stop)
+        ended.set()
+
+    threading.Thread(target=run, daemon=True).start()
+    while (data.state == before).all():
+        ended.wait(0.001)
+    stop[0] = 1
+
+    assert ended.wait(60)
+    other = filled(problem, data.state, data.label)
+    assert (other.found == data.found).all()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import sys
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -33,7 +35,7 @@ def posed(published):
     return forest, infer(["a", "b", "c"], rows.astype(float)), group_by_occurrences(occurrences(forest))
 
 
-def test_a_problem_is_not_built_beyond_the_box(posed):
+def test_no_step_of_building_ignores_the_end(posed):
     box, ticks = ticking(1e9)
     build_numeric(*posed, box)
     looks = next(ticks)
@@ -41,18 +43,32 @@ def test_a_problem_is_not_built_beyond_the_box(posed):
     assert looks > posed[0].n_trees  # it is looked at often
     for seconds in np.linspace(1, looks - 2, 25).astype(int).tolist():
         box, ticks = ticking(seconds)
-        with pytest.raises(OutOfTimeError):
+        with suppress(OutOfTimeError):  # or labels are left to the search
             build_numeric(*posed, box)
-        assert next(ticks) <= seconds + 3
+        assert next(ticks) <= seconds + 8
+    for seconds in (1, posed[0].n_trees // 2):
+        with pytest.raises(OutOfTimeError):
+            build_numeric(*posed, ticking(seconds)[0])
 
 
-def test_nothing_is_multiplied_any_more_when_the_time_is_out(posed, monkeypatch):
+def test_labels_are_left_to_the_search_where_telling_them_takes_too_long(posed, monkeypatch):
     forest, domain, groups = posed
-    monkeypatch.setattr(problem, "lsq_linear", lambda matrix, *_, **__: matrix @ np.ones(matrix.shape[1]))
-    box = TimeBox(1.0, clock=iter([0.0, *[0.5] * (forest.n_trees + 1), *[1.5] * 99]).__next__)
+    asked = []
 
-    with pytest.raises(OutOfTimeError):
-        build_numeric(forest, domain, groups, box)
+    def endless(matrix, *_, **__):
+        while True:
+            asked.append(matrix @ np.ones(matrix.shape[1]))
+
+    monkeypatch.setattr(problem, "lsq_linear", endless)
+    box, ticks = ticking(400)
+
+    made = build_numeric(forest, domain, groups, box)
+
+    assert asked
+    assert next(ticks) < 400  # it had a share of what was left
+    assert not made.label_known
+    draws = sum(forest.counts(t)[0] for t in range(forest.n_trees))
+    assert np.bincount(made.label, minlength=2).tolist() == np.rint(60 * draws / draws.sum()).tolist()
 
 
 def test_products_are_those_of_the_matrix_both_ways():
@@ -70,7 +86,7 @@ def test_effort_that_is_spent_keeps_no_problem_from_being_built(posed):
     assert build_numeric(*posed, box).n_unknown == 60
 
 
-def test_an_attack_of_more_rows_than_there_is_time_for_replays_nothing(posed, monkeypatch):
+def test_an_attack_that_has_no_time_replays_nothing(posed, monkeypatch):
     forest, domain, _ = posed
 
     class Asked:
@@ -79,7 +95,8 @@ def test_an_attack_of_more_rows_than_there_is_time_for_replays_nothing(posed, mo
 
     asked = Asked()
     asked.forest, asked.domain = forest, domain
-    monkeypatch.setattr("pytest_draft.knowledge.occurrences", pytest.fail)
+    module = sys.modules["pytest_draft.artifact.occurrences"]
+    monkeypatch.setattr(module, "_rows", lambda *_: pytest.fail("a tree is replayed"))
 
     with pytest.raises(OutOfTimeError):
         Numeric(asked, Search(TimeBox(1e-7)))

@@ -268,7 +268,7 @@ def ended_by_the_effort(box, now):
 
 
 def left_with_too_little_for_a_matching(box, now):
-    now[0] = box.seconds - 1e-7
+    box.spend(box.effort - 1e-12)
 
 
 @pytest.fixture

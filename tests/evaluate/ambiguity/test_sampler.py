@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise, product
@@ -18,7 +19,7 @@ from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.states import states_of
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.ambiguity import sampler
-from pytest_draft.evaluate.ambiguity.bits_of_counts import block_bits, cell_bits
+from pytest_draft.evaluate.ambiguity.bits_of_counts import block_bits, boxes, cell_bits
 from pytest_draft.evaluate.ambiguity.explained import Explained, explained
 from pytest_draft.evaluate.ambiguity.population import fitted, uniform
 from pytest_draft.evaluate.ambiguity.sampler import Chain
@@ -30,6 +31,7 @@ from studies.files import through_file
 from studies.ideal import generated
 
 BOX = TimeBox(1e9)  # begins when tests are collected
+GO_ON, STOP = np.zeros(1, dtype=np.uint8), np.ones(1, dtype=np.uint8)
 
 
 def discrete(n_rows: int = 40) -> tuple[np.ndarray, np.ndarray, Domain]:
@@ -173,7 +175,7 @@ def test_no_more_datasets_are_counted_than_explain_a_small_file_in_any_order(par
         rows, labels = instance.truth.rows.astype(np.float32), instance.truth.labels
         truth = explained(instance.forest, instance.domain, rows, labels, instance.occurrences)
         chain = Chain(truth, uniform(truth.states, len(rows)), 3)
-        within = cell_bits(truth, np.arange(len(rows)))
+        within = cell_bits(truth, np.arange(len(rows)), GO_ON)
         monkeypatch.setattr(sampler, "cell_bits", lambda *_: 0.0)
         of_blocks = chain.bits(lambda: False)
         monkeypatch.setattr(sampler, "cell_bits", cell_bits)
@@ -188,8 +190,8 @@ def test_known_rows_add_no_datasets(bootstrap):
     forest = through_file(RandomForestClassifier(3, max_depth=2, bootstrap=bootstrap, random_state=0).fit(rows, labels))
     known, unknown = np.arange(38), np.arange(38, 40)
     truth = explained(forest, domain, rows, labels, occurrences(forest), known_rows=known)
-    assert 0 <= cell_bits(truth, unknown) <= 2 * np.log2(domain.n_vectors)
-    assert cell_bits(truth, known) == 0
+    assert 0 <= cell_bits(truth, unknown, GO_ON) <= 2 * np.log2(domain.n_vectors)
+    assert cell_bits(truth, known, GO_ON) == 0
 
 
 def test_rows_of_the_same_vectors_are_counted_in_any_order():
@@ -202,7 +204,7 @@ def test_rows_of_the_same_vectors_are_counted_in_any_order():
         model = RandomForestClassifier(3, bootstrap=bootstrap, random_state=0).fit(rows, labels)
         forest = through_file(model)
         truth = explained(forest, domain, rows, labels, occurrences(forest))
-        counted[bootstrap] = cell_bits(truth, np.arange(30))
+        counted[bootstrap] = cell_bits(truth, np.arange(30), GO_ON)
     assert counted[False] == pytest.approx(all_of_them)
     assert counted[True] == pytest.approx(all_of_them)
 
@@ -234,3 +236,95 @@ def test_a_population_is_learnt_from_other_rows_only():
     start = np.concatenate([[0], np.cumsum(states.n_states)])
     for first, last in pairwise(start):
         assert shares[:, first:last].sum(axis=1) == pytest.approx(1.0)
+
+
+def stays_where_it_is(truth: Explained, k: int, a: int, s: int) -> bool:
+    """Return whether a row stays in its leaves and leaves every split its bounds if one attribute has another state."""
+    nodes, data, missing = truth.nodes, truth.dataset(0), int(truth.attributes.missing[a])
+    for t in np.flatnonzero(truth.times[:, k]):
+        v = nodes.root[t]
+        while nodes.left[v] >= 0:
+            of, cut = nodes.attribute[v], nodes.cut[v]
+            ways = []
+            for state in (data.state[k, of], s if of == a else data.state[k, of]):
+                is_missing = cut > -2 and state == truth.attributes.missing[of]
+                goes_left = state != -2 - cut if cut <= -2 else state <= cut
+                ways.append(bool(nodes.missing_left[v]) if is_missing else bool(goes_left))
+            if ways[0] != ways[1]:
+                return False
+            if of == a and cut > -2 and s != missing:
+                if np.isnan(nodes.twice[v]):
+                    least, most = nodes.lowest[v], nodes.highest[v]
+                    if s < least or 0 <= most < s:
+                        return False
+                elif (s > data.below[v]) if ways[0] else (s < data.above[v]):
+                    return False
+            v = nodes.left[v] if ways[0] else nodes.right[v]
+    return True
+
+
+def with_gaps() -> tuple[np.ndarray, np.ndarray, Domain]:
+    """Return the wines of `numeric` with gaps in two columns."""
+    rows, labels, domain = numeric()
+    rows = rows.copy()
+    rows[np.random.default_rng(2).random(rows.shape) < 0.2] = np.nan
+    rows[:, 2:] = np.where(np.isnan(rows[:, 2:]), np.nanmedian(rows[:, 2:], axis=0), rows[:, 2:])
+    attributes = tuple(replace(one, missing=c < 2) for c, one in enumerate(domain.attributes))
+    return rows, labels, replace(domain, attributes=attributes)
+
+
+@pytest.mark.parametrize("table", [discrete, numeric, with_gaps])
+@pytest.mark.parametrize("name", ["bagging", "all rows"])
+def test_the_states_in_a_box_are_those_that_change_no_leaf_and_no_bound(table, name):
+    truth, _, _ = truth_of(MODELS[name](), *table())
+    alone = np.arange(truth.n_rows)
+
+    for k in alone[::7]:
+        # A single row that moves: what holds the others' bounds is fixed, so that all of its own states are compared.
+        inside, _ = boxes(
+            truth.nodes, truth.attributes, truth.dataset(0), truth.times, truth.fixed, np.array([k]), GO_ON
+        )
+        for a, first in enumerate(truth.attributes.start[:-1]):
+            size = truth.attributes.start[a + 1] - first
+            expected = np.array([stays_where_it_is(truth, int(k), a, s) for s in range(size)])
+            found = inside[0, first : first + size]
+            held = found.sum() == 1 and found[truth.state[k, a]]  # the row may be needed by a bound
+            assert (found == expected).all() or held
+            assert expected[truth.state[k, a]]
+
+
+def test_nothing_moves_and_nothing_is_counted_after_a_stop():
+    truth, _, _ = truth_of(MODELS["bagging"](), *discrete())
+    chain = Chain(truth, uniform(truth.states, truth.n_rows), 0, stop=STOP)
+
+    for _ in range(5):
+        chain.turn()
+
+    assert not chain.changed.any()
+    assert all((sample == truth.state).all() for sample in chain.samples)
+    assert chain.bits(lambda: False) == 0.0
+
+
+def test_a_stop_in_the_middle_of_a_turn_leaves_a_dataset_that_explains_everything():
+    truth, _, _ = truth_of(MODELS["bagging"](), *discrete())
+    stop = GO_ON.copy()
+    chain = Chain(truth, uniform(truth.states, truth.n_rows), 0, stop=stop)
+    ended = threading.Event()
+
+    def turns() -> None:
+        while not stop[0]:
+            chain.turn()
+        ended.set()
+
+    thread = threading.Thread(target=turns, daemon=True)
+    thread.start()
+    while not chain.changed.any():
+        ended.wait(0.01)
+    stop[0] = 1
+
+    assert ended.wait(60)
+    data = truth.dataset(0)
+    for sample in chain.samples:
+        data = data._replace(state=sample.copy())
+        fill(truth.nodes, truth.attributes, data, truth.times)
+        assert sum(missed(truth.nodes, truth.attributes, data)) == 0
