@@ -24,7 +24,7 @@ SQUARED = frozenset({"squared_error", "mse", "friedman_mse"})
 MEANS = SQUARED | {"poisson"}
 """Criteria by which a node's value is the mean of its targets."""
 
-_ROUNDING = 2.0**-42
+_ROUNDING = 2.0**-45
 """How far sums are off at most, relative to the largest that they can be."""
 
 _APART = 1_000
@@ -156,7 +156,7 @@ class _Leaves:
                 for tree in trees
             ]
         )
-        none = _ROUNDING * (float(np.abs(value).max()) ** 2 if squared else 1.0)
+        none = _ROUNDING * float(np.abs(value).max()) ** (2 if squared else 1)
         is_pure = (n_rows == 1) | (impurity <= none)
         if criterion == "poisson":  # no target is negative, and of targets of 0 the impurity is infinite
             is_pure |= value == 0
@@ -168,6 +168,12 @@ class _Leaves:
         return _ROUNDING * max(float(np.abs(self.value).max()), np.finfo(np.float64).tiny)
 
     @property
+    def least_gap(self) -> float:
+        """How far two targets lie apart at least: of nearer ones the impurity of a leaf of both can look like none."""
+        most = float(np.abs(self.value).max())
+        return max(_APART * self.rounding, 4.0 * most * float(np.sqrt(_ROUNDING * self.n_draws.max())))
+
+    @property
     def targets(self) -> FloatArray | None:
         """The targets of leaves that hold one only, ascending; None where it is not clear which of them are equal."""
         value = np.sort(self.value[self.is_pure])
@@ -175,11 +181,9 @@ class _Leaves:
             return value
         gap = np.diff(value)
         is_other = gap > self.rounding
-        if (gap[is_other] < _APART * self.rounding).any():
+        if (gap[is_other] < self.least_gap).any():
             return None
         first = np.flatnonzero(np.concatenate([[True], is_other]))
-        if (value[np.append(first[1:], len(value)) - 1] - value[first] > _APART * self.rounding).any():
-            return None
         found: FloatArray = value[first]
         return found
 
@@ -225,7 +229,8 @@ class _Leaves:
 
     def _grid(self, i: int, step: float) -> FloatArray:
         """Return the multiples of a step that a leaf's variance leaves possible."""
-        away = np.sqrt(max(0.0, self.variance[i]) * (self.n_draws[i] - 1)) * (1 + _ROUNDING) + step * 1e-6
+        variance = self.variance[i] + _ROUNDING * float(np.abs(self.value).max()) ** 2
+        away = np.sqrt(max(0.0, variance) * (self.n_draws[i] - 1)) + step * 1e-6
         low, high = np.ceil((self.value[i] - away) / step), np.floor((self.value[i] + away) / step)
         if not high - low < _MOST_TRIED_ONCE:  # also where the variance is not known
             return np.empty(0)
