@@ -36,8 +36,11 @@ _MOST_COUNTS = 20_000_000
 _LEAST_ON_GRID = 20
 """Least leaves whose sums must be multiples of a step for all targets to be: each is by chance every second time."""
 
-_MOST_TRIED, _MOST_TRIED_ONCE = 500_000, 20_000
-"""Most values that are tried to explain all leaves, and one of them: the first takes a second or so."""
+_LISTED_IN_A_TRY = 20
+"""Measured: so many candidates are listed in the time of one try."""
+
+_MOST_TRIED, _MOST_TRIED_ONCE = 1_000_000, 20_000
+"""Most values that are tried to explain all leaves, and one of them: the first takes two seconds or so."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -211,8 +214,11 @@ class _Leaves:
         for i in leaves.tolist():
             key = (self.value[i], self.n_draws[i], self.n_rows[i], self.variance[i])
             if key not in seen:
-                seen[key], tried = self._only(i, candidates(i), min(left, _MOST_TRIED_ONCE))
-                left -= tried
+                if left <= 0:
+                    break
+                targets = candidates(i)
+                seen[key], tried = self._only(i, targets, min(left, _MOST_TRIED_ONCE))
+                left -= tried + len(targets) // _LISTED_IN_A_TRY
             if (found := seen[key]) is not None:
                 held[i] = found
         return held
@@ -353,12 +359,16 @@ def _at_nodes(tree: Tree, counts: IntArray, known: BoolArray) -> tuple[IntArray,
     everywhere[tree.leaves] = counts
     known_there = np.ones(tree.n_nodes, np.bool_)
     known_there[tree.leaves] = known
-    for node in np.flatnonzero(tree.left >= 0)[::-1].tolist():  # a child's index is above its parent's
-        left, right = tree.left[node], tree.right[node]
-        everywhere[node] = everywhere[left] + everywhere[right]
-        if not (known_there[left] and known_there[right]):
-            known_there[node] = False
-            total = everywhere[node].sum()
-            everywhere[node] = 0
-            everywhere[node, 0] = total
+    levels = [np.zeros(1, np.int64)]
+    while len(inner := levels[-1][tree.left[levels[-1]] >= 0]):
+        levels.append(np.concatenate([tree.left[inner], tree.right[inner]]))
+    for level in reversed(levels):
+        inner = level[tree.left[level] >= 0]
+        left, right = tree.left[inner], tree.right[inner]
+        together = everywhere[left] + everywhere[right]
+        known_there[inner] = known_there[left] & known_there[right]
+        total = together.sum(axis=1)
+        together[~known_there[inner]] = 0
+        together[~known_there[inner], 0] = total[~known_there[inner]]
+        everywhere[inner] = together
     return everywhere, known_there
