@@ -52,6 +52,8 @@ class Tree:
         ``n_node_samples``: with bagging by sample weights, the number of *distinct* rows.
     seed : int or None
         The tree's stored ``random_state``; for bagging ensembles the ensemble's seed of this tree.
+    impurity : ndarray of float64, shape (n_nodes,), or None
+        Of a regressor, as stored: it can be removed, or changed.
     """
 
     left: IntArray
@@ -63,6 +65,7 @@ class Tree:
     weight: FloatArray
     n_distinct: IntArray
     seed: int | None
+    impurity: FloatArray | None = None
 
     @property
     def n_nodes(self) -> int:

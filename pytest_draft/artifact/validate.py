@@ -115,9 +115,9 @@ def checked_nodes(raw: RawTree, *, classifier: bool) -> Nodes:
     _require(raw.index, np.isfinite(weight), "its weight is not a number")
     for array in (left, right, feature, threshold, missing_left, value, weight, n_distinct, impurity):
         array.setflags(write=False)
-    return Nodes(
-        raw.index, Tree(left, right, feature, threshold, missing_left, value, weight, n_distinct, raw.seed), impurity
-    )
+    told = None if classifier else impurity
+    tree = Tree(left, right, feature, threshold, missing_left, value, weight, n_distinct, raw.seed, told)
+    return Nodes(raw.index, tree, impurity)
 
 
 def counted(nodes: Nodes, *, classifier: bool) -> frozenset[Values]:

@@ -6,7 +6,7 @@ that are of cell ``k`` and class ``c``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -89,6 +89,24 @@ class Problem:
         """Rows of each pool, shape (n_pools,)."""
         return self.counts[0].sum(axis=0) // int(self.groups.weight[0, 0]) if self._by_class else self.groups.size
 
+    def without_classes(self) -> Problem:
+        """Return the problem of the same counts, of all classes together."""
+        n_cells = self.cells.n_cells
+        pairs, of_candidate = np.unique(self.group * n_cells + self.cell, return_inverse=True)
+        start = None
+        if self.start is not None:
+            start = np.bincount(of_candidate, self.start, len(pairs)).astype(np.int64)
+        known = None if self.known is None else tuple(_together(table) for table in self.known)
+        return replace(
+            self,
+            counts=tuple(_together(table) for table in self.counts),
+            group=pairs // n_cells,
+            cell=pairs % n_cells,
+            label=np.zeros(len(pairs), np.int64),
+            known=known,
+            start=start,
+        )
+
     @property
     def _by_class(self) -> bool:
         return self.groups.n_groups == 1 and bool((self.groups.weight > 0).all())
@@ -127,3 +145,9 @@ class Problem:
             parts.append(sparse.csc_array((weight[used], equation[used], pointer), shape=shape))
         matrix = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csc")
         return System(matrix, np.concatenate([*(table.ravel() for table in tables), self.pool_size]))
+
+
+def _together(table: IntArray) -> IntArray:
+    """Return counts of all classes together, shape (n_leaves, 1)."""
+    total: IntArray = table.sum(axis=1, keepdims=True)
+    return total

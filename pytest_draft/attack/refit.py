@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest, Tree
@@ -19,7 +19,7 @@ from pytest_draft.artifact.occurrences import drawn_columns
 from pytest_draft.attack.groups import Groups
 from pytest_draft.errors import NotCoveredError
 
-_SPLITTERS = {"RandomForestClassifier": "best", "ExtraTreesClassifier": "random"}
+_SPLITTERS = {"RandomForest": "best", "ExtraTrees": "random"}
 _PARAMETERS = (
     "splitter",
     "criterion",
@@ -45,6 +45,7 @@ def evidence_by_refitting(forest: Forest, groups: Groups) -> Evidence | None:
     Parameters
     ----------
     forest : Forest
+        A classifier, or a regressor whose classes are its targets (`TargetCounts.classifier`).
     groups : Groups
         Whose weights are the rows' occurrences. Rows that the adversary knows whole are refitted along.
 
@@ -67,6 +68,9 @@ def evidence_by_refitting(forest: Forest, groups: Groups) -> Evidence | None:
         return None
     seeds = [_own_seed(forest, tree) for tree in forest.trees]
     draw_weight = forest.draw_weight
+    targets, learner = None, DecisionTreeClassifier
+    if "Regressor" in forest.kind:
+        targets, learner = np.array(forest.classes), DecisionTreeRegressor
     weighted = forest.bootstrap or bool((groups.weight != 1).any() or (draw_weight != 1).any())
 
     def count(rows: NDArray[np.float32], labels: IntArray) -> int:
@@ -74,12 +78,13 @@ def evidence_by_refitting(forest: Forest, groups: Groups) -> Evidence | None:
         if known is not None:
             rows, labels = np.concatenate([rows, known.rows]), np.concatenate([labels, known.labels])
             weight = np.concatenate([weight, known.weight], axis=1)
+        answers = labels if targets is None else targets[labels]
         for t, times in enumerate(weight):
             sample_weight = times * draw_weight[t, labels] if weighted else None
             for given in columns[t]:
                 try:
-                    grown = DecisionTreeClassifier(**parameters, random_state=seeds[t])
-                    grown.fit(rows[:, given], labels, sample_weight=sample_weight)
+                    grown = learner(**parameters, random_state=seeds[t])
+                    grown.fit(rows[:, given], answers, sample_weight=sample_weight)
                 except ValueError:  # parameters of another version: no evidence
                     return 0
                 if _equal(forest.trees[t], grown, given):
@@ -100,8 +105,9 @@ def _parameters(forest: Forest) -> dict[str, object]:
     """Return the parameters of the forest's trees; weights are handed to each tree instead."""
     prefix = "estimator__" if forest.seeds_from == "ensemble" else ""
     given = {name: forest.parameters[prefix + name] for name in _PARAMETERS if prefix + name in forest.parameters}
-    if forest.kind in _SPLITTERS:
-        given["splitter"] = _SPLITTERS[forest.kind]
+    kind = forest.kind.removesuffix("Classifier").removesuffix("Regressor")
+    if kind in _SPLITTERS:
+        given["splitter"] = _SPLITTERS[kind]
     return given
 
 
@@ -112,7 +118,7 @@ def _own_seed(forest: Forest, tree: Tree) -> int | None:
     return int(np.random.RandomState(tree.seed).randint(np.iinfo(np.int32).max))
 
 
-def _equal(tree: Tree, grown: DecisionTreeClassifier, columns: IntArray) -> bool:
+def _equal(tree: Tree, grown: DecisionTreeClassifier | DecisionTreeRegressor, columns: IntArray) -> bool:
     """Return whether two trees have the same splits and sizes."""
     other = grown.tree_
     return bool(

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.counts.informed import exact_likelihood, rebuild_alone
+from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.numeric.enumerated import Enumerated
 from pytest_draft.attack.problem import Problem
@@ -15,6 +19,7 @@ from pytest_draft.attack.reconstruct import reconstruct, seen_rows
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.target_classes import TargetCounts, target_counts
 from pytest_draft.attack.untested_values import Choices
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
@@ -40,9 +45,11 @@ class Counted(Attack):
 
     def __init__(self, inputs: Inputs, search: Search) -> None:
         self._inputs, self._forest = inputs, inputs.forest
+        self._targets: TargetCounts | None = None
         self._problem = self._build(search)
-        self.unused = () if self._forest.unused is None else (self._forest.unused,)
-        self.exact = self._problem
+        if self._targets is None:
+            self.unused = () if self._forest.unused is None else (self._forest.unused,)
+            self.exact = self._problem
         if without_seeds(self._forest, inputs.case.adversary):
             self.notes = (WITHOUT_SEEDS,)
 
@@ -50,11 +57,29 @@ class Counted(Attack):
         """Return what the forest says of its rows."""
         forest, inputs = self._forest, self._inputs
         groups = exchangeable_groups(forest, inputs.case.adversary, inputs.knowledge, search.timebox)
-        return build_any(forest, inputs.domain, groups, search)
+        return build_any(self._counted(forest, groups), inputs.domain, groups, search)
+
+    def _counted(self, forest: Forest, groups: Groups) -> Forest:
+        """Return a regressor whose leaves tell how many of each target they hold as the classifier that it then is."""
+        knowledge = self._inputs.knowledge
+        if groups.noise != "exact" or groups.known is not None or (knowledge is not None and knowledge.informed):
+            return forest  # the targets of known rows are not known
+        targets = target_counts(forest, groups.weight)
+        if targets is None or not targets.complete:
+            return forest
+        self._targets = targets
+        return targets.classifier(forest)
 
     def rebuild(self, search: Search) -> Reconstruction:
         """Solve for cells; seeds, where they are known, tell datasets apart."""
-        forest, problem = self._forest, self._problem
+        rebuilt = self._solve(search)
+        if self._targets is not None and rebuilt.labels is not None:  # its classes were targets
+            rebuilt = replace(rebuilt, labels=np.zeros_like(rebuilt.labels))
+        return rebuilt
+
+    def _solve(self, search: Search) -> Reconstruction:
+        problem = self._problem
+        forest = self._forest if self._targets is None else self._targets.classifier(self._forest)
         seeds_known = Adversary.parse(self._inputs.case.adversary).name == "artifact"
         evidence = evidence_by_refitting(forest, problem.groups) if seeds_known else None
         return reconstruct(problem, search, evidence, Choices.of(forest, problem, seeds_known=seeds_known))
@@ -65,7 +90,8 @@ class Counted(Attack):
         box = limits.box(IDENTITY_SHARE)
         if inputs.knowledge is None:
             search = Search(box, inputs.case.seed, inputs.case.workers)
-            found = identify(forest, self._problem, data, reconstruction, search)
+            problem = self._problem if self._targets is None else self._problem.without_classes()
+            found = identify(forest, problem, data, reconstruction, search)
         else:
             everyone = all_rows(forest, inputs.case.adversary, data)
             found = identify_granted(forest, everyone, self._problem.groups.noise, limits.whole)
@@ -104,7 +130,7 @@ class Counted(Attack):
 class Informed(Counted):
     """The same, where all rows but one are known: each candidate for that one is scored."""
 
-    def rebuild(self, search: Search) -> Reconstruction:
+    def _solve(self, search: Search) -> Reconstruction:
         """Rebuild each row from all others."""
         inputs, forest, problem = self._inputs, self._forest, self._problem
         knowledge = inputs.knowledge
@@ -138,9 +164,10 @@ class CountedStates(Counted):
     def _build(self, search: Search) -> Problem:
         inputs, numbered = self._inputs, self._numbered
         self._groups = exchangeable_groups(self._forest, inputs.case.adversary, inputs.knowledge, search.timebox)
-        return build_any(numbered.forest, numbered.domain, numbered.groups(self._groups), search)
+        groups = numbered.groups(self._groups)
+        return build_any(self._counted(numbered.forest, groups), numbered.domain, groups, search)
 
-    def rebuild(self, search: Search) -> Reconstruction:
+    def _solve(self, search: Search) -> Reconstruction:
         """Solve for states, and fill in values."""
         return self._numbered.decoded(reconstruct(self._problem, search), self._groups)
 

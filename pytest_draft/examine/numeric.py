@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from pytest_draft.attack.numeric.problem import build_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
 from pytest_draft.attack.reconstruction import Reconstruction
@@ -41,6 +45,8 @@ class Numeric(Attack):
     def rebuild(self, search: Search) -> Reconstruction:
         """Anneal, and count again what was found."""
         rebuilt = rebuild_numeric(self._problem, search)
+        if self._forest.has_targets and rebuilt.labels is not None:  # its classes were targets
+            rebuilt = replace(rebuilt, labels=np.zeros_like(rebuilt.labels))
         return confirmed(rebuilt, self._forest, self._problem.times, self._groups.known)
 
     def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
@@ -65,8 +71,16 @@ class Numeric(Attack):
         return Shortfall(reasons)
 
     def _targets_unused(self) -> tuple[str, ...]:
-        """Say what a regressor's leaves tell besides, where they do not tell which row is in each."""
-        return () if self._forest.unused is None or self._problem.rows_identified else (self._forest.unused,)
+        """Say what a regressor's leaves tell besides which rows they hold, or how many of each target."""
+        problem = self._problem
+        if self._forest.unused is None or problem.rows_identified or problem.targets_used == 1:
+            return ()
+        if not problem.targets_used:
+            return (self._forest.unused,)
+        return (
+            f"of {1 - problem.targets_used:.1%} of its leaves the mean targets leave open how many rows have which, "
+            "and are not used yet: whoever uses them gets closer",
+        )
 
     def _thresholds_unused(self) -> tuple[str, ...]:
         """Say how many drawn thresholds tell more than was read in them."""

@@ -64,7 +64,9 @@ def guessed(inputs: Inputs, seed: int = 0, **changes) -> KnownOthers:
     if not thresholds_are_midpoints(forest):
         extremes = replay_and_decode(forest, inputs.domain, TimeBox(60))[1]
     everyone = KnownRows(data.rows, data.labels, occurrences(forest))
-    found = known_others(forest, inputs.domain, everyone, np.arange(data.n_rows), seed, TimeBox(60), extremes=extremes, **changes)
+    found = known_others(
+        forest, inputs.domain, everyone, np.arange(data.n_rows), seed, TimeBox(60), extremes=extremes, **changes
+    )
     assert found is not None
     return found
 

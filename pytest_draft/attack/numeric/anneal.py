@@ -63,7 +63,8 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
     stop : ndarray of uint8, shape (1,)
         Looked at before each row. Where it is raised, the other rows stay as they are.
     """
-    root, left, right, _, attribute, cut, missing_left, twice, lowest, highest, weight, count, distinct = nodes
+    root, left, right, _, attribute, cut, missing_left, twice = nodes[:8]
+    lowest, highest, weight, count, distinct, by_class = nodes[8:]
     start, value_low, value_high, log_prior, one_hot, missing, score = attributes
     state, label_of, found, present, below, above, n_below, n_above = data[:8]
     random = data.random
@@ -92,7 +93,7 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
                     continue
                 v = root[t]
                 while True:
-                    for c in range(n_classes):
+                    for c in range(n_classes if by_class[v] else 0):  # all labels cost the same elsewhere
                         lacks = found[v, c] - count[v, c]
                         cost[c] += weight[v] * (abs(lacks + m) - abs(lacks))
                     if left[v] < 0:
@@ -126,13 +127,15 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
                 add_costs(
                     0, n_ranged - 1, False, a, k, times, on_path, label, penalty, row, change, stack, costs,
                     left, right, attribute, cut, missing_left, twice, lowest, highest, weight, count, distinct,
-                    start, value_low, value_high, missing, one_hot, found, present, below, above, n_below, n_above,
+                    by_class, start, value_low, value_high, missing, one_hot, found, present, below, above,
+                    n_below, n_above,
                 )  # fmt: skip
             for s in range(n_ranged, n_states):
                 add_costs(
                     s, s, True, a, k, times, on_path, label, penalty, row, change, stack, costs,
                     left, right, attribute, cut, missing_left, twice, lowest, highest, weight, count, distinct,
-                    start, value_low, value_high, missing, one_hot, found, present, below, above, n_below, n_above,
+                    by_class, start, value_low, value_high, missing, one_hot, found, present, below, above,
+                    n_below, n_above,
                 )  # fmt: skip
             level = 0.0
             for s in range(n_states):

@@ -45,6 +45,8 @@ class Nodes(NamedTuple):
     count : ndarray of int32, shape (n_nodes, n_classes)
     distinct : ndarray of int32, shape (n_nodes,)
         How many different rows reach a node; -1 at the first where that says nothing that `count` doesn't.
+    by_class : ndarray of bool, shape (n_nodes,)
+        Whether `count` is by class; else it holds all draws in place of the first class.
     """
 
     root: Int32Array
@@ -60,6 +62,7 @@ class Nodes(NamedTuple):
     weight: FloatArray
     count: Int32Array  # type: ignore[assignment]
     distinct: Int32Array
+    by_class: BoolArray
 
     def __repr__(self) -> str:
         return f"Nodes({len(self.left)} nodes of {len(self.root) - 1} trees)"
@@ -171,7 +174,7 @@ def put(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # n
     """Put a row that is out into all its trees."""
     root, left, right, attribute = nodes.root, nodes.left, nodes.right, nodes.attribute
     cut, missing_left, twice, lowest = nodes.cut, nodes.missing_left, nodes.twice, nodes.lowest
-    highest = nodes.highest
+    highest, by_class = nodes.highest, nodes.by_class
     missing = attributes.missing
     state, found, below, above = data.state, data.found, data.below, data.above
     present = data.present
@@ -184,7 +187,7 @@ def put(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # n
             continue
         v = root[t]
         while True:
-            found[v, label] += m
+            found[v, label if by_class[v] else 0] += m
             present[v] += 1
             if left[v] < 0:
                 break
@@ -221,7 +224,7 @@ def take(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # 
     """Take a row out of all its trees."""
     root, left, right, attribute = nodes.root, nodes.left, nodes.right, nodes.attribute
     cut, missing_left, twice, lowest = nodes.cut, nodes.missing_left, nodes.twice, nodes.lowest
-    highest = nodes.highest
+    highest, by_class = nodes.highest, nodes.by_class
     missing = attributes.missing
     state, found, below, above = data.state, data.found, data.below, data.above
     present = data.present
@@ -242,7 +245,7 @@ def take(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # 
             before[t, nxt] = prv
         v = root[t]
         while True:
-            found[v, label] -= m
+            found[v, label if by_class[v] else 0] -= m
             present[v] -= 1
             if left[v] < 0:
                 break

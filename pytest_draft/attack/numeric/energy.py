@@ -105,7 +105,7 @@ def _add_split_costs(  # type: ignore[no-untyped-def]
 @compiled
 def add_costs(  # type: ignore[no-untyped-def]
     first, last, only, a, k, times, on_path, label, penalty, row, change, stack, costs,
-    left, right, attribute, cut, missing_left, twice, lowest, highest, weight, count, distinct,
+    left, right, attribute, cut, missing_left, twice, lowest, highest, weight, count, distinct, by_class,
     start, value_low, value_high, missing, one_hot, found, present, below, above, n_below, n_above,
 ):  # fmt: skip
     """Add what each state of an attribute from `first` to `last` costs, in each tree from where it is first tested.
@@ -124,7 +124,8 @@ def add_costs(  # type: ignore[no-untyped-def]
             depth -= 1
             v, low, high, so_far = stack[depth, 0], stack[depth, 1], stack[depth, 2], costs[depth]
             while True:
-                lacks = found[v, label] - count[v, label]
+                c = label if by_class[v] else 0
+                lacks = found[v, c] - count[v, c]
                 so_far += weight[v] * (abs(lacks + m) - abs(lacks))
                 if distinct[0] >= 0:
                     so_far += weight[v] if present[v] >= distinct[v] else -weight[v]
@@ -204,7 +205,7 @@ def cost_of(nodes, attributes, data, times, k, penalty):  # type: ignore[no-unty
     cut, missing_left, twice, lowest = nodes.cut, nodes.missing_left, nodes.twice, nodes.lowest
     highest, weight, count, distinct = nodes.highest, nodes.weight, nodes.count, nodes.distinct
     start, value_low, value_high, one_hot = attributes.start, attributes.low, attributes.high, attributes.one_hot
-    missing = attributes.missing
+    missing, by_class = attributes.missing, nodes.by_class
     state, found, below, above = data.state, data.found, data.below, data.above
     present, n_below, n_above = data.present, data.n_below, data.n_above
     cost = 0.0
@@ -215,7 +216,8 @@ def cost_of(nodes, attributes, data, times, k, penalty):  # type: ignore[no-unty
             continue
         v = root[t]
         while True:
-            lacks = found[v, label] - count[v, label]
+            c = label if by_class[v] else 0
+            lacks = found[v, c] - count[v, c]
             cost += weight[v] * (abs(lacks + m) - abs(lacks))
             if distinct[0] >= 0:
                 cost += weight[v] if present[v] >= distinct[v] else -weight[v]

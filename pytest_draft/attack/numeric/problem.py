@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.optimize import lsq_linear
 from scipy.sparse.linalg import LinearOperator
 
-from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import Groups, group_by_occurrences
 from pytest_draft.attack.numeric.dataset import Nodes
@@ -24,6 +24,7 @@ from pytest_draft.attack.numeric.midpoints import ValueBounds, propagate_thresho
 from pytest_draft.attack.numeric.replay import Replay
 from pytest_draft.attack.numeric.states import States, nodes_of, states_of, thresholds_are_midpoints
 from pytest_draft.attack.numeric.targets import identify_rows
+from pytest_draft.attack.target_classes import target_counts
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
@@ -40,6 +41,9 @@ left to search."""
 
 _SHARE = 0.3
 """The same of telling labels from the counts, and of telling rows by their targets."""
+
+_MOST_EXCHANGED = 500
+"""Most rows of which every two are tried with each other's labels."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,8 +105,14 @@ class NumericProblem:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes; 1 for regressors."""
+        """Number of classes; of a regressor the number of targets that its leaves tell, or 1."""
         return int(self.nodes.count.shape[1])
+
+    @property
+    def targets_used(self) -> float:
+        """Share of a regressor's leaves of which it is known how many draws of each target they hold."""
+        leaves = self.nodes.left < 0
+        return float(self.nodes.by_class[leaves].mean()) if self.n_classes > 1 else 0.0
 
 
 def is_numeric(domain: Domain) -> bool:
@@ -140,9 +150,16 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
         replayed, extremes = replay_and_decode(forest, domain, timebox.part(_REPLAY_SHARE))
         proved = _proved_values(forest, extremes)
     states = states_of(forest, domain, proved)
-    nodes = nodes_of(forest, states, None if extremes is None else (extremes.low, extremes.high), timebox.require)
     timebox.require()
     times = groups.weight[:, groups.of_row]
+    bounds, leaves_known, targets = None, 0.0, None
+    if forest.has_targets and groups.known is None:
+        if groups.values is None:
+            bounds, leaves_known = _by_targets(forest, domain, times, extremes, timebox.part(_SHARE))
+        if leaves_known < 1:
+            targets = target_counts(forest, times)
+    decoded = None if extremes is None else (extremes.low, extremes.high)
+    nodes = nodes_of(forest, states, decoded, timebox.require, targets)
     state = np.full((groups.n_rows, len(domain.attributes)), -1, dtype=np.int64)
     given = np.full((groups.n_rows, domain.n_columns), np.nan, dtype=np.float32)
     if groups.values is not None:
@@ -154,9 +171,9 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
         times = np.concatenate([times, groups.known.weight], axis=1)
         state = np.concatenate([state, states.of_rows(groups.known.rows)])
         label = np.concatenate([label, groups.known.labels])
-    label, label_known = _labels(forest, times, label, timebox.part(_SHARE))
-    label_known &= groups.values is None or forest.n_classes == 1 or groups.ordered
-    problem = NumericProblem(
+    label, label_known = _labels(nodes, times, label, timebox.part(_SHARE))
+    label_known &= groups.values is None or nodes.count.shape[1] == 1 or groups.ordered
+    return NumericProblem(
         domain,
         states,
         nodes,
@@ -170,11 +187,9 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
         proved,
         replayed,
         extremes,
+        bounds,
+        leaves_known,
     )
-    if not forest.has_targets or groups.known is not None or groups.values is not None:
-        return problem
-    bounds, known = _by_targets(forest, domain, times, extremes, timebox.part(_SHARE))
-    return replace(problem, bounds=bounds, leaves_known=known)
 
 
 def _by_targets(
@@ -205,35 +220,101 @@ def _proved_values(forest: Forest, extremes: Extremes) -> dict[int, FloatArray]:
     return proved
 
 
-def _labels(forest: Forest, times: IntArray, known: IntArray, timebox: TimeBox) -> tuple[IntArray, bool]:
+def _labels(nodes: Nodes, times: IntArray, known: IntArray, timebox: TimeBox) -> tuple[IntArray, bool]:
     """Return a label for each row that explains the roots as well as least squares do, and whether it explains all.
 
-    Without a difference between rows, any labels in the right numbers are right. So are they, as a start, where the
-    time box ends before the least squares do.
+    Without a difference between rows, any labels in the right numbers are right. A tree whose leaves all hold one class
+    also tells how many different rows of each class it saw. Where the time box ends before the least squares do, they
+    are in the right shares, as a start.
     """
-    n_classes = forest.n_classes
-    root = np.stack([forest.counts(t)[0] for t in range(forest.n_trees)])
+    n_classes = nodes.count.shape[1]
+    if n_classes == 1:
+        return np.zeros_like(known), True
+    root = nodes.root[:-1]
+    told = nodes.by_class[root]
+    times, root = times[told], nodes.count[root[told]].astype(np.int64)
     open_rows = known < 0
-    of_known = np.eye(n_classes, dtype=np.int64)[known[~open_rows]]
-    lacking = root - times[:, ~open_rows] @ of_known
     label = known.copy()
-    if (times[:, open_rows] == times[:, open_rows][:, :1]).all():
+    if not len(root):
+        label[open_rows] = np.arange(np.count_nonzero(open_rows)) % n_classes
+        return label, False
+    of_known = np.eye(n_classes, dtype=np.int64)[known[~open_rows]]
+    known_times, times = times[:, ~open_rows], times[:, open_rows]
+    lacking = root - known_times @ of_known
+    if (times == times[:, :1]).all():
         label[open_rows] = _in_shares(lacking[0], int(open_rows.sum()))
         return label, True
-    alike = group_by_occurrences(times[:, open_rows])
-    matrix, size = _heeding(sparse.csr_array(alike.weight.astype(np.float64)), timebox), alike.size
+    alike = group_by_occurrences(times)
+    different, is_told = _different_rows(nodes)
+    is_told = is_told[told]
+    seen_of_known = (known_times[is_told] > 0).astype(np.int64) @ of_known
+    drawn = np.concatenate([alike.weight, alike.weight[is_told] > 0]).astype(np.float64)
+    wanted = np.concatenate([lacking, different[told][is_told] - seen_of_known])
+    matrix, size = _heeding(sparse.csr_array(drawn), timebox), alike.size
     try:
-        mass = np.stack(
-            [lsq_linear(matrix, lacking[:, c], (0, size), max_iter=_STEPS).x / size for c in range(n_classes)], axis=1
-        )
+        mass = [lsq_linear(matrix, wanted[:, c], (0, size), max_iter=_STEPS).x / size for c in range(n_classes)]
     except OutOfTimeError:
         label[open_rows] = _in_shares(lacking.sum(axis=0), int(open_rows.sum()))
-    else:
-        label[open_rows] = mass.argmax(axis=1)[alike.of_row]
-    if n_classes > 1:
-        found = times @ np.eye(n_classes, dtype=np.int64)[label]
-        return label, bool((found == root).all())
-    return label, True
+        return label, False
+    chosen = np.stack(mass, axis=1).argmax(axis=1)
+    if (alike.size == 1).all():
+        chosen = _exchanged(drawn, wanted, chosen, timebox)
+    label[open_rows] = chosen[alike.of_row]
+    found = times @ np.eye(n_classes, dtype=np.int64)[label[open_rows]]
+    return label, bool((found == lacking).all())
+
+
+def _different_rows(nodes: Nodes) -> tuple[IntArray, BoolArray]:
+    """Return how many different rows of each class each tree saw, and of which trees that is told.
+
+    Where each leaf holds one class, its different rows are of that class.
+    """
+    leaves = nodes.left < 0
+    held = nodes.count > 0
+    pure = nodes.by_class & (held.sum(axis=1) == 1) if nodes.distinct[0] >= 0 else np.zeros(len(leaves), np.bool_)
+    of_leaf = np.where(leaves[:, None], held * nodes.distinct[:, None], 0)
+    first = nodes.root[:-1]
+    return (
+        np.add.reduceat(of_leaf, first, axis=0).astype(np.int64),
+        np.logical_and.reduceat(pure | ~leaves, first),
+    )
+
+
+def _exchanged(drawn: FloatArray, wanted: IntArray, label: IntArray, timebox: TimeBox) -> IntArray:
+    """Return labels of which changing one, or exchanging two, brings the rows no closer to what is wanted.
+
+    Parameters
+    ----------
+    drawn : ndarray of float64, shape (n_equations, n_rows)
+    wanted : ndarray of int64, shape (n_equations, n_classes)
+    label : ndarray of int64, shape (n_rows,)
+    timebox : TimeBox
+    """
+    label, n_rows, n_classes = label.copy(), len(label), wanted.shape[1]
+    rows, square = np.arange(n_rows), (drawn**2).sum(axis=0)
+    off = drawn @ np.eye(n_classes)[label] - wanted
+    while off.any() and not timebox.over:
+        slope = drawn.T @ off
+        gain = slope - slope[rows, label][:, None] + square[:, None]
+        gain[rows, label] = 0.0
+        k = int(gain.min(axis=1).argmin())
+        if gain[k].min() < 0:
+            changes = [(k, int(gain[k].argmin()))]
+        else:
+            uncertain = np.argsort(np.partition(gain, 1, axis=1)[:, 1])[:_MOST_EXCHANGED]
+            pairs = gain[uncertain][:, label[uncertain]]
+            pairs = pairs + pairs.T - 2 * drawn[:, uncertain].T @ drawn[:, uncertain]
+            pairs[label[uncertain][:, None] == label[uncertain]] = 0.0
+            i, j = np.unravel_index(int(pairs.argmin()), pairs.shape)
+            if pairs[i, j] >= 0:
+                break
+            k, other = int(uncertain[i]), int(uncertain[j])
+            changes = [(k, int(label[other])), (other, int(label[k]))]
+        for row, new in changes:
+            off[:, label[row]] -= drawn[:, row]
+            off[:, new] += drawn[:, row]
+            label[row] = new
+    return label
 
 
 def _in_shares(draws: IntArray, n_rows: int) -> IntArray:

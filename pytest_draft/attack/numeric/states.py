@@ -18,6 +18,7 @@ from scipy.stats import norm
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.numeric.dataset import Attributes, Nodes
+from pytest_draft.attack.target_classes import TargetCounts
 from pytest_draft.domain import Attribute, Domain, nearest
 
 MOST_POINTS = 256
@@ -243,6 +244,7 @@ def nodes_of(
     states: States,
     extremes: tuple[Sequence[FloatArray], Sequence[FloatArray]] | None = None,
     in_time: Callable[[], None] | None = None,
+    targets: TargetCounts | None = None,
 ) -> Nodes:
     """Return the nodes of all trees as the compiled sweeps take them.
 
@@ -254,6 +256,8 @@ def nodes_of(
         By tree: decoded least and greatest value of the tested column at each node, NaN where unknown.
     in_time : callable or None
         Called before each tree; it can raise `OutOfTimeError`.
+    targets : TargetCounts or None
+        What the nodes of a regressor hold of each target; then these are the classes.
     """
     owner, position = states.domain.attribute_of_column, states.domain.place_of_column
     grouped = np.array([attribute.kind == "one-hot" for attribute in states.domain.attributes])
@@ -294,11 +298,12 @@ def nodes_of(
         parts["lowest"].append(lowest)
         parts["highest"].append(highest)
         parts["weight"].append(np.where(inner, INNER_WEIGHT, 1.0))
-        parts["count"].append(forest.counts(t)[order])
+        parts["count"].append((forest.counts(t) if targets is None else targets.counts[t])[order])
+        parts["by_class"].append(np.ones(len(order), np.bool_) if targets is None else targets.known[t][order])
         parts["distinct"].append(tree.n_distinct[order] if told_apart else np.full(len(order), -1))
         offset += len(order)
     parts["root"].append(np.array([offset]))
-    kinds = {"missing_left": np.bool_, "twice": np.float64, "weight": np.float64}
+    kinds = {"missing_left": np.bool_, "by_class": np.bool_, "twice": np.float64, "weight": np.float64}
     return Nodes(**{field: np.concatenate(part).astype(kinds.get(field, np.int32)) for field, part in parts.items()})
 
 

@@ -77,7 +77,8 @@ def terms(problem, state, label, times):
     for t in range(len(nodes.root) - 1):
         reach = reaching(problem, state, times, t)
         for v, rows in enumerate(reach, nodes.root[t]):
-            count = np.bincount(label[rows], weights=times[t, rows], minlength=problem.n_classes)
+            own = label[rows] if nodes.by_class[v] else np.zeros(rows.sum(), np.int64)
+            count = np.bincount(own, weights=times[t, rows], minlength=problem.n_classes)
             off[v] = np.abs(count - nodes.count[v]).sum()
             if nodes.distinct[v] >= 0:
                 off[v] += abs(rows.sum() - nodes.distinct[v])
