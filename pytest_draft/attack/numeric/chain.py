@@ -54,10 +54,13 @@ class Chain:
         self.best: tuple[int, Int32Array, Int32Array] | None = None
         self.sweeps = 0.0
         self.spent = 0.0
-        fill(nodes, self.attributes, self.data, problem.times)
+        self._filled = False
 
     def cool(self, window: Window) -> None:
         """Anneal until a window is over, or until nothing is missed and there are enough samples."""
+        if window.box.over:
+            return
+        self._fill()
         with window.box.flag() as stop:
             self._cool(window, stop)
 
@@ -90,6 +93,12 @@ class Chain:
                     self.samples, sampled_every = self.samples[::2], 2 * sampled_every
                 if self.best is not None and self.best[0] == 0 and len(self.samples) >= ANNEALING.samples:
                     return
+
+    def _fill(self) -> None:
+        """Bring the first dataset in step with the nodes, once."""
+        if not self._filled:
+            fill(self.nodes, self.attributes, self.data, self.problem.times)
+            self._filled = True
 
     def _penalty(self, share: float) -> float:
         """Return what a contradicted split costs: at first nothing: it would keep rows from where they count."""
@@ -137,6 +146,7 @@ class Chain:
 
     def finish(self) -> None:
         """Keep what there is, where time was too short for anything else."""
+        self._fill()
         if self.best is None:
             self._keep_best()
         if not self.samples:

@@ -176,7 +176,7 @@ def _pilot(problem: NumericProblem, prior: Prior, search: Search) -> tuple[float
         hidden[PILOT.every_hidden - 1 :: PILOT.every_hidden] = True
     nodes, of_hidden = _without(problem.nodes, hidden)
     chains = [Chain(problem, nodes, replace(prior, strength=s), [search.seed, 22]) for s in PILOT.strengths]
-    _run(chains, search, seconds, units)
+    _run(chains, replace(search, timebox=box.part(2 * PILOT.share)), seconds, units)
     sweeps = sum(chain.sweeps for chain in chains) * (1 / PILOT.share - 1)
     n_chains = (
         PILOT.fewest_chains

@@ -154,7 +154,8 @@ def boxes_of(forest: Forest, domain: Domain) -> Boxes:
         known = ~np.isnan(states.low[a])
         if attribute.kind == "one-hot":
             goes_left = _one_hot_left(domain, feature[nodes], threshold[nodes], attribute.n_states)
-            bins = _bins(goes_left)
+            kind = 3 * feature[nodes] + (threshold[nodes] >= 0) + (threshold[nodes] >= 1)  # each kind of node once
+            bins = _bins(goes_left[np.unique(kind, return_index=True)[1]])
         else:
             n_left = np.searchsorted(states.high[a][known], threshold[nodes], side="right")
             bins = _ordered_bins(n_left, known)
