@@ -43,6 +43,7 @@ from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.target_classes import target_counts
 from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
@@ -79,12 +80,15 @@ class Instance:
     rows : ndarray of float32, shape (n_rows, n_columns)
     labels : ndarray of int64, shape (n_rows,)
         All 0 for regressors.
+    target : ndarray of float64, shape (n_rows,)
+        What it was fitted to.
     """
 
     forest: Forest
     domain: Domain
     rows: NDArray[np.float32]
     labels: IntArray
+    target: NDArray[np.float64]
 
     def __repr__(self) -> str:
         n_rows, n_columns = self.rows.shape
@@ -150,7 +154,7 @@ def generated(seed: Sequence[int]) -> Instance:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a bag without bootstrap, a class of one row
         forest = through_file(model.fit(rows, target))
-    return Instance(forest, domain, rows, labels.reshape(-1).astype(np.int64))
+    return Instance(forest, domain, rows, labels.reshape(-1).astype(np.int64), target.astype(np.float64))
 
 
 def _table(rng: np.random.Generator) -> tuple[list[str], NDArray[np.float32]]:
@@ -294,12 +298,21 @@ def _expect_truth(verdict: Verdict, problem: NumericProblem, instance: Instance)
     state = problem.states.of_rows(instance.rows)
     verdict.expect(bool((state >= 0).all()), "each true value is in a state")
     if (state >= 0).all():
-        counts, splits = _missed_by(problem, state, instance.labels)
+        counts, splits = _missed_by(problem, state, _classes_in(problem, instance))
         verdict.expect(counts == 0, "the truth misses no count")
         verdict.expect(splits == 0, "the truth contradicts no split")
     for column, values in problem.proved_values.items():
         verdict.proved_values += len(values)
         verdict.expect(bool(np.isin(values, instance.rows[:, column]).all()), "told values occur")
+
+
+def _classes_in(problem: NumericProblem, instance: Instance) -> IntArray:
+    """Return the class of each row, which of a regressor is its target where its leaves tell targets."""
+    told = target_counts(instance.forest, problem.times.astype(np.int64))
+    if told is None or problem.n_classes == 1:
+        return instance.labels
+    classes: IntArray = np.abs(instance.target[:, None] - told.targets).argmin(axis=1).astype(np.int64)
+    return classes
 
 
 def _missed_by(problem: NumericProblem, state: IntArray, label: IntArray) -> tuple[int, int]:

@@ -401,6 +401,17 @@ def test_every_kind_of_regressor_is_judged_by_its_rows_alone(kind, judged):
     assert found.data.unused_columns == ()
 
 
+@pytest.mark.parametrize("kind", ["forest", "extra trees"])
+def test_targets_that_repeat_are_used_wherever_leaves_tell_how_many_there_are_of_each(kind, judged):
+    frame = people().drop(columns="label")
+    frame["income"] = frame.iloc[:, 0] + (np.random.RandomState(5).uniform(size=N_ROWS) < 0.5)
+    found = judged(NUMBERED[kind][0], frame)
+    assert found.residual == 0
+    assert found.findings.identity.status == "confirmed"
+    assert not any("mean targets" in reason for reason in found.reasons)
+    assert set(frame["income"]) <= {0, 1, 2}
+
+
 def test_a_regressor_never_passes_while_its_means_are_not_used(judged):
     found = judged(ExtraTreesRegressor(40, random_state=0), people().assign(label=np.arange(N_ROWS)))
     assert found.findings.perfect_rows < N_ROWS
