@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 SECONDS = 20.0
-EFFORT = 0.2
+EFFORT = 1.0
 """The time box of each judgement, and its units of work; what is compiled meanwhile does not count."""
 
 N_ROWS = 60
@@ -81,9 +81,7 @@ def _models() -> Iterator[tuple[Any, Any, str]]:
     numeric = pd.DataFrame(rng.normal(size=(N_ROWS, 5)), columns=[f"n{c}" for c in range(5)])
     ordinal = pd.DataFrame(rng.integers(0, 12, (N_ROWS, 3)), columns=["o0", "o1", "o2"])
     mixed = pd.concat([discrete.iloc[:, :3], ordinal, numeric.iloc[:, :2]], axis=1)
-    wide = pd.concat(
-        [pd.DataFrame(rng.integers(0, 40, (N_ROWS, 8)), columns=[f"w{c}" for c in range(8)]), discrete], axis=1
-    )
+    wide = pd.DataFrame((rng.random((N_ROWS, 40)) < 0.4).astype(int), columns=[f"w{c}" for c in range(40)])
 
     def labels(table: Any) -> Any:
         return (table.sum(axis=1) + rng.normal(size=N_ROWS) > table.sum(axis=1).median()).astype(int)
@@ -92,9 +90,9 @@ def _models() -> Iterator[tuple[Any, Any, str]]:
         label = labels(table)
         return estimator.fit(table, label), table.assign(label=label), adversary
 
-    def hardened(estimator: Any, table: Any) -> tuple[Any, Any, str]:
+    def hardened(estimator: Any, table: Any, level: str = "labels") -> tuple[Any, Any, str]:
         model, labelled, adversary = fitted(estimator, table)
-        return hardening.hardened(model, "labels", table)[0], labelled, adversary
+        return hardening.hardened(model, level, table)[0], labelled, adversary
 
     def private(table: Any) -> tuple[Any, Any, str]:
         """Return what fitting a private forest would leave, its noise seeded: diffprivlib is not needed."""
@@ -122,6 +120,7 @@ def _models() -> Iterator[tuple[Any, Any, str]]:
         yield fitted(RandomForestClassifier(8, max_depth=3, random_state=0), table, "artifact+informed")
         yield fitted(RandomForestClassifier(8, max_depth=3, random_state=0), table, "published")
         yield hardened(RandomForestClassifier(8, random_state=0), table)
+    yield hardened(RandomForestClassifier(8, random_state=0), discrete, "seeds")
     yield private(discrete)
 
 
