@@ -5,17 +5,35 @@ within a pair alternates, so that a drift of the machine's speed cancels out.
 
 Judging: processor seconds of the process that judges a forest (or of a worker, with pytest-xdist) at the moment when it
 begins to wait for the child that examines it, all of Python's and pytest's own start included.
+
+First verdicts: seconds and processor seconds of a whole run, judging one forest of each kind, where nothing that this
+machine has compiled is kept, and of the same run again; and how many functions the first one had to compile. In an
+environment into which a wheel is installed (run it in another folder than the checkout's, with the checkout's `studies`
+on the path) that is what a user of the wheel sees.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
+
+import joblib
+import pandas as pd
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+
+from pytest_draft.hardening.model import hardened
+from studies.fixed_judgements import noisy_forest
 
 _NOTHING = "def test_nothing():\n    pass\n"
 
@@ -41,8 +59,26 @@ def pytest_configure(config):
 """
 """A plugin that writes down the processor seconds of the process that waits for an examination."""
 
+_LABEL = "diagnosis"
+_FEATURES = 5
+_ROWS = 150
 
-def run(pairs: int, runs: int = 5) -> None:
+_FORESTS: Mapping[str, Callable[[], Any]] = {
+    "forest": lambda: RandomForestClassifier(random_state=0),
+    "no bootstrap": lambda: RandomForestClassifier(bootstrap=False, random_state=0),
+    "extra trees": lambda: ExtraTreesClassifier(random_state=0),
+    "regressor": lambda: RandomForestRegressor(random_state=0),
+}
+
+KINDS = (
+    *(f"{table} {name}" for table in ("discrete", "numeric") for name in _FORESTS),
+    "discrete hardened",
+    "discrete private",
+)
+"""The kinds of forests whose first verdict is measured."""
+
+
+def run(pairs: int, runs: int = 5, kinds: tuple[str, ...] = (), budget: float = 60.0) -> None:
     """Print what the plugin costs, unused and where it judges.
 
     Parameters
@@ -51,11 +87,17 @@ def run(pairs: int, runs: int = 5) -> None:
         Runs of the unused plugin, each with one without it; 0 for none.
     runs : int
         Runs that judge a forest, in one process and with a worker; 0 for none.
+    kinds : tuple of str
+        Of `KINDS`: whose first verdict is measured.
+    budget : float
+        Its time box in seconds.
     """
     if pairs:
         _unused(pairs)
     if runs:
         _judging(runs)
+    for kind in kinds:
+        _first(kind, budget)
 
 
 def _unused(pairs: int) -> None:
@@ -100,6 +142,47 @@ def _judging(runs: int) -> None:
             print(f"processor seconds of {name}: {said} ({runs} runs)")
 
 
+def _first(kind: str, budget: float) -> None:
+    """Print what a first verdict takes, and a second one."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        kept = folder / "compiled"
+        kept.mkdir()
+        _write(kind, folder)
+        options = ["--draft-forest=model.joblib", "--draft-data=train.csv", f"--draft-target={_LABEL}", "--draft-only"]
+        command = [*_QUIET, *options, f"--draft-budget={budget:g}", "--draft-report=json:report.json"]
+        taken = []
+        for _ in range(2):
+            before, since = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+            environment = {**os.environ, "NUMBA_CACHE_DIR": str(kept)}
+            subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=False)
+            seconds, after = time.perf_counter() - since, resource.getrusage(resource.RUSAGE_CHILDREN)
+            processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            (result,) = json.loads((folder / "report.json").read_text(encoding="utf-8"))["results"]
+            taken.append(f"{processor:.1f} s of a processor, {seconds:.1f} s, {result['verdict']}")
+            if len(taken) == 1:
+                compiled = sorted(path.name.split("-")[0] for path in kept.rglob("*.nbc"))
+        print(f"{kind}: first {taken[0]}; second {taken[1]}; compiled {len(compiled)} {' '.join(compiled)}", flush=True)
+
+
+def _write(kind: str, folder: Path) -> None:
+    """Write a forest of a kind and what it was trained on to a folder."""
+    table, name = kind.split(" ", 1)
+    bunch = load_breast_cancer(as_frame=True)
+    rows = bunch.data.iloc[:, :_FEATURES].sample(_ROWS, random_state=0)
+    labels = bunch.target[rows.index].to_numpy()
+    if table == "discrete":
+        rows = pd.concat([pd.get_dummies(pd.qcut(rows[c], 4, labels=False), prefix=c, dtype=int) for c in rows], axis=1)
+    if name == "private":
+        model: Any = noisy_forest(rows, labels)
+    elif name == "hardened":
+        model, _ = hardened(_FORESTS["forest"]().fit(rows, labels), "labels", rows)
+    else:
+        model = _FORESTS[name]().fit(rows, labels)
+    joblib.dump(model, folder / "model.joblib")
+    rows.assign(**{_LABEL: labels}).to_csv(folder / "train.csv", index=False)
+
+
 def _median(seconds: list[float]) -> str:
     return f"{statistics.median(seconds):.2f} ({min(seconds):.2f} to {max(seconds):.2f})"
 
@@ -114,8 +197,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the options of this study."""
     command.add_argument("--pairs", type=int, default=20, help="runs of the unused plugin; 0 for none")
     command.add_argument("--runs", type=int, default=5, help="runs that judge a forest; 0 for none")
+    command.add_argument("--first", nargs="*", default=[], choices=KINDS, help="kinds of forests: their first verdict")
+    command.add_argument("--budget", type=float, default=60.0, help="the time box of a first verdict, in seconds")
 
 
 def command(a: argparse.Namespace) -> None:
     """Run this study."""
-    run(a.pairs, a.runs)
+    run(a.pairs, a.runs, tuple(a.first), a.budget)

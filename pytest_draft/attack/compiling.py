@@ -1,9 +1,10 @@
 """What compiled code needs: a place to be kept in, and time that no box pays for; in goes numba, nothing comes out.
 
-Numba compiles each function when it is first called, and keeps it where the package is installed or in the user's
-cache. That takes up to half a minute on a new machine, and nothing on the next run: the clock of all time boxes
-stands still meanwhile, so that the first judgement gets as far as the second. Where there is neither place, a private
-folder for temporary files does, and where there is none either, what is compiled stays in memory.
+Numba compiles each function that was not shipped (`shipped_code`) when it is first called, and keeps it where the
+package is installed or in the user's cache. Where nothing was shipped that takes a minute or two of a processor on a
+new machine, and nothing on the next run: the clock of all time boxes stands still meanwhile, so that the first
+judgement gets as far as the second. Where there is neither place, a private folder for temporary files does, and where
+there is none either, what is compiled stays in memory.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numba.core import event
 from numba.core.caching import Cache
 from numba.core.dispatcher import Dispatcher
 
+from pytest_draft.attack.shipped_code import ShippedCode
 from pytest_draft.timebox import CLOCK
 
 _NAME = "pytest-draft-compiled"
@@ -40,7 +42,7 @@ class _StopsTheClock(event.Listener):
 def prepare() -> None:
     """Stop the clock while code is compiled, and find a place for it; to be called once, before there is any."""
     event.register("numba:compile", _StopsTheClock())  # type: ignore[no-untyped-call]
-    _survive_its_place()
+    _read_and_write_where_possible()
     if _has_place():
         return
     for folder in _private_folders():
@@ -82,13 +84,19 @@ def _private_folders() -> Iterator[str]:
                 yield str(folder)
 
 
-def _survive_its_place() -> None:
-    """Let numba compile anew what it cannot read, and go on where it cannot write: its place can be full or damaged."""
-    load, save = Cache.load_overload, Cache.save_overload
+def _read_and_write_where_possible() -> None:
+    """Let numba look for shipped code, compile anew what it cannot read, and go on where it cannot write.
 
-    def load_where_possible(cache: Any, *arguments: Any) -> Any:
+    Its place can be full or damaged.
+    """
+    load, save, shipped = Cache.load_overload, Cache.save_overload, ShippedCode()
+
+    def load_where_possible(cache: Any, signature: Any, context: Any) -> Any:
+        found = shipped.load(cache, signature, context)
+        if found is not None:
+            return found
         try:
-            return load(cache, *arguments)  # type: ignore[no-untyped-call]
+            return load(cache, signature, context)  # type: ignore[no-untyped-call]
         except Exception:  # whatever a damaged file makes of it
             with suppress(OSError):
                 cache.flush()  # so that what is compiled now takes its place

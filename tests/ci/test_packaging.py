@@ -10,9 +10,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BUILD = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
 
+BUILDERS = ["hatch_build.py", "compile_ahead.py"]
+
 
 @pytest.mark.parametrize(
-    "packed", [*BUILD["wheel"]["packages"], *BUILD["wheel"]["force-include"], "README.md", "LICENSE"]
+    "packed", [*BUILD["wheel"]["packages"], *BUILD["wheel"]["force-include"], "README.md", "LICENSE", *BUILDERS]
 )
 def test_the_source_distribution_holds_what_a_wheel_is_built_of(packed):
     assert (ROOT / packed).exists()
