@@ -14,25 +14,20 @@ from pytest_draft.domain import Domain
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells:
-    """Sets of feature vectors that no tree tells apart. Each is a product of per-attribute value sets.
-
-    Attributes
-    ----------
-    signature : ndarray of int32, shape (n_trees, n_cells)
-        Position of the cell's leaf among each tree's leaves; -1 where a tree, which did not see the rows that can be of
-        the cell, tells its vectors apart.
-    n_vectors : ndarray of int64, shape (n_cells,)
-        No more than 2**62.
-    allowed : ndarray of bool, shape (n_cells, n_values)
-        Which values of each attribute the cell holds; the attributes' values stand side by side, attribute
-        ``a`` from ``offsets[a]``.
-    offsets : ndarray of int64, shape (n_attributes + 1,)
-    """
+    """Sets of feature vectors that no tree tells apart. Each is a product of per-attribute value sets."""
 
     signature: Int32Array
+    """Shape (n_trees, n_cells). Position of the cell's leaf among each tree's leaves; -1 where a tree, which did not
+    see the rows that can be of the cell, tells its vectors apart.
+    """
     n_vectors: IntArray
+    """Shape (n_cells,). No more than 2**62."""
     allowed: BoolArray
+    """Shape (n_cells, n_values). Which values of each attribute the cell holds; the attributes' values stand side by
+    side, attribute ``a`` from ``offsets[a]``.
+    """
     offsets: IntArray
+    """Shape (n_attributes + 1,)."""
 
     @property
     def n_cells(self) -> int:

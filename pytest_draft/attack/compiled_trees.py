@@ -24,26 +24,18 @@ MOST_ANSWERS = 200_000_000
 
 @redacted
 class Walks(NamedTuple):
-    """All trees of a forest in one numbering of nodes, and one of leaves.
-
-    Attributes
-    ----------
-    root : ndarray of int32, shape (n_trees,)
-    attribute : ndarray of int32, shape (n_nodes,)
-        The attribute that a node tests; ``-1 - leaf`` at leaves.
-    start : ndarray of int32, shape (n_nodes,)
-        Where a node's answers begin in `left`.
-    left : ndarray of int8, shape (n_answers,)
-        Whether each value of the tested attribute goes left.
-    child : ndarray of int32, shape (2 * n_nodes,)
-        Right and left child of each node.
-    """
+    """All trees of a forest in one numbering of nodes, and one of leaves."""
 
     root: Int32Array
+    """Shape (n_trees,)."""
     attribute: Int32Array
+    """Shape (n_nodes,). The attribute that a node tests; ``-1 - leaf`` at leaves."""
     start: Int32Array
+    """Shape (n_nodes,). Where a node's answers begin in `left`."""
     left: NDArray[np.int8]
+    """Shape (n_answers,). Whether each value of the tested attribute goes left."""
     child: Int32Array
+    """Shape (2 * n_nodes,). Right and left child of each node."""
 
     @classmethod
     def of(cls, forest: Forest, domain: Domain) -> Walks:

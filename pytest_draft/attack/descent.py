@@ -16,24 +16,16 @@ from pytest_draft.domain import Domain
 
 @redacted
 class Passing(NamedTuple):
-    """Vectors that pass inner nodes, each one node.
-
-    Attributes
-    ----------
-    vector : ndarray of int64, shape (n_passing,)
-        Which vectors.
-    node : ndarray of int64, shape (n_passing,)
-        The node that each passes.
-    value : ndarray of floats, shape (n_passing,)
-        What it has in the tested column.
-    left : ndarray of bool, shape (n_passing,)
-        Whether it goes left.
-    """
+    """Vectors that pass inner nodes, each one node."""
 
     vector: IntArray
+    """Shape (n_passing,). Which vectors."""
     node: IntArray
+    """Shape (n_passing,). The node that each passes."""
     value: NDArray[np.floating[Any]]
+    """Shape (n_passing,). What it has in the tested column."""
     left: BoolArray
+    """Shape (n_passing,). Whether it goes left."""
 
 
 def descend(tree: Tree, columns: NDArray[np.floating[Any]], watch: Callable[[Passing], None] | None = None) -> IntArray:

@@ -37,20 +37,14 @@ Choose = Callable[[int, FloatArray], IntArray]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Filling:
-    """How likely each value of each attribute is, as far as the forest tells.
-
-    Attributes
-    ----------
-    domain : Domain
-    cells : Cells
-    belief : tuple of ndarray of float64, shape (n_values of the attribute,)
-        From the rows of the relaxed dataset that fix the attribute, and a prior worth one row: uniform, for
-        binary columns with `INDICATOR_ODDS`.
-    """
+    """How likely each value of each attribute is, as far as the forest tells."""
 
     domain: Domain
     cells: Cells
     belief: tuple[FloatArray, ...]
+    """Each of shape (n_values of the attribute,). From the rows of the relaxed dataset that fix the attribute, and a
+    prior worth one row: uniform, for binary columns with `INDICATOR_ODDS`.
+    """
 
     @classmethod
     def of(cls, domain: Domain, cells: Cells, of_cell: FloatArray) -> Filling:

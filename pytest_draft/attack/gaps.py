@@ -23,16 +23,11 @@ _SLACK = 1e-6
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Gap:
-    """Of each node of a tree, the open interval of its column that holds no value of the node's rows.
-
-    Attributes
-    ----------
-    low, high : ndarray of float64, shape (n_nodes,)
-        Infinite and empty where nothing is excluded.
-    """
+    """Of each node of a tree, the open interval of its column that holds no value of the node's rows."""
 
     low: FloatArray
     high: FloatArray
+    """`low` and `high`, shape (n_nodes,): infinite and empty where nothing is excluded."""
 
     def crossed(self, tree: Tree, columns: NDArray[np.float32]) -> BoolArray:
         """Return which vectors some node on their way excludes.

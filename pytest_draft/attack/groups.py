@@ -19,21 +19,14 @@ Noise = Literal["exact", "multinomial"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KnownValues:
-    """Attributes whose value the adversary knows in every row (DRAFT, ICML 2024, appendix G).
-
-    Attributes
-    ----------
-    attributes : tuple of int
-        Positions among the domain's attributes.
-    columns : tuple of int
-        Their encoded columns.
-    of_group : ndarray of float32, shape (n_groups, len(columns))
-        What the rows of each group hold there.
-    """
+    """Attributes whose value the adversary knows in every row (DRAFT, ICML 2024, appendix G)."""
 
     attributes: tuple[int, ...]
+    """Positions among the domain's attributes."""
     columns: tuple[int, ...]
+    """Their encoded columns."""
     of_group: NDArray[np.float32]
+    """Shape (n_groups, len(columns)). What the rows of each group hold there."""
 
     def __repr__(self) -> str:
         return f"KnownValues({len(self.attributes)} attributes, values not shown)"
@@ -41,19 +34,16 @@ class KnownValues:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KnownRows:
-    """Rows that the adversary knows whole, with their labels.
-
-    Attributes
-    ----------
-    rows : ndarray of float32, shape (n_rows, n_columns)
-    labels : ndarray of int64, shape (n_rows,)
-    weight : ndarray of int64, shape (n_trees, n_rows)
-        How often each tree saw each row, as far as the adversary knows: ones where the occurrences are unknown.
-    """
+    """Rows that the adversary knows whole, with their labels."""
 
     rows: NDArray[np.float32]
+    """Shape (n_rows, n_columns)."""
     labels: IntArray
+    """Shape (n_rows,)."""
     weight: IntArray
+    """Shape (n_trees, n_rows). How often each tree saw each row, as far as the adversary knows: ones where the
+    occurrences are unknown.
+    """
 
     def __repr__(self) -> str:
         return f"KnownRows({len(self.rows)} rows, values not shown)"
@@ -78,29 +68,20 @@ class KnownRows:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Groups:
-    """Sets of exchangeable rows: nothing that the adversary knows tells the rows of a group apart.
-
-    Attributes
-    ----------
-    of_row : ndarray of int64, shape (n_rows,)
-        Group of each row that the adversary does not know whole.
-    size : ndarray of int64, shape (n_groups,)
-    weight : ndarray of int64, shape (n_trees, n_groups)
-        How often each tree saw each row of a group.
-    values : KnownValues or None
-        What the adversary knows of each group's rows.
-    known : KnownRows or None
-        The rows that are in no group because the adversary knows them whole.
-    noise : {"exact", "multinomial"}
-        With unknown occurrences the weights are ones.
-    """
+    """Sets of exchangeable rows: nothing that the adversary knows tells the rows of a group apart."""
 
     of_row: IntArray
+    """Shape (n_rows,). Group of each row that the adversary does not know whole."""
     size: IntArray
+    """Shape (n_groups,)."""
     weight: IntArray
+    """Shape (n_trees, n_groups). How often each tree saw each row of a group."""
     values: KnownValues | None = None
+    """What the adversary knows of each group's rows."""
     known: KnownRows | None = None
+    """The rows that are in no group because the adversary knows them whole."""
     noise: Noise = "exact"
+    """With unknown occurrences the weights are ones."""
 
     def __post_init__(self) -> None:
         # one order in memory: numba compiles each function once more for any other

@@ -35,74 +35,54 @@ _TOLERANCE = 1e-9
 
 @redacted
 class ChoosingNodes(NamedTuple):
-    """The nodes that had a choice, and the rows that reached them.
-
-    Attributes
-    ----------
-    kind, tree, chosen : ndarray of int64, shape (n_nodes,)
-        The column that was chosen, -1 at leaves.
-    target : ndarray of float64, shape (n_nodes,)
-        Quality of the node's own split.
-    totals : ndarray of float64, shape (n_nodes, n_classes)
-    n_rows : ndarray of int64, shape (n_nodes,)
-        Distinct rows.
-    start, node, times : ndarray, shape (n_rows + 1,), (n_visits,), (n_visits,)
-        The nodes that each row reaches, and the weight it has there.
-    """
+    """The nodes that had a choice, and the rows that reached them."""
 
     kind: IntArray
     tree: IntArray
     chosen: IntArray
+    """`kind`, `tree` and `chosen`, shape (n_nodes,): the column that was chosen, -1 at leaves."""
     target: FloatArray
+    """Shape (n_nodes,). Quality of the node's own split."""
     totals: FloatArray
+    """Shape (n_nodes, n_classes)."""
     n_rows: IntArray
+    """Shape (n_nodes,). Distinct rows."""
     start: IntArray
     node: IntArray
     times: FloatArray
+    """`start`, `node` and `times`, shapes (n_rows + 1,), (n_visits,), (n_visits,): the nodes that each row reaches, and
+    the weight it has there.
+    """
 
 
 @redacted
 class ColumnIndicators(NamedTuple):
-    """How values are told apart: each column has indicators, of a value or of all values above one.
-
-    Attributes
-    ----------
-    start : ndarray of int64, shape (n_columns + 1,)
-    value : ndarray of int64, shape (n_indicators,)
-    above : ndarray of bool, shape (n_columns,)
-        Whether the column's indicators are of all values above.
-    first, number : ndarray of int64, shape (n_attributes,)
-        Where an attribute's columns stand in `column`.
-    column : ndarray of int64, shape (n_columns,)
-    """
+    """How values are told apart: each column has indicators, of a value or of all values above one."""
 
     start: IntArray
+    """Shape (n_columns + 1,)."""
     value: IntArray
+    """Shape (n_indicators,)."""
     above: BoolArray
+    """Shape (n_columns,). Whether the column's indicators are of all values above."""
     first: IntArray
     number: IntArray
+    """`first` and `number`, shape (n_attributes,): where an attribute's columns stand in `column`."""
     column: IntArray
+    """Shape (n_columns,)."""
 
 
 @redacted
 class ChoiceRules(NamedTuple):
-    """How nodes choose.
-
-    Attributes
-    ----------
-    criterion : int
-    least : int
-        Fewest distinct rows in a leaf.
-    given : ndarray of bool, shape (n_trees, n_columns)
-        The columns that a tree was given.
-    none_of : ndarray of float64, shape (n_trees, n_columns + 2)
-        Probability that none of so many columns is among those drawn at a node.
-    """
+    """How nodes choose."""
 
     criterion: int
     least: int
+    """Fewest distinct rows in a leaf."""
     given: BoolArray
+    """Shape (n_trees, n_columns). The columns that a tree was given."""
     none_of: FloatArray
+    """Shape (n_trees, n_columns + 2). Probability that none of so many columns is among those drawn at a node."""
 
 
 class OpenValues:

@@ -24,39 +24,30 @@ _CHUNK = 50_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
-    """Groups x cells x classes against the published counts, with exact noise.
-
-    Attributes
-    ----------
-    domain : Domain
-    cells : Cells
-    groups : Groups
-    counts : tuple of ndarray of int64, each of shape (n_leaves of the tree, n_classes)
-        Observed rows (draws) of each class at each leaf.
-    distinct : tuple of ndarray of int64, each of shape (n_leaves of the tree,), or None
-        Observed distinct rows at each leaf, where they say more than the counts (bagging).
-    known : tuple of ndarray of int64, each of shape (n_leaves of the tree, n_classes), or None
-        How many rows that the adversary knows whole lie at each leaf, whatever trees saw them. With exact noise
-        `counts` and `distinct` are what these rows leave.
-    group, cell, label : ndarray of int64, shape (n_candidates,)
-        The candidates: triples that domain reduction left possible.
-    complete : bool
-        Whether all that a row can be is among the candidates. Else nothing can be proved with them.
-    start : ndarray of int64, shape (n_candidates,), or None
-        Rows of each candidate in a dataset that is already known, where they are not complete.
-    """
+    """Groups x cells x classes against the published counts, with exact noise."""
 
     domain: Domain
     cells: Cells
     groups: Groups
     counts: tuple[IntArray, ...]
+    """Each of shape (n_leaves of the tree, n_classes). Observed rows (draws) of each class at each leaf."""
     distinct: tuple[IntArray, ...] | None
+    """Each of shape (n_leaves of the tree,). Observed distinct rows at each leaf, where they say more than the counts
+    (bagging).
+    """
     group: IntArray
     cell: IntArray
     label: IntArray
+    """`group`, `cell` and `label`, shape (n_candidates,): the candidates: triples that domain reduction left possible.
+    """
     known: tuple[IntArray, ...] | None = None
+    """Each of shape (n_leaves of the tree, n_classes). How many rows that the adversary knows whole lie at each leaf,
+    whatever trees saw them. With exact noise `counts` and `distinct` are what these rows leave.
+    """
     complete: bool = True
+    """Whether all that a row can be is among the candidates. Else nothing can be proved with them."""
     start: IntArray | None = None
+    """Shape (n_candidates,). Rows of each candidate in a dataset that is already known, where they are not complete."""
 
     @property
     def n_candidates(self) -> int:

@@ -34,46 +34,32 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True)
 class ReconstructParameters:
-    """How many datasets are compared, and how many are refitted.
-
-    Attributes
-    ----------
-    most_tries : int
-        Most single open values that are tried by refitting.
-    most_tried_rows : int
-        Most rows times trees that such tries refit: a few seconds for all of them.
-    patience : int
-        Tries in a row without progress before they end.
-    proof_effort : float
-        Units of work of the certificate.
-    imagined : int
-        Ways to fill in open values that guesses are compared with.
-    most_assigned : int
-        Most rows for which sums over groups are given out to rows: an assignment takes the cube of it.
-    imagined_of_each : int
-        Samples of each search that guesses are compared with, with open values drawn and as likeliest.
-    credible : float
-        How many times as far from the samples that ignore the occurrences as they are from each other others may be.
-    credible_by : int
-        Samples of each search that this is measured by.
-    agree_share : float
-        Of the attack's time so much more for giving out rows where the search was ended: what was found is worth little
-        without that.
-    most_refitted_rows : int
-        Most rows times trees that are refitted in all: an end that does not depend on the clock.
-    """
+    """How many datasets are compared, and how many are refitted."""
 
     most_tries: int = 200
+    """Most single open values that are tried by refitting."""
     most_tried_rows: int = 500_000
+    """Most rows times trees that such tries refit: a few seconds for all of them."""
     patience: int = 20
+    """Tries in a row without progress before they end."""
     proof_effort: float = 2.0
+    """Units of work of the certificate."""
     imagined: int = 5
+    """Ways to fill in open values that guesses are compared with."""
     most_assigned: int = 6_000
+    """Most rows for which sums over groups are given out to rows: an assignment takes the cube of it."""
     imagined_of_each: int = 6
+    """Samples of each search that guesses are compared with, with open values drawn and as likeliest."""
     credible: float = 3.0
+    """How many times as far from the samples that ignore the occurrences as they are from each other others may be."""
     credible_by: int = 3
+    """Samples of each search that this is measured by."""
     agree_share: float = 0.15
+    """Of the attack's time so much more for giving out rows where the search was ended: what was found is worth little
+    without that.
+    """
     most_refitted_rows: int = 20_000_000
+    """Most rows times trees that are refitted in all: an end that does not depend on the clock."""
 
 
 _PARAMETERS = ReconstructParameters()

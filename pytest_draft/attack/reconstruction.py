@@ -15,78 +15,70 @@ from pytest_draft.facts.status import RECONSTRUCTION_STATUSES, SolverStatus
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reconstruction:
-    """What the attack rebuilt. Its repr shows no row.
-
-    Attributes
-    ----------
-    status : str
-        One of `RECONSTRUCTION_STATUSES`; `SolverStatus` says what each means.
-    rows : ndarray of float32, shape (n_rows, n_columns), or None
-        Encoded feature vectors: the guess with the least expected error. Where several datasets are consistent, it can
-        be their consensus, which differs from each of them.
-    consistent : ndarray of float32, shape (n_rows, n_columns), or None
-        A whole dataset with the stated residual, the one that statuses and certificates speak of.
-    labels : ndarray of int64, shape (n_rows,), or None
-        Indices into the forest's classes.
-    cells : ndarray of int64, shape (n_rows,), or None
-        The problem's cell of each row of `consistent`; with a residual, of `rows`, or of those nearest to them.
-    free : ndarray of bool, shape (n_rows, n_attributes), or None
-        Attributes that the row's cell leaves open, and all of a row that no tree has seen: filled with a guess,
-        never recovered.
-    ordered : bool
-        Whether row ``i`` stands for training row ``i``.
-    residual : int or None
-        Sum of absolute differences between what the file publishes and what the reconstruction gives; with
-        unknown occurrences, the rows that its leaves lack.
-    log_posterior : float or None
-        With unknown occurrences: what the likeliest dataset was chosen by (`log_posterior`), which the truth's must
-        not exceed. With noise: the highest log-likelihood among the datasets that the guess was made of, and one
-        standard deviation of it.
-    disagreement : float or None
-        By how much the sampler's chains differ in their log-posterior: Gelman and Rubin's R-hat, 1 if alike. None where
-        they tell nothing of it.
-    log_likelihood, bound : float or None
-        With noise: of `consistent`, and what no dataset of the domain exceeds.
-    reproduced_trees : int or None
-        Trees that grow again from the reconstruction; None where that was not tried.
-    certificate : Certificate or None
-        What is proved of it; None where it has a residual or the occurrences are unknown.
-    proved, provable : ndarray of float32, shape (n_proved, n_columns) and (n_provable, n_columns), or None
-        The feature vectors that `certificate` proves to be in every consistent dataset, as often as they are; and those
-        that no dataset is known to do without. None without a certificate.
-    seen : ndarray of bool, shape (n_rows,), or None
-        Rows that some tree has seen; of the others the file tells nothing. None stands for all.
-    certain : ndarray of bool, shape (n_rows, n_attributes), or None
-        Values of `rows` that equations of the file alone fix, proved; None where nothing is proved value by value.
-    proved_values : mapping of int to ndarray of float64, shape (n_values,), or None
-        By column, different values that are proved to stand in some training row, nobody knows in which one.
-    cut_short : bool
-        Whether the clock ended a step: with more time the reconstruction could be closer to the truth.
-    statistics : mapping of str to float
-        Sizes of the problem and seconds of each stage.
-    """
+    """What the attack rebuilt. Its repr shows no row."""
 
     status: SolverStatus
+    """One of `RECONSTRUCTION_STATUSES`; `SolverStatus` says what each means."""
     rows: NDArray[np.float32] | None
+    """Shape (n_rows, n_columns). Encoded feature vectors: the guess with the least expected error. Where several
+    datasets are consistent, it can be their consensus, which differs from each of them.
+    """
     labels: IntArray | None
+    """Shape (n_rows,). Indices into the forest's classes."""
     cells: IntArray | None
+    """Shape (n_rows,). The problem's cell of each row of `consistent`; with a residual, of `rows`, or of those nearest
+    to them.
+    """
     free: BoolArray | None
+    """Shape (n_rows, n_attributes). Attributes that the row's cell leaves open, and all of a row that no tree has seen:
+    filled with a guess, never recovered.
+    """
     ordered: bool
+    """Whether row ``i`` stands for training row ``i``."""
     residual: int | None
+    """Sum of absolute differences between what the file publishes and what the reconstruction gives; with unknown
+    occurrences, the rows that its leaves lack.
+    """
     reproduced_trees: int | None = None
+    """Trees that grow again from the reconstruction; None where that was not tried."""
     cut_short: bool = False
+    """Whether the clock ended a step: with more time the reconstruction could be closer to the truth."""
     consistent: NDArray[np.float32] | None = None
+    """Shape (n_rows, n_columns). A whole dataset with the stated residual, the one that statuses and certificates speak
+    of.
+    """
     log_posterior: float | None = None
+    """With unknown occurrences: what the likeliest dataset was chosen by (`log_posterior`), which the truth's must not
+    exceed. With noise: the highest log-likelihood among the datasets that the guess was made of, and one standard
+    deviation of it.
+    """
     disagreement: float | None = None
+    """By how much the sampler's chains differ in their log-posterior: Gelman and Rubin's R-hat, 1 if alike. None where
+    they tell nothing of it.
+    """
     log_likelihood: float | None = None
     bound: float | None = None
+    """`log_likelihood` and `bound`: with noise: of `consistent`, and what no dataset of the domain exceeds."""
     certificate: Certificate | None = None
+    """What is proved of it; None where it has a residual or the occurrences are unknown."""
     proved: NDArray[np.float32] | None = None
     provable: NDArray[np.float32] | None = None
+    """`proved` and `provable`, shape (n_proved, n_columns) and (n_provable, n_columns): the feature vectors that
+    `certificate` proves to be in every consistent dataset, as often as they are; and those that no dataset is known to
+    do without. None without a certificate.
+    """
     seen: BoolArray | None = None
+    """Shape (n_rows,). Rows that some tree has seen; of the others the file tells nothing. None stands for all."""
     certain: BoolArray | None = None
+    """Shape (n_rows, n_attributes). Values of `rows` that equations of the file alone fix, proved; None where nothing
+    is proved value by value.
+    """
     proved_values: Mapping[int, FloatArray] | None = None
+    """Each of shape (n_values,). By column, different values that are proved to stand in some training row, nobody
+    knows in which one.
+    """
     statistics: Mapping[str, float] = field(default_factory=dict)
+    """Sizes of the problem and seconds of each stage."""
 
     def __post_init__(self) -> None:
         if self.status not in RECONSTRUCTION_STATUSES:

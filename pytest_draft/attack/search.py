@@ -10,19 +10,11 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True)
 class Search:
-    """What every step of a search shares.
-
-    Attributes
-    ----------
-    timebox : TimeBox
-    seed : int
-        Of every random choice.
-    workers : int
-        Threads of what runs side by side; the result does not depend on it.
-    clock : StageClock
-    """
+    """What every step of a search shares."""
 
     timebox: TimeBox
     seed: int = 0
+    """Of every random choice."""
     workers: int = 1
+    """Threads of what runs side by side; the result does not depend on it."""
     clock: StageClock = field(default_factory=StageClock)

@@ -62,27 +62,19 @@ be drawn, and for how many numbers columns."""
 
 @dataclass(frozen=True)
 class Sought:
-    """What came of the search.
-
-    Attributes
-    ----------
-    tried : int
-        How many numbers were tried; 0 where the file does not tell enough to find any.
-    random_state : int or None
-        The number; None where none of them was it.
-    forest : Forest
-        With the seeds that follow from it, as if they were in the file; as it was where there is none.
-    told_by : str
-        What of the file tells it, in words.
-    draws_known : bool
-        Whether these seeds tell all that seeds in the file would; False where draws depended on what was removed, too.
-    """
+    """What came of the search."""
 
     tried: int
+    """How many numbers were tried; 0 where the file does not tell enough to find any."""
     random_state: int | None
+    """The number; None where none of them was it."""
     forest: Forest
+    """With the seeds that follow from it, as if they were in the file; as it was where there is none."""
     told_by: str = ""
+    """What of the file tells it, in words."""
     draws_known: bool = True
+    """Whether these seeds tell all that seeds in the file would; False where draws depended on what was removed, too.
+    """
 
 
 class _Evidence(Protocol):

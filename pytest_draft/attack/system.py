@@ -12,16 +12,12 @@ from pytest_draft.arrays import BoolArray, IntArray
 
 @dataclass(frozen=True, eq=False, repr=False)
 class System:
-    """Linear equations ``matrix @ h = observed`` over whole numbers ``h >= 0``.
-
-    Attributes
-    ----------
-    matrix : sparse array of int32, in columns, shape (n_equations, n_candidates)
-    observed : ndarray of int64, shape (n_equations,)
-    """
+    """Linear equations ``matrix @ h = observed`` over whole numbers ``h >= 0``."""
 
     matrix: sparse.csc_array
+    """Of int32, shape (n_equations, n_candidates)."""
     observed: IntArray
+    """Shape (n_equations,)."""
 
     def missed(self, rows: IntArray) -> int:
         """Return the residual of a whole dataset: the sum of absolute differences to what was observed."""

@@ -45,21 +45,14 @@ _MOST_TRIED, _MOST_TRIED_ONCE = 1_000_000, 20_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TargetCounts:
-    """How many draws of each target are in each node. Its repr shows no target.
-
-    Attributes
-    ----------
-    targets : ndarray of float64, shape (n_targets,)
-        Ascending; up to rounding.
-    counts : tuple of ndarray of int64, each of shape (n_nodes, n_targets)
-        By tree; where they are not known, all draws in place of the first target.
-    known : tuple of ndarray of bool, each of shape (n_nodes,)
-        By tree, where they are known.
-    """
+    """How many draws of each target are in each node. Its repr shows no target."""
 
     targets: FloatArray
+    """Shape (n_targets,). Ascending; up to rounding."""
     counts: tuple[IntArray, ...]
+    """Each of shape (n_nodes, n_targets). By tree; where they are not known, all draws in place of the first target."""
     known: tuple[BoolArray, ...]
+    """Each of shape (n_nodes,). By tree, where they are known."""
 
     def __repr__(self) -> str:
         return f"TargetCounts({len(self.targets)} targets, values not shown)"
@@ -124,23 +117,17 @@ def target_counts(forest: Forest, times: IntArray) -> TargetCounts | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Leaves:
-    """The leaves of all trees, one after the other.
-
-    Attributes
-    ----------
-    value : ndarray of float64, shape (n,)
-    n_draws, n_rows : ndarray of int64, shape (n,)
-    variance : ndarray of float64, shape (n,)
-        Of the targets of the draws; NaN where the file does not tell it.
-    is_pure : ndarray of bool, shape (n,)
-        Whether they hold one target only.
-    """
+    """The leaves of all trees, one after the other."""
 
     value: FloatArray
+    """Shape (n,)."""
     n_draws: IntArray
     n_rows: IntArray
+    """`n_draws` and `n_rows`, shape (n,)."""
     variance: FloatArray
+    """Shape (n,). Of the targets of the draws; NaN where the file does not tell it."""
     is_pure: BoolArray
+    """Shape (n,). Whether they hold one target only."""
 
     @classmethod
     def of(cls, forest: Forest, draws: list[IntArray], criterion: str) -> _Leaves:

@@ -58,29 +58,19 @@ _UNITS_PER_VISIT = 1e-7
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Choices:
-    """What a forest's nodes chose, to be explained by what rows are.
-
-    Attributes
-    ----------
-    forest : Forest
-    problem : Problem
-        With exact noise.
-    columns : tuple of ndarray of int64
-        By tree, the columns that it was given.
-    drawn : tuple of int
-        By tree, ``max_features``.
-    least : int
-        Fewest distinct rows in a leaf.
-    outcome : tuple of ndarray of int64
-        By tree, what became of its nodes (`draws`).
-    """
+    """What a forest's nodes chose, to be explained by what rows are."""
 
     forest: Forest
     problem: Problem
+    """With exact noise."""
     columns: tuple[IntArray, ...]
+    """By tree, the columns that it was given."""
     drawn: tuple[int, ...]
+    """By tree, ``max_features``."""
     least: int
+    """Fewest distinct rows in a leaf."""
     outcome: tuple[IntArray, ...]
+    """By tree, what became of its nodes (`draws`)."""
 
     @classmethod
     def of(cls, forest: Forest, problem: Problem, *, seeds_known: bool) -> Choices | None:

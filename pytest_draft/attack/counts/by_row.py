@@ -24,27 +24,18 @@ from pytest_draft.errors import OutOfTimeError
 
 @dataclass(frozen=True)
 class ByRowParameters:
-    """Who gets which share of the time.
-
-    Attributes
-    ----------
-    fewest_groups : int
-        With fewer groups rows are hardly told apart, and integer programs do better.
-    quick_share : float
-        Share of the time after which messages and polishing must have ended.
-    histogram_share : float
-        Share of what is left then for the search that ignores the occurrences.
-    placing_share : float
-        Share of what is left then for placing rows from there; the rest is for comparing guesses.
-    prior_share : float
-        How much of the histogram is the prior, so that nothing is impossible to it.
-    """
+    """Who gets which share of the time."""
 
     fewest_groups: int = 9
+    """With fewer groups rows are hardly told apart, and integer programs do better."""
     quick_share: float = 0.35
+    """Share of the time after which messages and polishing must have ended."""
     histogram_share: float = 0.55
+    """Share of what is left then for the search that ignores the occurrences."""
     placing_share: float = 0.8
+    """Share of what is left then for placing rows from there; the rest is for comparing guesses."""
     prior_share: float = 0.1
+    """How much of the histogram is the prior, so that nothing is impossible to it."""
 
 
 _PARAMETERS = ByRowParameters()
@@ -52,26 +43,17 @@ _PARAMETERS = ByRowParameters()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ByRow:
-    """What was found.
-
-    Attributes
-    ----------
-    placed : Placed
-    loose : Problem
-        That of somebody who ignores the occurrences.
-    likely : Likely or None
-        What that somebody finds; None where that was not asked.
-    sure : bool
-        Whether the counts tell nearly all rows, so that it is not worth asking.
-    rich : bool
-        Whether that is so of a dataset that meets all counts (`Believed.rich`).
-    """
+    """What was found."""
 
     placed: Placed
     loose: Problem
+    """That of somebody who ignores the occurrences."""
     likely: Likely | None = None
+    """What that somebody finds; None where that was not asked."""
     sure: bool = False
+    """Whether the counts tell nearly all rows, so that it is not worth asking."""
     rich: bool = False
+    """Whether that is so of a dataset that meets all counts (`Believed.rich`)."""
 
 
 def fits(problem: Problem) -> bool:

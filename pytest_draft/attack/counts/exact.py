@@ -27,60 +27,41 @@ MOST_ALTERNATIVES = 16
 
 @dataclass(frozen=True)
 class ExactParameters:
-    """How hard each step of the search tries. Efforts are in units of about one second on one core.
-
-    Attributes
-    ----------
-    updates : int
-        Updates of the relaxed dataset between two roundings of it.
-    patience : int
-        Roundings in a row that may be no better before rounding ends.
-    prune_above : int
-        Coefficients of a part above which hopeless candidates leave its relaxation; below, it is fast enough with all.
-    first_candidates : int
-        Candidates that the first integer program of a part sees, the likeliest ones.
-    widen : int
-        How many times as many the next one sees.
-    most_candidates : int
-        Most candidates that are given to constraint programming.
-    proof_candidates : int
-        Most candidates of a part whose other datasets are listed.
-    first_effort : float
-        Of constraint programming on `first_candidates`; more in proportion to more candidates.
-    least_mass : float
-        Expected rows below which all candidates count as equally unlikely: keeps logarithms finite.
-    most_coefficients : int
-        Most coefficients of an integer program.
-    per_rank : int
-        So many candidates of each group are taken before further ones of any group.
-    sampling_effort : float
-        Of drawing other datasets, over all parts.
-    sampling_gap : float
-        How much dearer than the cheapest, relatively, a drawn dataset may be.
-    most_groups_drawn : int
-        With more groups no other datasets are drawn, and repairs anneal: integer programs are hard then.
-    descent_effort : float
-        Of local search after rounding.
-    proof_effort : float
-        Of the first search for another dataset of a part; each later one has less in proportion to those found.
-    """
+    """How hard each step of the search tries. Efforts are in units of about one second on one core."""
 
     updates: int = 25
+    """Updates of the relaxed dataset between two roundings of it."""
     patience: int = 8
+    """Roundings in a row that may be no better before rounding ends."""
     prune_above: int = 1_000_000
+    """Coefficients of a part above which hopeless candidates leave its relaxation; below, it is fast enough with all.
+    """
     first_candidates: int = 1_000
+    """Candidates that the first integer program of a part sees, the likeliest ones."""
     widen: int = 3
+    """How many times as many the next one sees."""
     most_candidates: int = 100_000
+    """Most candidates that are given to constraint programming."""
     proof_candidates: int = 5_000
+    """Most candidates of a part whose other datasets are listed."""
     first_effort: float = 1.0
+    """Of constraint programming on `first_candidates`; more in proportion to more candidates."""
     least_mass: float = 1e-6
+    """Expected rows below which all candidates count as equally unlikely: keeps logarithms finite."""
     most_coefficients: int = 1_000_000
+    """Most coefficients of an integer program."""
     per_rank: int = 5
+    """So many candidates of each group are taken before further ones of any group."""
     sampling_effort: float = 2.0
+    """Of drawing other datasets, over all parts."""
     sampling_gap: float = 0.1
+    """How much dearer than the cheapest, relatively, a drawn dataset may be."""
     most_groups_drawn: int = 8
+    """With more groups no other datasets are drawn, and repairs anneal: integer programs are hard then."""
     descent_effort: float = 1.0
+    """Of local search after rounding."""
     proof_effort: float = 1.0
+    """Of the first search for another dataset of a part; each later one has less in proportion to those found."""
 
 
 _PARAMETERS = ExactParameters()
@@ -88,52 +69,37 @@ _PARAMETERS = ExactParameters()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Alternatives:
-    """The datasets that are known to meet a connected part of the equations.
-
-    Attributes
-    ----------
-    columns : ndarray of int64, shape (n_columns,)
-        The part's columns.
-    rows : tuple of ndarray of int64, shape (n_columns,)
-        The chosen dataset first.
-    complete : bool
-        Whether it is proved that there are no others.
-    """
+    """The datasets that are known to meet a connected part of the equations."""
 
     columns: IntArray
+    """Shape (n_columns,). The part's columns."""
     rows: tuple[IntArray, ...]
+    """Each of shape (n_columns,). The chosen dataset first."""
     complete: bool
+    """Whether it is proved that there are no others."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
-    """A whole dataset for a system of equations.
-
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_candidates,)
-    expected : ndarray of float64, shape (n_candidates,)
-        The relaxed dataset: expected rows of each candidate.
-    residual : int
-        0 where the dataset meets every equation.
-    lower, upper : ndarray of int64, shape (n_candidates,)
-        Bounds that propagation proved.
-    parts : tuple of Alternatives
-        The parts of the equations that propagation left open, each candidate with ``lower < upper`` in one of them.
-    unique : bool
-        Proved: no other dataset meets every equation.
-    samples : tuple of ndarray of int64, shape (n_candidates,)
-        Other datasets, spread as the relaxed one says; parts of them repeat where time was short.
-    """
+    """A whole dataset for a system of equations."""
 
     rows: IntArray
+    """Shape (n_candidates,)."""
     expected: FloatArray
+    """Shape (n_candidates,). The relaxed dataset: expected rows of each candidate."""
     residual: int
+    """0 where the dataset meets every equation."""
     lower: IntArray
     upper: IntArray
+    """`lower` and `upper`, shape (n_candidates,): bounds that propagation proved."""
     parts: tuple[Alternatives, ...]
+    """The parts of the equations that propagation left open, each candidate with ``lower < upper`` in one of them."""
     unique: bool
+    """Proved: no other dataset meets every equation."""
     samples: tuple[IntArray, ...] = ()
+    """Each of shape (n_candidates,). Other datasets, spread as the relaxed one says; parts of them repeat where time
+    was short.
+    """
 
 
 def solve_exactly(

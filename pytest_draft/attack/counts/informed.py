@@ -156,23 +156,16 @@ class _KnownVectors:
 
     The predictive distribution of a Dirichlet process: a vector is as likely as it is frequent among the known rows,
     plus `_PRIOR_ROWS` rows that are spread as if the attributes were independent.
-
-    Attributes
-    ----------
-    sizes : ndarray of int64, shape (n_attributes,)
-        Number of values of each attribute.
-    vectors : ndarray of int64, shape (n_distinct, n_attributes)
-        The distinct rows, as indices of their values.
-    times : ndarray of int64, shape (n_distinct,)
-        How many rows hold each.
-    of_row : ndarray of int64, shape (n_rows,)
-        The vector of each row.
     """
 
     sizes: IntArray
+    """Shape (n_attributes,). Number of values of each attribute."""
     vectors: IntArray
+    """Shape (n_distinct, n_attributes). The distinct rows, as indices of their values."""
     times: IntArray
+    """Shape (n_distinct,). How many rows hold each."""
     of_row: IntArray
+    """Shape (n_rows,). The vector of each row."""
 
     @classmethod
     def of(cls, domain: Domain, rows: NDArray[np.float32]) -> _KnownVectors:

@@ -24,30 +24,20 @@ _PROVED_INFEASIBLE = 2
 
 @dataclass(frozen=True)
 class IntegerParameters:
-    """How long datasets are annealed, and what integer programs may take.
-
-    Attributes
-    ----------
-    seconds_per_step : float
-        Measured: one coefficient of one candidate, in a sweep.
-    annealing_effort : float
-        Units of work of cooling, within `sweeps`.
-    sweeps : tuple of int
-        Fewest and most sweeps.
-    cooling : float
-        The first temperature over the last one.
-    most_nodes : int
-        Nodes of HiGHS's search tree at most: an end that does not depend on the clock.
-    seconds_per_coefficient : float
-        What one coefficient counts for in the work of a program.
-    """
+    """How long datasets are annealed, and what integer programs may take."""
 
     seconds_per_step: float = 2e-9
+    """Measured: one coefficient of one candidate, in a sweep."""
     annealing_effort: float = 30.0
+    """Units of work of cooling, within `sweeps`."""
     sweeps: tuple[int, int] = (20, 1_000)
+    """Fewest and most sweeps."""
     cooling: float = 8.0
+    """The first temperature over the last one."""
     most_nodes: int = 100
+    """Nodes of HiGHS's search tree at most: an end that does not depend on the clock."""
     seconds_per_coefficient: float = 2e-5
+    """What one coefficient counts for in the work of a program."""
 
 
 _PARAMETERS = IntegerParameters()
@@ -271,18 +261,12 @@ def anneal(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:
-    """What CP-SAT says.
-
-    Attributes
-    ----------
-    status : str
-        ``OPTIMAL``, ``FEASIBLE``, ``INFEASIBLE`` or ``UNKNOWN``.
-    rows : ndarray of int64, shape (n_candidates,), or None
-        A dataset with residual 0, where one was found.
-    """
+    """What CP-SAT says."""
 
     status: str
+    """``OPTIMAL``, ``FEASIBLE``, ``INFEASIBLE`` or ``UNKNOWN``."""
     rows: IntArray | None
+    """Shape (n_candidates,). A dataset with residual 0, where one was found."""
 
 
 def program(

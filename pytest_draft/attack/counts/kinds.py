@@ -18,33 +18,22 @@ from pytest_draft.attack.problem import Problem
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Kinds:
-    """The rows of a problem, one by one, and what each can be. Rows are in the order of their groups.
-
-    Attributes
-    ----------
-    entries : ndarray of int32, shape (n_kinds, n_trees)
-        Each kind's place in the table of leaves x classes of all trees.
-    of_candidate : ndarray of int32, shape (n_candidates,)
-        The kind of each of the problem's candidates, ascending within a group.
-    first, last : ndarray of int64, shape (n_rows,)
-        The candidates of each row.
-    times : ndarray of int32, shape (n_rows, n_trees)
-        How often each tree saw each row.
-    start : ndarray of int64, shape (n_trees + 1,)
-        First leaf of each tree.
-    counts, distinct : ndarray of float64, shape (n_leaves * n_classes,) and (n_leaves,)
-        What was observed.
-    n_classes : int
-    """
+    """The rows of a problem, one by one, and what each can be. Rows are in the order of their groups."""
 
     entries: Int32Array
+    """Shape (n_kinds, n_trees). Each kind's place in the table of leaves x classes of all trees."""
     of_candidate: Int32Array
+    """Shape (n_candidates,). The kind of each of the problem's candidates, ascending within a group."""
     first: IntArray
     last: IntArray
+    """`first` and `last`, shape (n_rows,): the candidates of each row."""
     times: Int32Array
+    """Shape (n_rows, n_trees). How often each tree saw each row."""
     start: IntArray
+    """Shape (n_trees + 1,). First leaf of each tree."""
     counts: FloatArray
     distinct: FloatArray
+    """`counts` and `distinct`, shape (n_leaves * n_classes,) and (n_leaves,): what was observed."""
     n_classes: int
 
     def __repr__(self) -> str:

@@ -23,57 +23,38 @@ from pytest_draft.errors import OutOfTimeError
 
 @dataclass(frozen=True)
 class LikeliestParameters:
-    """How long each step takes, and how it moves.
-
-    Attributes
-    ----------
-    em_steps : int
-        Steps of expectation maximisation by the counts alone.
-    ascent_steps : int
-        Steps after them that follow the slope with distinct rows, where these are published.
-    negligible : float
-        Share of its group's largest mass below which a candidate is dropped from the relaxation.
-    damping : float
-        Exponent of a step along the slope; 1 would be a full step.
-    check_every : int
-        Steps between two looks for candidates to drop.
-    most_active : int
-        Most candidates that chains choose among, besides the likeliest of each group.
-    chains : int
-        Chains that are cooled.
-    sweeps : tuple of int
-        Fewest and most sweeps of a chain.
-    temperatures : tuple of float
-        First and last one; 1 draws from the posterior.
-    samples : int
-        Datasets that are drawn for the consensus.
-    sample_every : int
-        Sweeps between two of them.
-    annealing_share : float
-        Share of the time that is left after which cooling ends, so that there is time for samples.
-    chain_effort : float
-        Units of work of all chains, within `sweeps`.
-    seconds_per_addition : float
-        Measured: one entry of one candidate.
-    seconds_per_term : float
-        Measured: one term of a leaf's likelihood.
-    """
+    """How long each step takes, and how it moves."""
 
     em_steps: int = 200
+    """Steps of expectation maximisation by the counts alone."""
     ascent_steps: int = 200
+    """Steps after them that follow the slope with distinct rows, where these are published."""
     negligible: float = 1e-6
+    """Share of its group's largest mass below which a candidate is dropped from the relaxation."""
     damping: float = 0.5
+    """Exponent of a step along the slope; 1 would be a full step."""
     check_every: int = 10
+    """Steps between two looks for candidates to drop."""
     most_active: int = 5_000
+    """Most candidates that chains choose among, besides the likeliest of each group."""
     chains: int = 4
+    """Chains that are cooled."""
     sweeps: tuple[int, int] = (10, 80)
+    """Fewest and most sweeps of a chain."""
     temperatures: tuple[float, float] = (4.0, 0.3)
+    """First and last one; 1 draws from the posterior."""
     samples: int = 32
+    """Datasets that are drawn for the consensus."""
     sample_every: int = 2
+    """Sweeps between two of them."""
     annealing_share: float = 0.7
+    """Share of the time that is left after which cooling ends, so that there is time for samples."""
     chain_effort: float = 8.0
+    """Units of work of all chains, within `sweeps`."""
     seconds_per_addition: float = 1.2e-9
+    """Measured: one entry of one candidate."""
     seconds_per_term: float = 1e-8
+    """Measured: one term of a leaf's likelihood."""
 
 
 _PARAMETERS = LikeliestParameters()
@@ -81,27 +62,18 @@ _PARAMETERS = LikeliestParameters()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Likely:
-    """Whole datasets that explain the draws well.
-
-    Attributes
-    ----------
-    chosen : ndarray of int64, shape (n_rows,)
-        The candidate of each row of the likeliest one.
-    samples : ndarray of int64, shape (n_samples, n_rows)
-        Others, drawn from the posterior around it.
-    expected : ndarray of float64, shape (n_candidates,)
-        The relaxed dataset.
-    missing : int
-        Rows that leaves lack in the likeliest one: 0 where all counts are possible.
-    log_posterior : float
-        Of the likeliest one, up to a constant; minus infinity where rows are missing.
-    """
+    """Whole datasets that explain the draws well."""
 
     chosen: IntArray
+    """Shape (n_rows,). The candidate of each row of the likeliest one."""
     samples: IntArray
+    """Shape (n_samples, n_rows). Others, drawn from the posterior around it."""
     expected: FloatArray
+    """Shape (n_candidates,). The relaxed dataset."""
     missing: int
+    """Rows that leaves lack in the likeliest one: 0 where all counts are possible."""
     log_posterior: float
+    """Of the likeliest one, up to a constant; minus infinity where rows are missing."""
 
 
 def find_likeliest(problem: Problem, draws: Draws, prior: FloatArray, search: Search) -> Likely:

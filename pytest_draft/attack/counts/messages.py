@@ -26,37 +26,25 @@ MAX_BYTES = 1_500_000_000
 
 @dataclass(frozen=True)
 class MessageParameters:
-    """How messages move, and when they end.
-
-    Attributes
-    ----------
-    steps : tuple of float
-        How far a message moves to its new value, one run after the other: smaller steps are slower and surer.
-    rounds : int
-        Most rounds of a run.
-    patience : int
-        Rounds in a row without a better dataset after which it ends.
-    sure : float
-        Share of the first variance below which rows are taken as told.
-    rich : float
-        Least `Believed.richness` with which a dataset that meets all counts is taken as it is.
-    least_noise : float
-        Variance of what is observed, at least.
-    largest : float
-        A message is no longer than that, in logarithms.
-    seconds_per_addition, seconds_per_message : float
-        Measured: an entry of a candidate, and a message.
-    """
+    """How messages move, and when they end."""
 
     steps: tuple[float, ...] = (0.2, 0.1)
+    """How far a message moves to its new value, one run after the other: smaller steps are slower and surer."""
     rounds: int = 60
+    """Most rounds of a run."""
     patience: int = 12
+    """Rounds in a row without a better dataset after which it ends."""
     sure: float = 0.05
+    """Share of the first variance below which rows are taken as told."""
     rich: float = 4.0
+    """Least `Believed.richness` with which a dataset that meets all counts is taken as it is."""
     least_noise: float = 0.1
+    """Variance of what is observed, at least."""
     largest: float = 30.0
+    """A message is no longer than that, in logarithms."""
     seconds_per_addition: float = 1.5e-9
     seconds_per_message: float = 2e-8
+    """`seconds_per_addition` and `seconds_per_message`: measured: an entry of a candidate, and a message."""
 
 
 _PARAMETERS = MessageParameters()
@@ -64,25 +52,18 @@ _PARAMETERS = MessageParameters()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Believed:
-    """What was believed when the likeliest candidates fitted best.
-
-    Attributes
-    ----------
-    chosen : ndarray of int64, shape (n_rows,)
-        Each row's likeliest candidate.
-    missed : int
-        Their residual.
-    spread : float
-        What is left of the variance of the counts at a leaf, and of what misses them, as a share of what there was
-        at first: little only where rows are told by the counts, not by choice.
-    richness : float
-        How much the counts tell, over how much was not known of the rows, were each count to tell something new.
-    """
+    """What was believed when the likeliest candidates fitted best."""
 
     chosen: IntArray
+    """Shape (n_rows,). Each row's likeliest candidate."""
     missed: int
+    """Their residual."""
     spread: float
+    """What is left of the variance of the counts at a leaf, and of what misses them, as a share of what there was at
+    first: little only where rows are told by the counts, not by choice.
+    """
     richness: float
+    """How much the counts tell, over how much was not known of the rows, were each count to tell something new."""
 
     @property
     def rich(self) -> bool:

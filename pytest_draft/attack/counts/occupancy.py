@@ -34,28 +34,19 @@ _NONE = -1e300
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Draws:
-    """What a bagged forest publishes, leaf by leaf, all trees in one table.
-
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (n_leaves, n_classes)
-        Draws.
-    distinct : ndarray of int64, shape (n_leaves,)
-        Different rows among them; -1 where they are not used.
-    start : ndarray of int64, shape (n_trees + 1,)
-        First leaf of each tree.
-    n_rows : int
-    log_factorial : ndarray of float64, shape (n_rows + 2,)
-    log_stirling : ndarray of float64, shape (n + 1, n + 1)
-        ``log S(n, d)`` up to the most draws at a leaf of several classes.
-    """
+    """What a bagged forest publishes, leaf by leaf, all trees in one table."""
 
     counts: IntArray
+    """Shape (n_leaves, n_classes). Draws."""
     distinct: IntArray
+    """Shape (n_leaves,). Different rows among them; -1 where they are not used."""
     start: IntArray
+    """Shape (n_trees + 1,). First leaf of each tree."""
     n_rows: int
     log_factorial: FloatArray
+    """Shape (n_rows + 2,)."""
     log_stirling: FloatArray
+    """Shape (n + 1, n + 1). ``log S(n, d)`` up to the most draws at a leaf of several classes."""
 
     @classmethod
     def of(cls, counts: tuple[IntArray, ...], distinct: tuple[IntArray, ...] | None, n_rows: int) -> Draws:

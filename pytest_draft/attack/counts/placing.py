@@ -25,42 +25,31 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True)
 class PlacingParameters:
-    """How datasets are cooled and sampled.
-
-    Attributes
-    ----------
-    temperatures : tuple of float
-        Where cooling begins, where samples are taken, and where it ends: variance of what is observed at a leaf without
-        rows; at others it rises with the root of the rows.
-    polished : tuple of float
-        First temperature of each run where a dataset is nearly right already.
-    coldest : float
-        The last one.
-    polish_sweeps : int
-    sweeps : tuple of int
-        Fewest and most sweeps of a chain down to the temperature of samples.
-    exchanges : int
-        Pairs of rows that may change places, for each row in a sweep.
-    chains : int
-    samples : int
-        Of each chain.
-    sample_every : int
-        Sweeps between two of them.
-    seconds_per_addition, seconds_per_leaf : float
-        Measured: an entry of a candidate, and what a row makes of a class at a leaf.
-    """
+    """How datasets are cooled and sampled."""
 
     temperatures: tuple[float, float, float] = (3.0, 0.6, 0.2)
+    """Where cooling begins, where samples are taken, and where it ends: variance of what is observed at a leaf without
+    rows; at others it rises with the root of the rows.
+    """
     polished: tuple[float, ...] = (0.3, 1.0, 2.0, 0.5, 1.0, 2.0, 4.0, 1.0, 2.0, 4.0)
+    """First temperature of each run where a dataset is nearly right already."""
     coldest: float = 0.05
+    """The last one."""
     polish_sweeps: int = 40
     sweeps: tuple[int, int] = (40, 400)
+    """Fewest and most sweeps of a chain down to the temperature of samples."""
     exchanges: int = 10
+    """Pairs of rows that may change places, for each row in a sweep."""
     chains: int = 4
     samples: int = 8
+    """Of each chain."""
     sample_every: int = 4
+    """Sweeps between two of them."""
     seconds_per_addition: float = 1.5e-9
     seconds_per_leaf: float = 5e-9
+    """`seconds_per_addition` and `seconds_per_leaf`: measured: an entry of a candidate, and what a row makes of a class
+    at a leaf.
+    """
 
 
 _PARAMETERS = PlacingParameters()
@@ -68,21 +57,14 @@ _PARAMETERS = PlacingParameters()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Placed:
-    """Datasets whose rows are candidates, in the order of the problem's groups.
-
-    Attributes
-    ----------
-    chosen : ndarray of int64, shape (n_rows,)
-        The candidate of each row, in the dataset with the smallest residual.
-    missed : int
-        Its residual.
-    samples : tuple of ndarray of int64, shape (n_rows,)
-        Others, as likely as the counts leave them.
-    """
+    """Datasets whose rows are candidates, in the order of the problem's groups."""
 
     chosen: IntArray
+    """Shape (n_rows,). The candidate of each row, in the dataset with the smallest residual."""
     missed: int
+    """Its residual."""
     samples: tuple[IntArray, ...] = ()
+    """Each of shape (n_rows,). Others, as likely as the counts leave them."""
 
 
 def polish(kinds: Kinds, share: FloatArray, chosen: IntArray, search: Search, timebox: TimeBox) -> Placed:

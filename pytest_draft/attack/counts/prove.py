@@ -57,20 +57,15 @@ _PATIENCE = 3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Proof:
-    """A certificate, and which feature vectors it speaks of.
-
-    Attributes
-    ----------
-    certificate : Certificate
-    least, most : ndarray of int64, shape (n_cells,)
-        In cells that hold a single vector: how many rows are in every consistent dataset at least, proved, and at most,
-        attested; 0 in all others. What is least adds up to at least `Certificate.certain_vectors.lower`, what is most
-        to its upper bound.
-    """
+    """A certificate, and which feature vectors it speaks of."""
 
     certificate: Certificate
     least: IntArray
     most: IntArray
+    """`least` and `most`, shape (n_cells,): in cells that hold a single vector: how many rows are in every consistent
+    dataset at least, proved, and at most, attested; 0 in all others. What is least adds up to at least
+    `Certificate.certain_vectors.lower`, what is most to its upper bound.
+    """
 
 
 def prove(
@@ -151,34 +146,25 @@ class _Datasets:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Examined:
-    """What is known of a part, beyond the lower bounds of propagation.
-
-    Attributes
-    ----------
-    columns : ndarray of int64, shape (n_columns,)
-    kinds : ndarray of int64, shape (n_kinds,)
-        Kinds that the given dataset holds in the part, ascending.
-    least, most : ndarray of int64, shape (n_kinds,)
-        Bounds of the fewest rows of each kind.
-    overlap : Bounds
-        Of the least overlap, counted within the part.
-    datasets : list of ndarray of int64, shape (n_columns,)
-        The given one, then the others that were met.
-    furthest : ndarray of int64, shape (n_columns,)
-        The one with the least overlap.
-    same : bool
-        Proved: no dataset holds fewer rows of any kind. So the given one is the best choice for the least overlap,
-        whatever is chosen in other parts.
-    """
+    """What is known of a part, beyond the lower bounds of propagation."""
 
     columns: IntArray
+    """Shape (n_columns,)."""
     kinds: IntArray
+    """Shape (n_kinds,). Kinds that the given dataset holds in the part, ascending."""
     least: IntArray
     most: IntArray
+    """`least` and `most`, shape (n_kinds,): bounds of the fewest rows of each kind."""
     overlap: Bounds
+    """Of the least overlap, counted within the part."""
     datasets: list[IntArray]
+    """Each of shape (n_columns,). The given one, then the others that were met."""
     furthest: IntArray
+    """Shape (n_columns,). The one with the least overlap."""
     same: bool
+    """Proved: no dataset holds fewer rows of any kind. So the given one is the best choice for the least overlap,
+    whatever is chosen in other parts.
+    """
 
 
 class _Ledger:

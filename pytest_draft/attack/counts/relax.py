@@ -19,33 +19,22 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True)
 class RelaxParameters:
-    """How the multiplicative updates move.
-
-    Attributes
-    ----------
-    exponent : float
-        Of a step; 1 would be plain iterative scaling, more is over-relaxed.
-    momentum : float
-        Share of the last step that is taken once more beforehand.
-    negligible : float
-        Share of its group's largest mass below which a column is dropped, where columns are.
-    warm_up : int
-        First steps without momentum.
-    least : float
-        Expected counts are taken as at least so large before something is divided by them.
-    tiny : float
-        The same for masses and their sums.
-    fastest : float
-        Most times that a mass is taken as having grown in the last step.
-    """
+    """How the multiplicative updates move."""
 
     exponent: float = 1.5
+    """Of a step; 1 would be plain iterative scaling, more is over-relaxed."""
     momentum: float = 0.8
+    """Share of the last step that is taken once more beforehand."""
     negligible: float = 0.02
+    """Share of its group's largest mass below which a column is dropped, where columns are."""
     warm_up: int = 5
+    """First steps without momentum."""
     least: float = 1e-9
+    """Expected counts are taken as at least so large before something is divided by them."""
     tiny: float = 1e-200
+    """The same for masses and their sums."""
     fastest: float = 10.0
+    """Most times that a mass is taken as having grown in the last step."""
 
 
 _PARAMETERS = RelaxParameters()
@@ -53,21 +42,14 @@ _PARAMETERS = RelaxParameters()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Relaxed:
-    """A fractional dataset over the active columns.
-
-    Attributes
-    ----------
-    columns : ndarray of int64, shape (n_active,)
-        Columns of the system that are still active.
-    mass : ndarray of float64, shape (n_active,)
-        Expected rows of each.
-    residual : float
-        Sum of absolute differences between the observed and the expected counts.
-    """
+    """A fractional dataset over the active columns."""
 
     columns: IntArray
+    """Shape (n_active,). Columns of the system that are still active."""
     mass: FloatArray
+    """Shape (n_active,). Expected rows of each."""
     residual: float
+    """Sum of absolute differences between the observed and the expected counts."""
 
 
 def relax(

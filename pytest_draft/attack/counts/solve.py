@@ -26,27 +26,18 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True)
 class SolveParameters:
-    """Which search sees a problem of which size.
-
-    Attributes
-    ----------
-    samples : int
-        Other datasets that are drawn for the consensus.
-    quick_coefficients : int
-        Coefficients of the equations up to which the first search is that for a rounding that meets them.
-    whole_coefficients : int
-        Coefficients up to which integer programs may repair what is not met.
-    repair_share : float
-        Share of the time that is left for such repairs.
-    proved_coefficients : int
-        Coefficients up to which other datasets are looked for.
-    """
+    """Which search sees a problem of which size."""
 
     samples: int = 8
+    """Other datasets that are drawn for the consensus."""
     quick_coefficients: int = 3_000_000
+    """Coefficients of the equations up to which the first search is that for a rounding that meets them."""
     whole_coefficients: int = 1_000_000
+    """Coefficients up to which integer programs may repair what is not met."""
     repair_share: float = 0.4
+    """Share of the time that is left for such repairs."""
     proved_coefficients: int = 5_000_000
+    """Coefficients up to which other datasets are looked for."""
 
 
 _PARAMETERS = SolveParameters()

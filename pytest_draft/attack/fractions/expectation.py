@@ -37,18 +37,14 @@ _SECONDS_PER_ENTRY = 4e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Expected:
-    """How many rows are expected of each vector and class. Its repr shows no value.
-
-    Attributes
-    ----------
-    value : ndarray of int32, shape (n_vectors, n_attributes)
-    leaf : ndarray of int32, shape (n_vectors, n_trees)
-    rows : ndarray of float64, shape (n_vectors, n_classes)
-    """
+    """How many rows are expected of each vector and class. Its repr shows no value."""
 
     value: Int32Array
+    """Shape (n_vectors, n_attributes)."""
     leaf: Int32Array
+    """Shape (n_vectors, n_trees)."""
     rows: FloatArray
+    """Shape (n_vectors, n_classes)."""
 
     def __repr__(self) -> str:
         return f"<Expected: {len(self.value)} vectors>"

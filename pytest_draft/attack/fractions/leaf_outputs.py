@@ -29,31 +29,23 @@ MOST_LISTED = 5_000_000
 
 @redacted
 class LeafOutputs(NamedTuple):
-    """What all leaves of a forest say, tree by tree, in the order of `Tree.leaves`.
-
-    Attributes
-    ----------
-    kind : ndarray of int8, shape (n_leaves,)
-        `PURE`, `RATIO`, `LISTED`, `LABEL` or `COUNTED`.
-    winner : ndarray of int64, shape (n_leaves,)
-        The class with most draws, the first of equal ones; -1 where several can be.
-    first, last : ndarray of int64, shape (n_leaves,)
-        The leaf's vectors are ``vectors[first:last]``: one for `RATIO` and `COUNTED`, by ascending sum for
-        `LISTED`, else none.
-    vectors : ndarray of int64, shape (n_vectors, n_classes)
-    said : ndarray of int64, shape (n_leaves,)
-        Equal for leaves that say the same.
-    distinct : ndarray of int64, shape (n_leaves,)
-        Different rows among the draws; 0 where that is not told.
-    """
+    """What all leaves of a forest say, tree by tree, in the order of `Tree.leaves`."""
 
     kind: NDArray[np.int8]
+    """Shape (n_leaves,). `PURE`, `RATIO`, `LISTED`, `LABEL` or `COUNTED`."""
     winner: IntArray
+    """Shape (n_leaves,). The class with most draws, the first of equal ones; -1 where several can be."""
     first: IntArray
     last: IntArray
+    """`first` and `last`, shape (n_leaves,): the leaf's vectors are ``vectors[first:last]``: one for `RATIO` and
+    `COUNTED`, by ascending sum for `LISTED`, else none.
+    """
     vectors: IntArray
+    """Shape (n_vectors, n_classes)."""
     said: IntArray
+    """Shape (n_leaves,). Equal for leaves that say the same."""
     distinct: IntArray
+    """Shape (n_leaves,). Different rows among the draws; 0 where that is not told."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -42,49 +42,36 @@ PENALTY = 12.0
 
 @redacted
 class Evidence(NamedTuple):
-    """What the leaves say, and how draws come from rows.
-
-    Attributes
-    ----------
-    outputs : LeafOutputs
-    rate : float
-        Draws for each row; 0 where each row is seen once.
-    penalty : float
-        `PENALTY`.
-    log_factorial : ndarray of float64
-        Of 0, 1, 2 and so on.
-    mixed : float
-        Of leaves that tell labels: the weight of draws of several classes beside draws of one. 1 where nothing is
-        known; `MIXED` where trees were grown until no leaf could be parted.
-    """
+    """What the leaves say, and how draws come from rows."""
 
     outputs: LeafOutputs
     rate: float
+    """Draws for each row; 0 where each row is seen once."""
     penalty: float
+    """`PENALTY`."""
     log_factorial: FloatArray
+    """Of 0, 1, 2 and so on."""
     mixed: float
+    """Of leaves that tell labels: the weight of draws of several classes beside draws of one. 1 where nothing is known;
+    `MIXED` where trees were grown until no leaf could be parted.
+    """
 
 
 @redacted
 class Counts(NamedTuple):
-    """Rows at each leaf and class, and what one more or one less adds to the log-likelihood.
-
-    Attributes
-    ----------
-    rows, more, less : ndarray of float64, shape (n_leaves * n_classes,)
-        Leaf by leaf, class by class; `less` is 0 where there are none.
-    here : ndarray of float64, shape (n_leaves,)
-        What each leaf adds as it is.
-    key, known : ndarray of uint64 and of float64, shape (`_MEMO`,)
-        What was computed before, by a hash of what a leaf says and of its rows.
-    """
+    """Rows at each leaf and class, and what one more or one less adds to the log-likelihood."""
 
     rows: FloatArray
     more: FloatArray
     less: FloatArray
+    """`rows`, `more` and `less`, shape (n_leaves * n_classes,): leaf by leaf, class by class; `less` is 0 where there
+    are none.
+    """
     here: FloatArray
+    """Shape (n_leaves,). What each leaf adds as it is."""
     key: NDArray[np.uint64]
     known: FloatArray
+    """`key` and `known`, shape (`_MEMO`,): what was computed before, by a hash of what a leaf says and of its rows."""
 
 
 _GROWN: dict[str, object] = {
@@ -355,19 +342,10 @@ def draws_of(forest: Forest, n_rows: int) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """The likelihood of whole datasets. Its repr shows no value.
-
-    Attributes
-    ----------
-    domain : Domain
-        Without numeric attributes.
-    walks : Walks
-    evidence : Evidence
-    n_classes : int
-    n_trees : int
-    """
+    """The likelihood of whole datasets. Its repr shows no value."""
 
     domain: Domain
+    """Without numeric attributes."""
     walks: Walks
     evidence: Evidence
     n_classes: int

@@ -26,30 +26,20 @@ MOST_TIMES_LEAST = 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StrippedProblem:
-    """What leaves without counts say, and what the adversary knows of the rows behind them. Its repr shows no row.
-
-    Attributes
-    ----------
-    domain : Domain
-        Of the rows as they are written.
-    states : States or None
-        Of its numeric attributes; None where there are none.
-    model : Model
-        In the domain with numbers of states in place of numeric values.
-    value : ndarray of int32, shape (n_slots, n_attributes)
-        Index of each value that the adversary knows; -1 where it doesn't.
-    label : ndarray of int64, shape (n_slots,)
-        Index of each label that it knows; -1 where it doesn't.
-    n_rows : tuple of int
-        The fewest and the most rows: equal where the adversary knows how many there are, and then as many slots.
-    """
+    """What leaves without counts say, and what the adversary knows of the rows behind them. Its repr shows no row."""
 
     domain: Domain
+    """Of the rows as they are written."""
     states: States | None
+    """Of its numeric attributes; None where there are none."""
     model: Model
+    """In the domain with numbers of states in place of numeric values."""
     value: Int32Array
+    """Shape (n_slots, n_attributes). Index of each value that the adversary knows; -1 where it doesn't."""
     label: IntArray
+    """Shape (n_slots,). Index of each label that it knows; -1 where it doesn't."""
     n_rows: tuple[int, int]
+    """The fewest and the most rows: equal where the adversary knows how many there are, and then as many slots."""
 
     def __repr__(self) -> str:
         least, most = self.n_rows

@@ -29,54 +29,36 @@ from pytest_draft.matching import row_identities
 
 @dataclass(frozen=True)
 class AnnealingParameters:
-    """How chains are cooled and sampled.
-
-    Attributes
-    ----------
-    chains : int
-    hot, hot_alone : float
-        First temperature, with a start by expectation maximisation and without.
-    first_sweeps : int
-        Sweeps of the first round of cooling; each round has twice as many.
-    most_rounds : int
-    samples : int
-        Datasets that each chain keeps.
-    sample_every : int
-        Sweeps between two of them.
-    jump_every : int
-        Sweeps of cooling between two jumps of whole rows.
-    candidates : int
-        Most vectors that rows jump to.
-    enough : float
-        Rise of the mean log-likelihood from round to round up to which cooling has settled.
-    apart : float
-        Chains whose log-likelihood is farther below the best one's than so many of its deviations are stuck.
-    cooling_share : float
-        Share of the time that cooling may take.
-    seconds_per_step : float
-        Measured: one attribute of one row in one tree.
-    seconds_per_look : float
-        Measured: one row at one leaf of a candidate.
-    consensus_rounds, most_rivals : int
-        As in `attack.private.datasets`.
-    """
+    """How chains are cooled and sampled."""
 
     chains: int = 4
     hot: float = 3.0
     hot_alone: float = 30.0
+    """`hot` and `hot_alone`: first temperature, with a start by expectation maximisation and without."""
     first_sweeps: int = 16
+    """Sweeps of the first round of cooling; each round has twice as many."""
     most_rounds: int = 7
     samples: int = 8
+    """Datasets that each chain keeps."""
     sample_every: int = 2
+    """Sweeps between two of them."""
     jump_every: int = 4
+    """Sweeps of cooling between two jumps of whole rows."""
     candidates: int = 1000
+    """Most vectors that rows jump to."""
     enough: float = 3.0
+    """Rise of the mean log-likelihood from round to round up to which cooling has settled."""
     apart: float = 4.0
+    """Chains whose log-likelihood is farther below the best one's than so many of its deviations are stuck."""
     cooling_share: float = 0.5
+    """Share of the time that cooling may take."""
     seconds_per_step: float = 5e-7
+    """Measured: one attribute of one row in one tree."""
     seconds_per_look: float = 2e-9
+    """Measured: one row at one leaf of a candidate."""
     consensus_rounds: int = 3
     most_rivals: int = 4
+    """`consensus_rounds` and `most_rivals`: as in `attack.private.datasets`."""
 
 
 _PARAMETERS = AnnealingParameters()

@@ -23,19 +23,16 @@ from pytest_draft.domain import Domain
 
 @redacted
 class Candidates(NamedTuple):
-    """Whole rows that a row can jump to.
-
-    Attributes
-    ----------
-    value : ndarray of int32, shape (n_candidates, n_attributes)
-    leaf : ndarray of int32, shape (n_candidates, n_trees)
-    log_prior : ndarray of float64, shape (n_candidates, n_classes) or (0, 0)
-        Log-probability of each with each label; empty where that is the mixture's.
-    """
+    """Whole rows that a row can jump to."""
 
     value: Int32Array
+    """Shape (n_candidates, n_attributes)."""
     leaf: Int32Array
+    """Shape (n_candidates, n_trees)."""
     log_prior: FloatArray = np.zeros((0, 0))
+    """Shape (n_candidates, n_classes) or (0, 0). Log-probability of each with each label; empty where that is the
+    mixture's.
+    """
 
 
 @redacted

@@ -25,24 +25,18 @@ from pytest_draft.domain import Domain
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Held:
-    """What a file leaves of some rows, of each by itself. Its repr shows no row.
-
-    Attributes
-    ----------
-    domain : Domain
-    rows : ndarray of int64, shape (n_rows,)
-        Which of the training rows these are.
-    lower, upper : ndarray of float64, shape (n_rows, n_columns)
-        Between which the encoded values lie, both included; the same where the value is told.
-    may_miss : ndarray of bool, shape (n_rows, n_columns)
-        Where it may be missing instead.
-    """
+    """What a file leaves of some rows, of each by itself. Its repr shows no row."""
 
     domain: Domain
     rows: IntArray
+    """Shape (n_rows,). Which of the training rows these are."""
     lower: FloatArray
     upper: FloatArray
+    """`lower` and `upper`, shape (n_rows, n_columns): between which the encoded values lie, both included; the same
+    where the value is told.
+    """
     may_miss: BoolArray
+    """Shape (n_rows, n_columns). Where it may be missing instead."""
 
     def __repr__(self) -> str:
         return f"Held({len(self.rows)} rows, not shown)"

@@ -46,21 +46,14 @@ _BESIDE = 0.01
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Guesser:
-    """Whoever guesses some rows from others. Its repr shows no row.
-
-    Attributes
-    ----------
-    held : Held
-        Of the rows that are guessed, and of others to learn from.
-    rows : ndarray of float32, shape (n_training_rows, n_columns)
-    donors : ndarray of int64, shape (n_donors,)
-        Positions of the rows that are known: a row that is guessed is left out for itself.
-    weights : Weights
-    """
+    """Whoever guesses some rows from others. Its repr shows no row."""
 
     held: Held
+    """Of the rows that are guessed, and of others to learn from."""
     rows: Rows
+    """Shape (n_training_rows, n_columns)."""
     donors: IntArray
+    """Shape (n_donors,). Positions of the rows that are known: a row that is guessed is left out for itself."""
     weights: Weights
 
     def __repr__(self) -> str:

@@ -34,37 +34,33 @@ _MOST_PASSES = 50
 
 @redacted
 class Splits(NamedTuple):
-    """The nodes of all trees in one numbering, and the rows that went through them.
-
-    Attributes
-    ----------
-    root : ndarray of int64, shape (n_trees,)
-    left, right, feature : ndarray of int64, shape (n_nodes,)
-        -1 at leaves.
-    threshold : ndarray of float64, shape (n_nodes,)
-    missing_left : ndarray of bool, shape (n_nodes,)
-    highest_left, lowest_right : ndarray of float64, shape (n_nodes,)
-        The values next to the threshold, in the single precision that rows have.
-    is_midpoint : ndarray of bool, shape (n_nodes,)
-        Whether the threshold is the midpoint of values that are not just two.
-    is_decoded : ndarray of bool, shape (n_nodes,)
-        Whether the least and the greatest value of the tested column are told, of a threshold that was drawn.
-    rows : ndarray of float32, shape (n_rows, n_columns)
-    times : ndarray of int64, shape (n_rows, n_trees)
-    """
+    """The nodes of all trees in one numbering, and the rows that went through them."""
 
     root: IntArray
+    """Shape (n_trees,)."""
     left: IntArray
     right: IntArray
     feature: IntArray
+    """`left`, `right` and `feature`, shape (n_nodes,): -1 at leaves."""
     threshold: FloatArray
+    """Shape (n_nodes,)."""
     missing_left: BoolArray
+    """Shape (n_nodes,)."""
     highest_left: FloatArray
     lowest_right: FloatArray
+    """`highest_left` and `lowest_right`, shape (n_nodes,): the values next to the threshold, in the single precision
+    that rows have.
+    """
     is_midpoint: BoolArray
+    """Shape (n_nodes,). Whether the threshold is the midpoint of values that are not just two."""
     is_decoded: BoolArray
+    """Shape (n_nodes,). Whether the least and the greatest value of the tested column are told, of a threshold that was
+    drawn.
+    """
     rows: Rows
+    """Shape (n_rows, n_columns)."""
     times: IntArray
+    """Shape (n_rows, n_trees)."""
 
 
 @redacted
@@ -72,17 +68,12 @@ class Sides(NamedTuple):
     """Extremes of the tested value by node: of those that went left the largest, of the others the smallest, negated.
 
     Of decoded nodes: of all of them the largest, and the smallest, negated.
-
-    Attributes
-    ----------
-    top : ndarray of float64, shape (n_nodes, 2)
-        -inf where no row with a value is.
-    takers : ndarray of int64, shape (n_nodes, 2)
-        How many rows have it.
     """
 
     top: FloatArray
+    """Shape (n_nodes, 2). -inf where no row with a value is."""
     takers: IntArray
+    """Shape (n_nodes, 2). How many rows have it."""
 
 
 def tested_ordered(forest: Forest, domain: Domain) -> list[int]:

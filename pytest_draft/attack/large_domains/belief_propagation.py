@@ -51,16 +51,12 @@ _UNITS_PER_VISIT = 6e-8
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Marginals:
-    """What is believed of each row: log-odds, up to a constant, of each attribute's bins and of the classes.
-
-    Attributes
-    ----------
-    values : ndarray of float64, shape (n_bins of all attributes, n_rows)
-    classes : ndarray of float64, shape (n_classes, n_rows)
-    """
+    """What is believed of each row: log-odds, up to a constant, of each attribute's bins and of the classes."""
 
     values: FloatArray
+    """Shape (n_bins of all attributes, n_rows)."""
     classes: FloatArray
+    """Shape (n_classes, n_rows)."""
 
 
 def propagate_beliefs(

@@ -35,36 +35,24 @@ MAX_BYTES = 3 * 1024**3
 
 @dataclass(frozen=True)
 class CandidateParameters:
-    """How many candidates are made, and how hard is tried to list all of them.
-
-    Attributes
-    ----------
-    join_effort : float
-        Units of work of listing all cells of all groups.
-    descent_share : float
-        Share of the time and effort after which gradient descent ends; the rest is for its candidates.
-    drawn_per_row : int
-        Vectors that are drawn for each row from what it is believed to be.
-    most_pooled : int
-        Most vectors in the pool.
-    most_signed : int
-        Most trees times vectors of the pool.
-    worst : tuple of float
-        Shares of the largest fault from which on rows are taken back and solved anew, one after the other.
-    most_left_over : int
-        Most (group, cell, class) triples that are listed for rows taken back.
-    left_over_effort : float
-        Units of work of that, each time.
-    """
+    """How many candidates are made, and how hard is tried to list all of them."""
 
     join_effort: float = 10.0
+    """Units of work of listing all cells of all groups."""
     descent_share: float = 0.7
+    """Share of the time and effort after which gradient descent ends; the rest is for its candidates."""
     drawn_per_row: int = 60
+    """Vectors that are drawn for each row from what it is believed to be."""
     most_pooled: int = 100_000
+    """Most vectors in the pool."""
     most_signed: int = 30_000_000
+    """Most trees times vectors of the pool."""
     worst: tuple[float, float, float, float, float] = (0.8, 0.6, 0.4, 0.2, 0.05)
+    """Shares of the largest fault from which on rows are taken back and solved anew, one after the other."""
     most_left_over: int = 50_000
+    """Most (group, cell, class) triples that are listed for rows taken back."""
     left_over_effort: float = 3.0
+    """Units of work of that, each time."""
 
 
 _PARAMETERS = CandidateParameters()

@@ -30,25 +30,16 @@ _MOST_UNITS = 5.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reach:
-    """What the rows of each group can still be, by class.
-
-    Attributes
-    ----------
-    regions : Regions
-    groups : Groups
-    possible : ndarray of bool, shape (n_groups, n_classes, n_leaves)
-        The leaves, of trees that saw the rows, that they can be in.
-    box : ndarray of uint64, shape (n_groups, n_classes, n_words)
-        A region that holds all that they can be.
-    alive : ndarray of bool, shape (n_groups, n_classes)
-        The classes that they can be of.
-    """
+    """What the rows of each group can still be, by class."""
 
     regions: Regions
     groups: Groups
     possible: BoolArray
+    """Shape (n_groups, n_classes, n_leaves). The leaves, of trees that saw the rows, that they can be in."""
     box: Words
+    """Shape (n_groups, n_classes, n_words). A region that holds all that they can be."""
     alive: BoolArray
+    """Shape (n_groups, n_classes). The classes that they can be of."""
 
     @classmethod
     def of(cls, regions: Regions, groups: Groups) -> Reach:

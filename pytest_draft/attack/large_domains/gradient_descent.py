@@ -30,60 +30,40 @@ Beliefs = FloatArray
 
 @dataclass(frozen=True)
 class GradientDescentParameters:
-    """How beliefs about rows move.
-
-    Attributes
-    ----------
-    rate : float
-        Adam's step.
-    first_moment : float
-        Adam's decay of the mean slope.
-    second_moment : float
-        Adam's decay of the mean squared slope.
-    spread : float
-        Standard deviation of the noise that tells rows of one group apart in the beginning.
-    check_every : int
-        Steps between two roundings.
-    patience : int
-        Roundings without progress after which a minimum counts as local.
-    kept : float
-        Largest belief, as a logarithm, that is kept over a new start.
-    worst : float
-        Share of the largest fault from which on a row starts anew.
-    drawn_steps : int
-        Steps where occurrences are unknown: no residual tells when to end.
-    rounds_together : int
-        Rounds of belief propagation between two roundings.
-    rounds_patience : int
-        Roundings without progress after which belief propagation ends.
-    chunks : int
-        Parts of the trees, one for each thread at a time; fixed, so that sums do not depend on the threads.
-    sure : float
-        Least chance of each class that a row begins with, where classes are not proved.
-    most_solved : int
-        Most trees times rows for which the classes are solved for.
-    units_per_visit : float
-        Measured: one row at one node.
-    impossible : float
-        Logarithm of a belief that domain reduction has ruled out.
-    """
+    """How beliefs about rows move."""
 
     rate: float = 0.1
+    """Adam's step."""
     first_moment: float = 0.9
+    """Adam's decay of the mean slope."""
     second_moment: float = 0.99
+    """Adam's decay of the mean squared slope."""
     spread: float = 1.0
+    """Standard deviation of the noise that tells rows of one group apart in the beginning."""
     check_every: int = 20
+    """Steps between two roundings."""
     patience: int = 10
+    """Roundings without progress after which a minimum counts as local."""
     kept: float = 3.0
+    """Largest belief, as a logarithm, that is kept over a new start."""
     worst: float = 0.6
+    """Share of the largest fault from which on a row starts anew."""
     drawn_steps: int = 600
+    """Steps where occurrences are unknown: no residual tells when to end."""
     rounds_together: int = 3
+    """Rounds of belief propagation between two roundings."""
     rounds_patience: int = 6
+    """Roundings without progress after which belief propagation ends."""
     chunks: int = 4
+    """Parts of the trees, one for each thread at a time; fixed, so that sums do not depend on the threads."""
     sure: float = 0.02
+    """Least chance of each class that a row begins with, where classes are not proved."""
     most_solved: int = 2_000_000
+    """Most trees times rows for which the classes are solved for."""
     units_per_visit: float = 4e-9
+    """Measured: one row at one node."""
     impossible: float = -1e3
+    """Logarithm of a belief that domain reduction has ruled out."""
 
 
 _PARAMETERS = GradientDescentParameters()
@@ -91,22 +71,16 @@ _PARAMETERS = GradientDescentParameters()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Descent:
-    """The best whole dataset that was met, and what is believed.
-
-    Attributes
-    ----------
-    bins : ndarray of int64, shape (n_rows, n_attributes)
-    labels : ndarray of int64, shape (n_rows,)
-    belief : ndarray of float64, shape (n_bins of all attributes, n_rows)
-        The last one.
-    residual : int
-        Sum of absolute differences between the leaves' published counts and the dataset's.
-    """
+    """The best whole dataset that was met, and what is believed."""
 
     bins: IntArray
+    """Shape (n_rows, n_attributes)."""
     labels: IntArray
+    """Shape (n_rows,)."""
     belief: Beliefs
+    """Shape (n_bins of all attributes, n_rows). The last one."""
     residual: int
+    """Sum of absolute differences between the leaves' published counts and the dataset's."""
 
 
 def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) -> Descent:

@@ -27,66 +27,56 @@ _MOST_COUNTED = 2.0**62
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regions:
-    """Trees, their nodes one tree after the other, and the region of each leaf.
-
-    Attributes
-    ----------
-    domain : Domain
-    bin_of : tuple of ndarray of int64, each of shape (n_values of the attribute,)
-        The bin of each value.
-    first_bin, first_word : ndarray of int64, shape (n_attributes + 1,)
-        Where each attribute's bins and words begin, side by side.
-    whole : ndarray of uint64, shape (n_words,)
-        The region of the whole domain.
-    left, right : ndarray of int64, shape (n_nodes,)
-        Children; -1 at leaves.
-    attribute, low, high : ndarray of int64, shape (n_nodes,)
-        A node tests whether an attribute's bin is in ``low .. high - 1``.
-    inverted : ndarray of bool, shape (n_nodes,)
-        Where those bins go right and the others left; else the other way round.
-    start : ndarray of int64, shape (n_trees + 1,)
-        First node, the root, of each tree.
-    counts : ndarray of int64, shape (n_nodes, n_classes)
-        Rows (draws) of each class at each node.
-    distinct : ndarray of int64, shape (n_nodes,)
-        Distinct rows at each node; -1 where they say no more than the counts.
-    first_leaf, last_leaf : ndarray of int64, shape (n_nodes,)
-        The leaves below each node, ``first_leaf .. last_leaf - 1``, numbered from left to right, tree by tree.
-    leaf_start : ndarray of int64, shape (n_trees + 1,)
-    position : ndarray of int32, shape (n_nodes,)
-        Position of a leaf among the leaves of its tree, ascending by node; -1 at other nodes.
-    leaf_node : ndarray of int64, shape (n_leaves,)
-    box : ndarray of uint64, shape (n_leaves, n_words)
-        The region of each leaf.
-    entry_start : ndarray of int64, shape (n_leaves + 1,)
-    entry : ndarray of int64, shape (n_entries,)
-        The words in which a leaf's region is less than the domain, with all words of the same attribute.
-    word_attribute : ndarray of int64, shape (n_words,)
-    """
+    """Trees, their nodes one tree after the other, and the region of each leaf."""
 
     domain: Domain
     bin_of: tuple[IntArray, ...]
+    """Each of shape (n_values of the attribute,). The bin of each value."""
     first_bin: IntArray
     first_word: IntArray
+    """`first_bin` and `first_word`, shape (n_attributes + 1,): where each attribute's bins and words begin, side by
+    side.
+    """
     whole: Words
+    """Shape (n_words,). The region of the whole domain."""
     left: IntArray
     right: IntArray
+    """`left` and `right`, shape (n_nodes,): children; -1 at leaves."""
     attribute: IntArray
     low: IntArray
     high: IntArray
+    """`attribute`, `low` and `high`, shape (n_nodes,): a node tests whether an attribute's bin is in ``low .. high -
+    1``.
+    """
     inverted: BoolArray
+    """Shape (n_nodes,). Where those bins go right and the others left; else the other way round."""
     start: IntArray
+    """Shape (n_trees + 1,). First node, the root, of each tree."""
     counts: IntArray
+    """Shape (n_nodes, n_classes). Rows (draws) of each class at each node."""
     distinct: IntArray
+    """Shape (n_nodes,). Distinct rows at each node; -1 where they say no more than the counts."""
     first_leaf: IntArray
     last_leaf: IntArray
+    """`first_leaf` and `last_leaf`, shape (n_nodes,): the leaves below each node, ``first_leaf .. last_leaf - 1``,
+    numbered from left to right, tree by tree.
+    """
     leaf_start: IntArray
+    """Shape (n_trees + 1,)."""
     position: Int32Array
+    """Shape (n_nodes,). Position of a leaf among the leaves of its tree, ascending by node; -1 at other nodes."""
     leaf_node: IntArray
+    """Shape (n_leaves,)."""
     box: Words
+    """Shape (n_leaves, n_words). The region of each leaf."""
     entry_start: IntArray
+    """Shape (n_leaves + 1,)."""
     entry: IntArray
+    """Shape (n_entries,). The words in which a leaf's region is less than the domain, with all words of the same
+    attribute.
+    """
     word_attribute: IntArray
+    """Shape (n_words,)."""
 
     @classmethod
     def of(

@@ -35,23 +35,17 @@ _VISITS = 5e7
 
 @redacted
 class ColumnBounds(NamedTuple):
-    """What is known of one column so far.
-
-    Attributes
-    ----------
-    bound : ndarray of float64, shape (2, n_rows)
-        Upper bounds of ``x`` and of ``-x``.
-    above : ndarray of bool, shape (n_rows, n_rows); (0, 0) where there are too many rows
-        Whether a row's value is known to be at least another's.
-    splits : Splits
-    is_number : bool
-        Whether its values are whole numbers.
-    """
+    """What is known of one column so far."""
 
     bound: FloatArray
+    """Shape (2, n_rows). Upper bounds of ``x`` and of ``-x``."""
     above: BoolArray
+    """Shape (n_rows, n_rows); (0, 0) where there are too many rows. Whether a row's value is known to be at least
+    another's.
+    """
     splits: Splits
     is_number: bool
+    """Whether its values are whole numbers."""
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -23,46 +23,40 @@ FAR = 2**30
 
 
 class Nodes(NamedTuple):
-    """All nodes of all trees, each tree in preorder.
-
-    Attributes
-    ----------
-    root : ndarray of int32, shape (n_trees + 1,)
-        First node of each tree; after the last, the number of nodes.
-    left, right : ndarray of int32, shape (n_nodes,)
-        -1 at leaves.
-    end : ndarray of int32, shape (n_nodes,)
-        The node after the last of a node's subtree.
-    attribute : ndarray of int32, shape (n_nodes,)
-    cut : ndarray of int32, shape (n_nodes,)
-        A state goes left when it is at most this; ``-2 - j`` sends all states but ``j`` left (one-hot groups).
-    missing_left : ndarray of bool, shape (n_nodes,)
-    twice : ndarray of float64, shape (n_nodes,)
-        Twice the threshold of a best split; NaN where it tells nothing.
-    lowest, highest : ndarray of int32, shape (n_nodes,)
-        States of the decoded extremes of the tested attribute; -1 where unknown.
-    weight : ndarray of float64, shape (n_nodes,)
-    count : ndarray of int32, shape (n_nodes, n_classes)
-    distinct : ndarray of int32, shape (n_nodes,)
-        How many different rows reach a node; -1 at the first where that says nothing that `count` doesn't.
-    by_class : ndarray of bool, shape (n_nodes,)
-        Whether `count` is by class; else it holds all draws in place of the first class.
-    """
+    """All nodes of all trees, each tree in preorder."""
 
     root: Int32Array
+    """Shape (n_trees + 1,). First node of each tree; after the last, the number of nodes."""
     left: Int32Array
     right: Int32Array
+    """`left` and `right`, shape (n_nodes,): -1 at leaves."""
     end: Int32Array
+    """Shape (n_nodes,). The node after the last of a node's subtree."""
     attribute: Int32Array
+    """Shape (n_nodes,)."""
     cut: Int32Array
+    """Shape (n_nodes,). A state goes left when it is at most this; ``-2 - j`` sends all states but ``j`` left (one-hot
+    groups).
+    """
     missing_left: BoolArray
+    """Shape (n_nodes,)."""
     twice: FloatArray
+    """Shape (n_nodes,). Twice the threshold of a best split; NaN where it tells nothing."""
     lowest: Int32Array
     highest: Int32Array
+    """`lowest` and `highest`, shape (n_nodes,): states of the decoded extremes of the tested attribute; -1 where
+    unknown.
+    """
     weight: FloatArray
+    """Shape (n_nodes,)."""
     count: Int32Array  # type: ignore[assignment]
+    """Shape (n_nodes, n_classes)."""
     distinct: Int32Array
+    """Shape (n_nodes,). How many different rows reach a node; -1 at the first where that says nothing that `count`
+    doesn't.
+    """
     by_class: BoolArray
+    """Shape (n_nodes,). Whether `count` is by class; else it holds all draws in place of the first class."""
 
     def __repr__(self) -> str:
         return f"Nodes({len(self.left)} nodes of {len(self.root) - 1} trees)"
@@ -70,87 +64,66 @@ class Nodes(NamedTuple):
 
 @redacted
 class Attributes(NamedTuple):
-    """The states of all attributes, one after the other.
-
-    Attributes
-    ----------
-    start : ndarray of int32, shape (n_attributes + 1,)
-    low, high : ndarray of float64, shape (n_states,)
-        Least and greatest value of a state.
-    log_prior : ndarray of float64, shape (n_states,)
-    one_hot : ndarray of bool, shape (n_attributes,)
-    missing : ndarray of int32, shape (n_attributes,)
-        The state of a missing value, counted within the attribute; -1 where none can be missing.
-    score : ndarray of float64, shape (n_states,)
-        Where a state lies among all, as a normal score: what the copula compares.
-    """
+    """The states of all attributes, one after the other."""
 
     start: Int32Array
+    """Shape (n_attributes + 1,)."""
     low: FloatArray
     high: FloatArray
+    """`low` and `high`, shape (n_states,): least and greatest value of a state."""
     log_prior: FloatArray
+    """Shape (n_states,)."""
     one_hot: BoolArray
+    """Shape (n_attributes,)."""
     missing: Int32Array
+    """Shape (n_attributes,). The state of a missing value, counted within the attribute; -1 where none can be missing.
+    """
     score: FloatArray
+    """Shape (n_states,). Where a state lies among all, as a normal score: what the copula compares."""
 
 
 @redacted
 class Copula(NamedTuple):
-    """A Gaussian prior of each attribute given the others, on normal scores.
-
-    Attributes
-    ----------
-    strength : float
-        0 switches it off.
-    mean : ndarray of float64, shape (n_classes, n_attributes)
-    slope : ndarray of float64, shape (n_attributes, n_attributes)
-        Row by row: how much an attribute's mean moves with each of the others.
-    deviation : ndarray of float64, shape (n_attributes,)
-    """
+    """A Gaussian prior of each attribute given the others, on normal scores."""
 
     strength: float
+    """0 switches it off."""
     mean: FloatArray
+    """Shape (n_classes, n_attributes)."""
     slope: FloatArray
+    """Shape (n_attributes, n_attributes). Row by row: how much an attribute's mean moves with each of the others."""
     deviation: FloatArray
+    """Shape (n_attributes,)."""
 
 
 class Dataset(NamedTuple):
-    """A dataset that is being changed, and what follows from it.
-
-    Attributes
-    ----------
-    state : ndarray of int32, shape (n_rows, n_attributes)
-    label : ndarray of int32, shape (n_rows,)
-    found : ndarray of int32, shape (n_nodes, n_classes)
-        Draws of each class that reach a node.
-    present : ndarray of int32, shape (n_nodes,)
-        Rows that reach it.
-    below, above : ndarray of int32, shape (n_nodes,)
-        Nearest states on both sides of a best split.
-    n_below, n_above : ndarray of int32, shape (n_nodes,)
-        Rows that have them; with decoded extremes, rows that take the lowest and the highest.
-    leaf : ndarray of int32, shape (n_trees, n_rows)
-        Where each row is; -1 where a tree has not seen it.
-    first : ndarray of int32, shape (n_nodes,)
-        A row of each leaf.
-    after, before : ndarray of int32, shape (n_trees, n_rows)
-        The next row of the same leaf, and the one before.
-    random : ndarray of uint64, shape (1,)
-    """
+    """A dataset that is being changed, and what follows from it."""
 
     state: Int32Array
+    """Shape (n_rows, n_attributes)."""
     label: Int32Array
+    """Shape (n_rows,)."""
     found: Int32Array
+    """Shape (n_nodes, n_classes). Draws of each class that reach a node."""
     present: Int32Array
+    """Shape (n_nodes,). Rows that reach it."""
     below: Int32Array
     above: Int32Array
+    """`below` and `above`, shape (n_nodes,): nearest states on both sides of a best split."""
     n_below: Int32Array
     n_above: Int32Array
+    """`n_below` and `n_above`, shape (n_nodes,): rows that have them; with decoded extremes, rows that take the lowest
+    and the highest.
+    """
     leaf: Int32Array
+    """Shape (n_trees, n_rows). Where each row is; -1 where a tree has not seen it."""
     first: Int32Array
+    """Shape (n_nodes,). A row of each leaf."""
     after: Int32Array
     before: Int32Array
+    """`after` and `before`, shape (n_trees, n_rows): the next row of the same leaf, and the one before."""
     random: NDArray[np.uint64]
+    """Shape (1,)."""
 
     def __repr__(self) -> str:
         return f"Dataset({len(self.state)} rows, not shown)"

@@ -27,58 +27,42 @@ UNEXPLAINED = -1
 
 @redacted
 class Grown(NamedTuple):
-    """A tree in the order in which its nodes were tried, with what is known of each.
-
-    Attributes
-    ----------
-    outcome : ndarray of int64, shape (n_nodes,)
-        `SKIPPED` and so on.
-    tested : ndarray of int64, shape (n_nodes,)
-        Tested column, -1 at leaves.
-    depth : ndarray of int64, shape (n_nodes,)
-        0 throughout where known constants are not handed down (best first).
-    constant : ndarray of float64, shape (n_nodes, n_columns)
-        Log-probability that a column is the first found constant at a node; minus infinity where it is tested below.
-    varying : ndarray of float64, shape (n_nodes, n_columns)
-        The log-probability of the opposite.
-    threshold, least, most : ndarray of float64, shape (n_nodes,)
-        Of the tested column: its threshold, and what the node's values cannot leave.
-    """
+    """A tree in the order in which its nodes were tried, with what is known of each."""
 
     outcome: IntArray
+    """Shape (n_nodes,). `SKIPPED` and so on."""
     tested: IntArray
+    """Shape (n_nodes,). Tested column, -1 at leaves."""
     depth: IntArray
+    """Shape (n_nodes,). 0 throughout where known constants are not handed down (best first)."""
     constant: FloatArray
+    """Shape (n_nodes, n_columns). Log-probability that a column is the first found constant at a node; minus infinity
+    where it is tested below.
+    """
     varying: FloatArray
+    """Shape (n_nodes, n_columns). The log-probability of the opposite."""
     threshold: FloatArray
     least: FloatArray
     most: FloatArray
+    """`threshold`, `least` and `most`, shape (n_nodes,): of the tested column: its threshold, and what the node's
+    values cannot leave.
+    """
 
 
 @redacted
 class Splitter(NamedTuple):
-    """What the draws of all nodes have in common.
-
-    Attributes
-    ----------
-    max_features : int
-    random : bool
-        Whether thresholds are drawn.
-    best_first : bool
-    finest : ndarray of float64, shape (n_columns,)
-        Finest decimal grid of each column, in places per unit; 0 where none is known.
-    first : ndarray of int64, shape (n_columns + 1,)
-        Where each column's known values begin.
-    known : ndarray of float64, shape (n_known,)
-        Values that occur, ascending in each column.
-    """
+    """What the draws of all nodes have in common."""
 
     max_features: int
     random: bool
+    """Whether thresholds are drawn."""
     best_first: bool
     finest: FloatArray
+    """Shape (n_columns,). Finest decimal grid of each column, in places per unit; 0 where none is known."""
     first: IntArray
+    """Shape (n_columns + 1,). Where each column's known values begin."""
     known: FloatArray
+    """Shape (n_known,). Values that occur, ascending in each column."""
 
 
 @njit(cache=True, nogil=True)

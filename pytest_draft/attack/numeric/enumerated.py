@@ -25,21 +25,14 @@ MOST_VECTORS = 4_096
 
 @dataclass(frozen=True, eq=False)
 class Enumerated:
-    """A forest and a domain whose numeric attributes stand for their states.
-
-    Attributes
-    ----------
-    forest : Forest
-        With thresholds between the states' numbers.
-    domain : Domain
-        Without numeric attributes.
-    states : States
-        Of the original domain.
-    """
+    """A forest and a domain whose numeric attributes stand for their states."""
 
     forest: Forest
+    """With thresholds between the states' numbers."""
     domain: Domain
+    """Without numeric attributes."""
     states: States
+    """Of the original domain."""
 
     def groups(self, groups: Groups) -> Groups:
         """Return groups in which known values are the numbers of their states."""

@@ -43,22 +43,15 @@ _REPEATS = 3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Extremes:
-    """The tested column's minimum and maximum among each node's rows.
-
-    Attributes
-    ----------
-    low, high : tuple of ndarray of float64, shape (n_nodes,)
-        By tree; NaN at leaves and where they are not certain.
-    decodable : int
-        Number of nodes with a random threshold.
-    decoded : int
-        Of these, those with both extremes.
-    """
+    """The tested column's minimum and maximum among each node's rows."""
 
     low: tuple[FloatArray, ...]
     high: tuple[FloatArray, ...]
+    """`low` and `high`, each of shape (n_nodes,): by tree; NaN at leaves and where they are not certain."""
     decodable: int
+    """Number of nodes with a random threshold."""
     decoded: int
+    """Of these, those with both extremes."""
 
     def __repr__(self) -> str:
         return f"Extremes({self.decoded:,} of {self.decodable:,} decoded)"

@@ -22,65 +22,45 @@ _MEANS = ("squared_error", "mse", "friedman_mse", "poisson")
 
 @redacted
 class OpenLeaves(NamedTuple):
-    """The leaves of all trees, tree by tree, and what is left in them besides the rows that are known to be there.
-
-    Attributes
-    ----------
-    first : ndarray of int64, shape (n_trees + 1,)
-        Where each tree's leaves begin.
-    tree, node : ndarray of int64, shape (n,)
-    target : ndarray of int64, shape (n,)
-        Of leaves that hold one row: the number of its target; -1 for others.
-    value : ndarray of float64, shape (n,)
-    n_rows, times : ndarray of int64, shape (n,)
-        Rows and draws that are left; draws of leaves of one row stay.
-    total : ndarray of float64, shape (n,)
-        The sum of the targets that are left, each as often as it was drawn; NaN where that is not known.
-    slack : ndarray of float64, shape (n,)
-        What rounding can add to a total.
-    """
+    """The leaves of all trees, tree by tree, and what is left in them besides the rows that are known to be there."""
 
     first: IntArray
+    """Shape (n_trees + 1,). Where each tree's leaves begin."""
     tree: IntArray
     node: IntArray
+    """`tree` and `node`, shape (n,)."""
     target: IntArray
+    """Shape (n,). Of leaves that hold one row: the number of its target; -1 for others."""
     value: FloatArray
+    """Shape (n,)."""
     n_rows: IntArray
     times: IntArray
+    """`n_rows` and `times`, shape (n,): rows and draws that are left; draws of leaves of one row stay."""
     total: FloatArray
+    """Shape (n,). The sum of the targets that are left, each as often as it was drawn; NaN where that is not known."""
     slack: FloatArray
+    """Shape (n,). What rounding can add to a total."""
 
 
 @redacted
 class KnownRowTargets(NamedTuple):
-    """What is known of the rows so far.
-
-    Attributes
-    ----------
-    times : ndarray of int64, shape (n_trees, n_rows)
-        How often each row was drawn, on the scale of the leaves.
-    leaf : ndarray of int64, shape (n_trees, n_rows)
-        As in `RowLeaves`.
-    possible : ndarray of bool, shape (n_rows, n_targets)
-        Which targets each row can have, if it is alone in some leaf.
-    is_alone : ndarray of bool, shape (n_rows,)
-        Whether the row is known to be alone in some leaf.
-    size : ndarray of int64, shape (n_targets,)
-        How many rows have each target; -1 where that is not known.
-    value : ndarray of float64, shape (n_targets,)
-        The targets.
-    lower, upper : ndarray of float64, shape (n_rows, n_columns)
-        ValueBounds of the rows' values.
-    """
+    """What is known of the rows so far."""
 
     times: IntArray
+    """Shape (n_trees, n_rows). How often each row was drawn, on the scale of the leaves."""
     leaf: IntArray
+    """Shape (n_trees, n_rows). As in `RowLeaves`."""
     possible: BoolArray
+    """Shape (n_rows, n_targets). Which targets each row can have, if it is alone in some leaf."""
     is_alone: BoolArray
+    """Shape (n_rows,). Whether the row is known to be alone in some leaf."""
     size: IntArray
+    """Shape (n_targets,). How many rows have each target; -1 where that is not known."""
     value: FloatArray
+    """Shape (n_targets,). The targets."""
     lower: FloatArray
     upper: FloatArray
+    """`lower` and `upper`, shape (n_rows, n_columns): bounds of the rows' values."""
 
 
 @redacted

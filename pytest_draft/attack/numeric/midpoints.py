@@ -35,28 +35,23 @@ _MOST_COMPARED = 1024
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ValueBounds:
-    """Between which values each cell lies.
-
-    Attributes
-    ----------
-    lower, upper : ndarray of float64, shape (n_rows, n_columns)
-        Closed bounds, all of them float32 values. In a column that may hold missing values: of those present.
-    certain : ndarray of bool, shape (n_rows, n_columns)
-        Cells that can have one value only, given the leaves; none where the leaves contradict the thresholds.
-    may_miss : ndarray of bool, shape (n_columns,)
-        Whether a column may hold missing values: the bounds tell nothing of where those go.
-    contradictory : tuple of int
-        Columns that no values fit: the leaves are not those of the training rows, or the domain is not theirs.
-    complete : bool
-        Whether little is left to propagate_thresholds; where the time ran out before, the bounds hold and are wider.
-    """
+    """Between which values each cell lies."""
 
     lower: FloatArray
     upper: FloatArray
+    """`lower` and `upper`, shape (n_rows, n_columns): closed bounds, all of them float32 values. In a column that may
+    hold missing values: of those present.
+    """
     certain: BoolArray
+    """Shape (n_rows, n_columns). Cells that can have one value only, given the leaves; none where the leaves contradict
+    the thresholds.
+    """
     may_miss: BoolArray
+    """Shape (n_columns,). Whether a column may hold missing values: the bounds tell nothing of where those go."""
     contradictory: tuple[int, ...]
+    """Columns that no values fit: the leaves are not those of the training rows, or the domain is not theirs."""
     complete: bool
+    """Whether little is left to propagate_thresholds; where the time ran out before, the bounds hold and are wider."""
 
     def __repr__(self) -> str:
         n_rows, n_columns = self.lower.shape

@@ -33,21 +33,14 @@ _UNSEEN = 2.0
 
 @dataclass(frozen=True, repr=False)
 class Prior:
-    """How a prior is learnt.
-
-    Attributes
-    ----------
-    strength : float
-        The power that what is learnt is raised to; with 0 only `base` holds.
-    base : tuple of ndarray of float64
-        By attribute: the probability of each state before anything is learnt.
-    smooth : tuple of bool
-        By attribute: whether neighbouring states are about as likely, in proportion to `base`.
-    """
+    """How a prior is learnt."""
 
     strength: float
+    """The power that what is learnt is raised to; with 0 only `base` holds."""
     base: tuple[FloatArray, ...]
+    """By attribute: the probability of each state before anything is learnt."""
     smooth: tuple[bool, ...]
+    """By attribute: whether neighbouring states are about as likely, in proportion to `base`."""
 
     def learn(self, attributes: Attributes, data: Dataset, n_classes: int) -> tuple[Attributes, Copula]:
         """Return what the rows of a dataset suggest.

@@ -48,52 +48,35 @@ _MOST_EXCHANGED = 500
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumericProblem:
-    """Rows to rebuild, one by one, and what the file says of them. Its repr shows no row.
-
-    Attributes
-    ----------
-    domain : Domain
-    states : States
-    nodes : Nodes
-    times : ndarray of int32, shape (n_trees, n_rows)
-        How often each tree saw each row: the unknown rows first, then those that the adversary knows whole.
-    n_unknown : int
-    state : ndarray of int32, shape (n_rows, n_attributes)
-        What the adversary knows; -1 elsewhere.
-    label : ndarray of int32, shape (n_rows,)
-        Where to start; final where `label_known`.
-    label_known : bool
-        Whether `label` explains the root of each tree, so that it is not searched for.
-    ordered : bool
-        Whether the occurrences tell rows apart.
-    given : ndarray of float32, shape (n_unknown, n_columns)
-        The values of the unknown rows that the adversary knows; NaN elsewhere.
-    told : mapping of int to ndarray of float64
-        By column, values that the file proves to occur in the training data.
-    replayed : Replay or None
-        What was drawn at each node; None where it was not asked for.
-    extremes : Extremes or None
-    bounds : ValueBounds or None
-        Of a regressor whose leaves tell rows apart by their targets: between which values each cell lies.
-    leaves_known : float
-        Share of the (tree, row) pairs whose leaf is known by that.
-    """
+    """Rows to rebuild, one by one, and what the file says of them. Its repr shows no row."""
 
     domain: Domain
     states: States
     nodes: Nodes
     times: Int32Array
+    """Shape (n_trees, n_rows). How often each tree saw each row: the unknown rows first, then those that the adversary
+    knows whole.
+    """
     n_unknown: int
     state: Int32Array
+    """Shape (n_rows, n_attributes). What the adversary knows; -1 elsewhere."""
     label: Int32Array
+    """Shape (n_rows,). Where to start; final where `label_known`."""
     label_known: bool
+    """Whether `label` explains the root of each tree, so that it is not searched for."""
     ordered: bool
+    """Whether the occurrences tell rows apart."""
     given: NDArray[np.float32]
+    """Shape (n_unknown, n_columns). The values of the unknown rows that the adversary knows; NaN elsewhere."""
     proved_values: Mapping[int, FloatArray]
+    """By column, values that the file proves to occur in the training data."""
     replayed: Replay | None
+    """What was drawn at each node; None where it was not asked for."""
     extremes: Extremes | None
     bounds: ValueBounds | None = None
+    """Of a regressor whose leaves tell rows apart by their targets: between which values each cell lies."""
     leaves_known: float = 0.0
+    """Share of the (tree, row) pairs whose leaf is known by that."""
 
     def __repr__(self) -> str:
         return f"NumericProblem({self.n_unknown} rows of {self.states}, {self.nodes})"

@@ -31,31 +31,22 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeReplay:
-    """What the nodes of one tree drew.
-
-    Attributes
-    ----------
-    in_sync : ndarray of bool, shape (n_nodes,)
-        Whether the columns drawn at a node are certain; of a leaf that drew none, whether that is.
-    start : ndarray of int64, shape (n_nodes + 1,)
-        Where each node's draws begin; a node that is not in sync has none.
-    feature : ndarray of int64, shape (n_drawn,)
-        Columns in the order of the draw, without those that a node above had found constant.
-    uniform : ndarray of int64, shape (n_drawn,)
-        The number behind each threshold tried; -1 for best splitters, and where it is not certain.
-    constant : ndarray of bool, shape (n_drawn,)
-        Whether the column was certainly found constant, so that no threshold was tried.
-    winner : ndarray of int64, shape (n_nodes,)
-        The number behind the node's own threshold, -1 where there is none or it is not certain; it can be certain
-        at nodes that are not in sync.
-    """
+    """What the nodes of one tree drew."""
 
     in_sync: BoolArray
+    """Shape (n_nodes,). Whether the columns drawn at a node are certain; of a leaf that drew none, whether that is."""
     start: IntArray
+    """Shape (n_nodes + 1,). Where each node's draws begin; a node that is not in sync has none."""
     feature: IntArray
+    """Shape (n_drawn,). Columns in the order of the draw, without those that a node above had found constant."""
     uniform: IntArray
+    """Shape (n_drawn,). The number behind each threshold tried; -1 for best splitters, and where it is not certain."""
     constant: BoolArray
+    """Shape (n_drawn,). Whether the column was certainly found constant, so that no threshold was tried."""
     winner: IntArray
+    """Shape (n_nodes,). The number behind the node's own threshold, -1 where there is none or it is not certain; it can
+    be certain at nodes that are not in sync.
+    """
 
     @property
     def is_in_sync(self) -> bool:
@@ -65,17 +56,11 @@ class TreeReplay:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What the nodes of all trees drew.
-
-    Attributes
-    ----------
-    trees : tuple of TreeReplay
-    reason : str or None
-        Why nothing was replayed; None where something was.
-    """
+    """What the nodes of all trees drew."""
 
     trees: tuple[TreeReplay, ...]
     reason: str | None = None
+    """Why nothing was replayed; None where something was."""
 
     @property
     def trees_in_sync(self) -> float:
@@ -90,21 +75,16 @@ class Replay:
 
 @redacted
 class Hints(NamedTuple):
-    """What tells whether a draw explains a random threshold.
-
-    Attributes
-    ----------
-    bounds : ndarray of float64, shape (n_columns, 2)
-        Least and greatest value of each column.
-    finest : ndarray of float64, shape (n_columns,)
-        The finest decimal grid that a column's values lie on, in places per unit (a power of ten); 0: unknown.
-    known : tuple of ndarray of float64
-        By column, values that occur, ascending.
-    """
+    """What tells whether a draw explains a random threshold."""
 
     bounds: FloatArray
+    """Shape (n_columns, 2). Least and greatest value of each column."""
     finest: FloatArray
+    """Shape (n_columns,). The finest decimal grid that a column's values lie on, in places per unit (a power of ten);
+    0: unknown.
+    """
     known: tuple[FloatArray, ...]
+    """By column, values that occur, ascending."""
 
 
 def replay(forest: Forest, timebox: TimeBox, hints: Hints | None = None, *, missing: bool = False) -> Replay:

@@ -41,28 +41,20 @@ class Members(NamedTuple):
 
 @redacted
 class Splits(NamedTuple):
-    """What splits say of one column: each entry is about the largest of ``x`` or of ``-x`` in a group of rows.
-
-    Attributes
-    ----------
-    group : ndarray of int64, shape (n,)
-        The node whose rows it is about.
-    sign : ndarray of int64, shape (n,)
-        0 for ``x``, 1 for ``-x``.
-    threshold : ndarray of float64, shape (n,)
-        Of best splits, whose entries come in twos, left and right: the two extremes' halves add up to it, each with
-        its own sign, and it has that of the entry. NaN elsewhere.
-    is_whole : ndarray of bool, shape (n,)
-        Whether all rows of the group are known, so that one of them takes the extreme.
-    reach : ndarray of float64, shape (2, n)
-        Upper bounds of the extreme and of its negative.
-    """
+    """What splits say of one column: each entry is about the largest of ``x`` or of ``-x`` in a group of rows."""
 
     group: IntArray
+    """Shape (n,). The node whose rows it is about."""
     sign: IntArray
+    """Shape (n,). 0 for ``x``, 1 for ``-x``."""
     threshold: FloatArray
+    """Shape (n,). Of best splits, whose entries come in twos, left and right: the two extremes' halves add up to it,
+    each with its own sign, and it has that of the entry. NaN elsewhere.
+    """
     is_whole: BoolArray
+    """Shape (n,). Whether all rows of the group are known, so that one of them takes the extreme."""
     reach: FloatArray
+    """Shape (2, n). Upper bounds of the extreme and of its negative."""
 
 
 def joined_nodes(forest: Forest) -> JoinedNodes:

@@ -36,25 +36,20 @@ _COINCIDENCE = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class States:
-    """The states of each attribute.
-
-    Attributes
-    ----------
-    domain : Domain
-    low, high : tuple of ndarray of float64
-        By attribute: least and greatest value of each state, ascending, a missing value last (NaN). Of a one-hot
-        group the positions of its columns, and one more where a value has none.
-    cuts : tuple of ndarray of float64
-        By attribute: thresholds on its one column, ascending; empty for a one-hot group.
-    step : ndarray of float64, shape (n_attributes,)
-        What the values are multiples of; NaN where that is not known, and for code books that are not whole numbers.
-    """
+    """The states of each attribute."""
 
     domain: Domain
     low: tuple[FloatArray, ...]
     high: tuple[FloatArray, ...]
+    """`low` and `high`: by attribute: least and greatest value of each state, ascending, a missing value last (NaN). Of
+    a one-hot group the positions of its columns, and one more where a value has none.
+    """
     cuts: tuple[FloatArray, ...]
+    """By attribute: thresholds on its one column, ascending; empty for a one-hot group."""
     step: FloatArray
+    """Shape (n_attributes,). What the values are multiples of; NaN where that is not known, and for code books that are
+    not whole numbers.
+    """
 
     def __repr__(self) -> str:
         return f"States({sum(map(len, self.low)):,} states of {len(self.low)} attributes)"

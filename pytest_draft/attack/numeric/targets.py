@@ -33,21 +33,18 @@ _MOST_PAIRS = 2**29
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowLeaves:
-    """The leaves of the training rows that are known for certain.
-
-    Attributes
-    ----------
-    leaf : ndarray of int64, shape (n_trees, n_rows)
-        The node that each row reaches; `ABSENT` where the tree did not draw it, `UNKNOWN` where it is open.
-    target : ndarray of float64, shape (n_rows,)
-        Each row's target, up to two units in the last place; NaN where it is open.
-    in_order : ndarray of bool, shape (n_rows,)
-        Whether a row's number is its position in the training data, rather than one of several exchangeable ones.
-    """
+    """The leaves of the training rows that are known for certain."""
 
     leaf: IntArray
+    """Shape (n_trees, n_rows). The node that each row reaches; `ABSENT` where the tree did not draw it, `UNKNOWN` where
+    it is open.
+    """
     target: FloatArray
+    """Shape (n_rows,). Each row's target, up to two units in the last place; NaN where it is open."""
     in_order: BoolArray
+    """Shape (n_rows,). Whether a row's number is its position in the training data, rather than one of several
+    exchangeable ones.
+    """
 
     @property
     def known(self) -> float:

@@ -26,18 +26,12 @@ MAX_VARIABLES = 20_000_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelDataset:
-    """A whole dataset. Its repr shows no row.
-
-    Attributes
-    ----------
-    rows : ndarray of float32, shape (n_rows, n_columns)
-        Encoded feature vectors.
-    labels : ndarray of int64, shape (n_rows,)
-        Indices into the forest's classes.
-    """
+    """A whole dataset. Its repr shows no row."""
 
     rows: Rows
+    """Shape (n_rows, n_columns). Encoded feature vectors."""
     labels: IntArray
+    """Shape (n_rows,). Indices into the forest's classes."""
 
     def __repr__(self) -> str:
         return f"<ModelDataset: {len(self.rows)} rows>"
@@ -45,28 +39,22 @@ class ModelDataset:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelOutcome:
-    """What a model of the papers found. Its repr shows no row.
-
-    Attributes
-    ----------
-    status : {"optimal", "feasible", "infeasible", "no solution"}
-        ``optimal``: no dataset of the model has a larger objective; ``feasible``: a dataset, the time was out before
-        it was proved optimal; ``infeasible``: the model has no dataset; ``no solution``: none was found in time.
-    dataset : ModelDataset or None
-    occurrences : ndarray of int64, shape (n_trees, n_rows), or None
-        How often each tree saw each row.
-    objective, bound : float or None
-        The log-likelihood of the occurrences (section 6), and what no dataset of the model exceeds.
-    residual : int or None
-        Sum of absolute differences between the published leaf counts and those of a recount without any solver.
-    """
+    """What a model of the papers found. Its repr shows no row."""
 
     status: ModelStatus
+    """``optimal``: no dataset of the model has a larger objective; ``feasible``: a dataset, the time was out before it
+    was proved optimal; ``infeasible``: the model has no dataset; ``no solution``: none was found in time.
+    """
     dataset: ModelDataset | None = None
     occurrences: IntArray | None = None
+    """Shape (n_trees, n_rows). How often each tree saw each row."""
     objective: float | None = None
     bound: float | None = None
+    """`objective` and `bound`: the log-likelihood of the occurrences (section 6), and what no dataset of the model
+    exceeds.
+    """
     residual: int | None = None
+    """Sum of absolute differences between the published leaf counts and those of a recount without any solver."""
 
     def __repr__(self) -> str:
         return f"<ModelOutcome: {self.status}, objective {self.objective}, residual {self.residual}>"
@@ -74,42 +62,28 @@ class ModelOutcome:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Conditions:
-    """One tree: how many rows of each class are published for its nodes, and what leads a row to them.
-
-    Attributes
-    ----------
-    tree : Tree
-    counts : ndarray of int64, shape (n_nodes, n_classes)
-        n_tvc; with bagging, of draws.
-    n_left : ndarray of int64, shape (n_nodes,)
-        How many of a column's values go left; 0 at leaves.
-    low, high : ndarray of int64, shape (n_nodes, n_columns)
-        First and last position of each column's values that lead to a node; low > high where none does.
-    """
+    """One tree: how many rows of each class are published for its nodes, and what leads a row to them."""
 
     tree: Tree
     counts: IntArray
+    """Shape (n_nodes, n_classes). n_tvc; with bagging, of draws."""
     n_left: IntArray
+    """Shape (n_nodes,). How many of a column's values go left; 0 at leaves."""
     low: IntArray
     high: IntArray
+    """`low` and `high`, shape (n_nodes, n_columns): first and last position of each column's values that lead to a
+    node; low > high where none does.
+    """
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowModelInput:
-    """A forest and a domain as the row-based models need them.
-
-    Attributes
-    ----------
-    values : tuple of ndarray of float32
-        By column, ascending: what a row can hold.
-    one_hot : tuple of tuple of int
-        Columns of each one-hot group (``vects`` in the paper).
-    trees : tuple of Conditions
-    n_classes : int
-    """
+    """A forest and a domain as the row-based models need them."""
 
     values: tuple[NDArray[np.float32], ...]
+    """By column, ascending: what a row can hold."""
     one_hot: tuple[tuple[int, ...], ...]
+    """Columns of each one-hot group (``vects`` in the paper)."""
     trees: tuple[Conditions, ...]
     n_classes: int
 

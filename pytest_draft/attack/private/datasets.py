@@ -29,60 +29,40 @@ from pytest_draft.matching import row_identities
 
 @dataclass(frozen=True)
 class SamplerParameters:
-    """The prior of rows, and how chains are cooled and sampled.
-
-    Attributes
-    ----------
-    components : int
-        Components of the mixture that rows are drawn from.
-    concentration : float
-        Rows that the prior of the components' shares is worth.
-    weight_of_a_value : float
-        Rows that the prior of each value is worth, on average.
-    chains : int
-        Chains side by side.
-    first_sweeps : int
-        Sweeps of the first round of cooling; each round has twice as many.
-    most_rounds : int
-        Most rounds of cooling.
-    hot : float
-        First temperature.
-    cold : float
-        Last temperature: that of the posterior.
-    samples : int
-        Datasets that each chain keeps.
-    sample_every : int
-        Sweeps between two of them.
-    enough : float
-        Rise of the mean log-likelihood from round to round up to which cooling has settled.
-    slices : int
-        Steps of cooling, between which the time is looked at.
-    seconds_per_step : float
-        Measured: one value of one row in one tree.
-    units_per_cube : float
-        Of a matching, for the cube of its rows, as in `consensus`.
-    consensus_rounds : int
-        Most times that the consensus is matched with the samples anew.
-    most_rivals : int
-        About so many samples are compared with the consensus.
-    """
+    """The prior of rows, and how chains are cooled and sampled."""
 
     components: int = 5
+    """Components of the mixture that rows are drawn from."""
     concentration: float = 1.0
+    """Rows that the prior of the components' shares is worth."""
     weight_of_a_value: float = 1.0
+    """Rows that the prior of each value is worth, on average."""
     chains: int = 4
+    """Chains side by side."""
     first_sweeps: int = 200
+    """Sweeps of the first round of cooling; each round has twice as many."""
     most_rounds: int = 6
+    """Most rounds of cooling."""
     hot: float = 8.0
+    """First temperature."""
     cold: float = 1.0
+    """Last temperature: that of the posterior."""
     samples: int = 10
+    """Datasets that each chain keeps."""
     sample_every: int = 5
+    """Sweeps between two of them."""
     enough: float = 1.0
+    """Rise of the mean log-likelihood from round to round up to which cooling has settled."""
     slices: int = 8
+    """Steps of cooling, between which the time is looked at."""
     seconds_per_step: float = 1.2e-8
+    """Measured: one value of one row in one tree."""
     units_per_cube: float = 2e-10
+    """Of a matching, for the cube of its rows, as in `consensus`."""
     consensus_rounds: int = 4
+    """Most times that the consensus is matched with the samples anew."""
     most_rivals: int = 4
+    """About so many samples are compared with the consensus."""
 
 
 _PARAMETERS = SamplerParameters()
@@ -90,34 +70,25 @@ _PARAMETERS = SamplerParameters()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
-    """What the sampler makes of a problem. Its repr shows no row.
-
-    Attributes
-    ----------
-    guess : ndarray of float32, shape (n_rows, n_columns)
-        The consensus of the samples: encoded rows, those included that the adversary knows.
-    value : ndarray of int32, shape (n_rows, n_attributes)
-    label : ndarray of int64, shape (n_rows,)
-        The likeliest dataset that was met.
-    log_likelihood : float
-        Of that dataset.
-    level, spread : float
-        Mean and standard deviation of the log-likelihood among the samples.
-    free : ndarray of bool, shape (n_rows, n_attributes)
-        Attributes that no tree tests on the way of a row of the guess.
-    settled : bool
-        Whether longer cooling no longer led to likelier datasets, and the time box was enough for all that follows it.
-    figures : dict of str to float
-    """
+    """What the sampler makes of a problem. Its repr shows no row."""
 
     guess: NDArray[np.float32]
+    """Shape (n_rows, n_columns). The consensus of the samples: encoded rows, those included that the adversary knows.
+    """
     value: Int32Array
+    """Shape (n_rows, n_attributes)."""
     label: IntArray
+    """Shape (n_rows,). The likeliest dataset that was met."""
     log_likelihood: float
+    """Of that dataset."""
     level: float
     spread: float
+    """`level` and `spread`: mean and standard deviation of the log-likelihood among the samples."""
     free: BoolArray
+    """Shape (n_rows, n_attributes). Attributes that no tree tests on the way of a row of the guess."""
     settled: bool
+    """Whether longer cooling no longer led to likelier datasets, and the time box was enough for all that follows it.
+    """
     figures: dict[str, float]
 
     def __repr__(self) -> str:

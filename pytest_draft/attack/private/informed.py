@@ -49,30 +49,23 @@ _SECONDS_PER_ENTRY = 2e-7
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Guesses:
-    """What an informed adversary guesses of each unknown row. Its repr shows no row.
-
-    Attributes
-    ----------
-    closest : ndarray of float32, shape (n_unknown, n_columns)
-        Of all rows of zeros, ones and values the one with the least expected error on encoded columns, which is the
-        papers' number: column by column the likelier value, of ordinals the median. It may break a one-hot group: two
-        columns are wrong in a wrong value, one where the group is left all zero.
-    valid : ndarray of float32, shape (n_unknown, n_columns)
-        The same among the rows that the domain allows: of one-hot groups the likeliest value. Also the least expected
-        error on original attributes.
-    likeliest : ndarray of float32, shape (n_unknown, n_columns)
-        The likeliest vector of the domain: the best guess at a whole row.
-    labels : ndarray of int64, shape (n_unknown,)
-        The likelier class, as an index into the forest's classes.
-    chance : ndarray of float64, shape (n_unknown,)
-        The posterior probability of `likeliest`.
-    """
+    """What an informed adversary guesses of each unknown row. Its repr shows no row."""
 
     closest: Rows
+    """Shape (n_unknown, n_columns). Of all rows of zeros, ones and values the one with the least expected error on
+    encoded columns, which is the papers' number: column by column the likelier value, of ordinals the median. It may
+    break a one-hot group: two columns are wrong in a wrong value, one where the group is left all zero.
+    """
     valid: Rows
+    """Shape (n_unknown, n_columns). The same among the rows that the domain allows: of one-hot groups the likeliest
+    value. Also the least expected error on original attributes.
+    """
     likeliest: Rows
+    """Shape (n_unknown, n_columns). The likeliest vector of the domain: the best guess at a whole row."""
     labels: IntArray
+    """Shape (n_unknown,). The likelier class, as an index into the forest's classes."""
     chance: FloatArray
+    """Shape (n_unknown,). The posterior probability of `likeliest`."""
 
     def __repr__(self) -> str:
         return f"<Guesses: {len(self.closest)} rows>"
@@ -190,24 +183,18 @@ class KnownPopulation:
     redrawn uniformly at one of the `RATES`; or its attributes are independent, each as frequent as among the known
     rows. The shares of the mixture are those by which each known row is likeliest given the others (leave-one-out
     likelihood, by expectation maximisation). Shares and frequencies are smoothed by `_PRIOR_ROWS`, spread uniformly.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Number of values of each attribute, then of classes. Tables of this shape list the domain's vectors in the
-        order of `Domain.vectors`.
-    values : ndarray of int64, shape (n_rows, n_attributes + 1)
-        Each row's attributes as indices of values, then its class.
-    entry : ndarray of int64, shape (n_rows,)
-        Each row's place in a flat table.
-    around : ndarray of float64, shape (len(RATES), n_entries)
-        What all rows, each resembled once, put on each entry.
     """
 
     shape: tuple[int, ...]
+    """Number of values of each attribute, then of classes. Tables of this shape list the domain's vectors in the order
+    of `Domain.vectors`.
+    """
     values: IntArray
+    """Shape (n_rows, n_attributes + 1). Each row's attributes as indices of values, then its class."""
     entry: IntArray
+    """Shape (n_rows,). Each row's place in a flat table."""
     around: FloatArray
+    """Shape (len(RATES), n_entries). What all rows, each resembled once, put on each entry."""
 
     def __repr__(self) -> str:
         return f"<KnownPopulation: {len(self.entry)} rows>"

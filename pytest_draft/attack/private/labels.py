@@ -28,39 +28,26 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True)
 class LabelSamplerParameters:
-    """How many datasets are drawn, and how long chains are cooled.
-
-    Attributes
-    ----------
-    chains : int
-        Chains side by side.
-    sweeps : tuple of int
-        Fewest and most sweeps of a chain at the posterior's temperature.
-    effort : float
-        Units of work of all chains, within `sweeps`.
-    temperatures : tuple of float
-        First and last one of cooling for the likeliest dataset.
-    cooling_sweeps : int
-        Sweeps of cooling.
-    samples : int
-        Datasets of all chains that are kept, from the later half of the sweeps.
-    sampling_share : float
-        Share of what is left of the time box that sampling may take.
-    imagined : int
-        Samples that guesses are compared with.
-    part_seconds : float
-        About so long a part of a sweep takes, between which the time is looked at.
-    """
+    """How many datasets are drawn, and how long chains are cooled."""
 
     chains: int = 4
+    """Chains side by side."""
     sweeps: tuple[int, int] = (20, 1_000)
+    """Fewest and most sweeps of a chain at the posterior's temperature."""
     effort: float = 10.0
+    """Units of work of all chains, within `sweeps`."""
     temperatures: tuple[float, float] = (0.7, 0.1)
+    """First and last one of cooling for the likeliest dataset."""
     cooling_sweeps: int = 12
+    """Sweeps of cooling."""
     samples: int = 32
+    """Datasets of all chains that are kept, from the later half of the sweeps."""
     sampling_share: float = 0.6
+    """Share of what is left of the time box that sampling may take."""
     imagined: int = 8
+    """Samples that guesses are compared with."""
     part_seconds: float = 0.2
+    """About so long a part of a sweep takes, between which the time is looked at."""
 
 
 _PARAMETERS = LabelSamplerParameters()

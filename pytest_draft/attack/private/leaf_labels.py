@@ -131,30 +131,22 @@ def _privacy_of(forest: Forest) -> Privacy:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LeafLabels:
-    """Each leaf's label and box, all trees in one list.
-
-    Attributes
-    ----------
-    label : ndarray of int64, shape (n_leaves,)
-    start : ndarray of int64, shape (n_trees + 1,)
-        First leaf of each tree.
-    possible : ndarray of bool, shape (n_leaves,)
-        Whether the domain has a vector there.
-    first : ndarray of int64, shape (n_leaves + 1,)
-        First condition of each leaf.
-    attribute : ndarray of int64, shape (n_conditions,)
-    allowed : ndarray of bool, shape (n_conditions, most_values)
-        Values of the attribute that lead to the leaf. Attributes without a condition are open.
-    n_classes : int
-    epsilon : float
-    """
+    """Each leaf's label and box, all trees in one list."""
 
     label: IntArray
+    """Shape (n_leaves,)."""
     start: IntArray
+    """Shape (n_trees + 1,). First leaf of each tree."""
     possible: BoolArray
+    """Shape (n_leaves,). Whether the domain has a vector there."""
     first: IntArray
+    """Shape (n_leaves + 1,). First condition of each leaf."""
     attribute: IntArray
+    """Shape (n_conditions,)."""
     allowed: BoolArray
+    """Shape (n_conditions, most_values). Values of the attribute that lead to the leaf. Attributes without a condition
+    are open.
+    """
     n_classes: int
     epsilon: float
 
@@ -211,18 +203,14 @@ class LabelPopulation:
     """Rows of one population whose shares nobody knows: of each class, and of each attribute's values in each class.
 
     Given the class the attributes are independent. All shares have Dirichlet priors, and are integrated out.
-
-    Attributes
-    ----------
-    prior : ndarray of float64, shape (n_attributes, most_values)
-        Rows that each value is worth beforehand: `PRIOR_ROWS` for an attribute, spread evenly, in binary columns by
-        `INDICATOR_ODDS`; 0 for values that an attribute doesn't have.
-    class_prior : ndarray of float64, shape (n_classes,)
-        One row for each class.
     """
 
     prior: FloatArray
+    """Shape (n_attributes, most_values). Rows that each value is worth beforehand: `PRIOR_ROWS` for an attribute,
+    spread evenly, in binary columns by `INDICATOR_ODDS`; 0 for values that an attribute doesn't have.
+    """
     class_prior: FloatArray
+    """Shape (n_classes,). One row for each class."""
 
     @classmethod
     def of(cls, domain: Domain, n_classes: int) -> LabelPopulation:

@@ -25,20 +25,13 @@ _REACH = 30.0
 
 @dataclass(frozen=True)
 class CountNoise:
-    """The noise on one count.
-
-    Attributes
-    ----------
-    density : {"laplace", "gaussian"}
-    scale : float
-        ``b`` of the Laplace distribution or the standard deviation, in rows.
-    rounding : {"sum", "noise"}
-        What is cut to a whole number: ``int(n + Y)``, or ``n + int(Y)``.
-    """
+    """The noise on one count."""
 
     density: Literal["laplace", "gaussian"]
     scale: float
+    """``b`` of the Laplace distribution or the standard deviation, in rows."""
     rounding: Rounding
+    """What is cut to a whole number: ``int(n + Y)``, or ``n + int(Y)``."""
 
     @classmethod
     def of(cls, privacy: Privacy) -> CountNoise:

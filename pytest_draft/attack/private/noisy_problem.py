@@ -28,30 +28,19 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoisyProblem:
-    """Released counts, and what the adversary knows of the rows behind them. Its repr shows no row.
-
-    Attributes
-    ----------
-    domain : Domain
-    walks : Walks
-    noise : CountNoise
-    released : ndarray of int64, shape (n_leaves, n_classes)
-        All trees' leaves, tree by tree.
-    value : ndarray of int32, shape (n_slots, n_attributes)
-        Index of each value that the adversary knows; -1 where it doesn't.
-    label : ndarray of int64, shape (n_slots,)
-        Index of each label that it knows; -1 where it doesn't.
-    n_rows : tuple of int
-        The fewest and the most rows: equal where the adversary knows how many there are, and then as many slots.
-    """
+    """Released counts, and what the adversary knows of the rows behind them. Its repr shows no row."""
 
     domain: Domain
     walks: Walks
     noise: CountNoise
     released: IntArray
+    """Shape (n_leaves, n_classes). All trees' leaves, tree by tree."""
     value: Int32Array
+    """Shape (n_slots, n_attributes). Index of each value that the adversary knows; -1 where it doesn't."""
     label: IntArray
+    """Shape (n_slots,). Index of each label that it knows; -1 where it doesn't."""
     n_rows: tuple[int, int]
+    """The fewest and the most rows: equal where the adversary knows how many there are, and then as many slots."""
 
     def __repr__(self) -> str:
         least, most = self.n_rows

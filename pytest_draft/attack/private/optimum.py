@@ -29,51 +29,34 @@ MOST_VECTORS = 500_000
 
 @dataclass(frozen=True)
 class OptimumParameters:
-    """How large a program is made, and when it ends.
-
-    Attributes
-    ----------
-    most_pieces : int
-        Most linear pieces of all log-likelihoods.
-    most_table : int
-        Most entries of the table of log-likelihoods: rows times released counts.
-    few_columns : int
-        So few columns are all in the program from the beginning.
-    columns : int
-        Columns that enter in each round.
-    rounds : int
-        Most rounds of column generation.
-    price : float
-        A column enters where its reduced cost is below 0 by more than this.
-    same_slope : float
-        Difference of slopes up to which two pieces are one.
-    met : float
-        Difference to the bound up to which it is met: the solver's own tolerances add up to less.
-    most_nodes : int
-        Nodes of HiGHS's search tree at most.
-    seconds_per_coefficient : float
-        Measured: of a linear program.
-    most_seconds : float
-        Of a program over whole rows, where no effort is set.
-    most_seconds_of_matches : float
-        The same where log-likelihoods are not concave: what is not met by then is not met in minutes.
-    most_in_program : int
-        Most columns of a program over whole rows that can prove something.
-    """
+    """How large a program is made, and when it ends."""
 
     most_pieces: int = 400_000
+    """Most linear pieces of all log-likelihoods."""
     most_table: int = 20_000_000
+    """Most entries of the table of log-likelihoods: rows times released counts."""
     few_columns: int = 3_000
+    """So few columns are all in the program from the beginning."""
     columns: int = 300
+    """Columns that enter in each round."""
     rounds: int = 40
+    """Most rounds of column generation."""
     price: float = 1e-7
+    """A column enters where its reduced cost is below 0 by more than this."""
     same_slope: float = 1e-10
+    """Difference of slopes up to which two pieces are one."""
     met: float = 1e-3
+    """Difference to the bound up to which it is met: the solver's own tolerances add up to less."""
     most_nodes: int = 500
+    """Nodes of HiGHS's search tree at most."""
     seconds_per_coefficient: float = 2e-5
+    """Measured: of a linear program."""
     most_seconds: float = 10.0
+    """Of a program over whole rows, where no effort is set."""
     most_seconds_of_matches: float = 3.0
+    """The same where log-likelihoods are not concave: what is not met by then is not met in minutes."""
     most_in_program: int = 20_000
+    """Most columns of a program over whole rows that can prove something."""
 
 
 _PARAMETERS = OptimumParameters()
@@ -81,23 +64,16 @@ _PARAMETERS = OptimumParameters()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Optimum:
-    """The likeliest dataset that was found, and what is proved of all others. Its repr shows no row.
-
-    Attributes
-    ----------
-    value : ndarray of int32, shape (n_rows, n_attributes)
-    label : ndarray of int64, shape (n_rows,)
-        The rows that the adversary does not know; of each cell its first vector.
-    log_likelihood : float
-        Of this dataset, with the known rows.
-    bound : float
-        No dataset of the domain is likelier.
-    """
+    """The likeliest dataset that was found, and what is proved of all others. Its repr shows no row."""
 
     value: Int32Array
+    """Shape (n_rows, n_attributes)."""
     label: IntArray
+    """Shape (n_rows,). The rows that the adversary does not know; of each cell its first vector."""
     log_likelihood: float
+    """Of this dataset, with the known rows."""
     bound: float
+    """No dataset of the domain is likelier."""
 
     def __repr__(self) -> str:
         return f"<Optimum: {len(self.value)} rows, log-likelihood {self.log_likelihood:.3f}, bound {self.bound:.3f}>"

@@ -24,24 +24,18 @@ GO_ON: Flag = np.zeros(1, dtype=np.uint8)
 
 @redacted
 class Evidence(NamedTuple):
-    """What was released, and how probable it is.
-
-    Attributes
-    ----------
-    released : ndarray of int64, shape (n_leaves * n_classes,)
-        The entries: leaf by leaf, all trees, class by class.
-    sign : ndarray of int64, shape (n_leaves * n_classes,)
-        0, 1 or 2 where `released` is below, at or above 0.
-    table : ndarray of float64, shape (3, n_differences)
-        ``log P(released | true)`` by sign and difference ``released - true`` (`CountNoise.table`).
-    least : int
-        The difference of the table's first column.
-    """
+    """What was released, and how probable it is."""
 
     released: IntArray
+    """Shape (n_leaves * n_classes,). The entries: leaf by leaf, all trees, class by class."""
     sign: IntArray
+    """Shape (n_leaves * n_classes,). 0, 1 or 2 where `released` is below, at or above 0."""
     table: FloatArray
+    """Shape (3, n_differences). ``log P(released | true)`` by sign and difference ``released - true``
+    (`CountNoise.table`).
+    """
     least: int
+    """The difference of the table's first column."""
 
 
 @redacted
@@ -55,33 +49,25 @@ class Counts(NamedTuple):
 
 @redacted
 class SampledRows(NamedTuple):
-    """A whole dataset as the sampler holds it.
-
-    Attributes
-    ----------
-    value : ndarray of int32, shape (n_slots, n_attributes)
-        Index of each value.
-    label, component : ndarray of int64, shape (n_slots,)
-    present : ndarray of bool, shape (n_slots,)
-        Which slots hold a row; the others wait to be filled where the number of rows is unknown.
-    open_value : ndarray of bool, shape (n_slots, n_attributes)
-        Which values are unknown.
-    open_label : ndarray of bool, shape (n_slots,)
-    removable : ndarray of bool, shape (n_slots,)
-    leaf : ndarray of int32, shape (n_slots, n_trees)
-    tested : ndarray of uint64, shape (n_slots, n_trees)
-        As `tested_by`.
-    """
+    """A whole dataset as the sampler holds it."""
 
     value: Int32Array
+    """Shape (n_slots, n_attributes). Index of each value."""
     label: IntArray
     component: IntArray
+    """`label` and `component`, shape (n_slots,)."""
     present: BoolArray
+    """Shape (n_slots,). Which slots hold a row; the others wait to be filled where the number of rows is unknown."""
     open_value: BoolArray
+    """Shape (n_slots, n_attributes). Which values are unknown."""
     open_label: BoolArray
+    """Shape (n_slots,)."""
     removable: BoolArray
+    """Shape (n_slots,)."""
     leaf: Int32Array
+    """Shape (n_slots, n_trees)."""
     tested: NDArray[np.uint64]
+    """Shape (n_slots, n_trees). As `tested_by`."""
 
 
 @redacted
@@ -95,30 +81,22 @@ class _Scratch(NamedTuple):
 
 @redacted
 class Mixture(NamedTuple):
-    """The prior, as counts of what the present rows hold in each component.
-
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_components,)
-    labels : ndarray of int64, shape (n_components, n_classes)
-    values : ndarray of int64, shape (n_components, n_values)
-        The attributes' values stand side by side, attribute ``a`` from ``offset[a]``.
-    offset : ndarray of int64, shape (n_attributes + 1,)
-    weight : ndarray of float64, shape (n_values,)
-        Dirichlet parameters.
-    total : ndarray of float64, shape (n_attributes,)
-        Their sums by attribute.
-    concentration : float
-        Dirichlet parameter of the components together.
-    """
+    """The prior, as counts of what the present rows hold in each component."""
 
     rows: IntArray
+    """Shape (n_components,)."""
     labels: IntArray
+    """Shape (n_components, n_classes)."""
     values: IntArray
+    """Shape (n_components, n_values). The attributes' values stand side by side, attribute ``a`` from ``offset[a]``."""
     offset: IntArray
+    """Shape (n_attributes + 1,)."""
     weight: FloatArray
+    """Shape (n_values,). Dirichlet parameters."""
     total: FloatArray
+    """Shape (n_attributes,). Their sums by attribute."""
     concentration: float
+    """Dirichlet parameter of the components together."""
 
 
 @njit(cache=True, nogil=True, inline="always")
