@@ -129,23 +129,15 @@ _TABLES = (Array, list, tuple, Mapping, Items)
 
 @dataclass(frozen=True)
 class Account:
-    """What of a file has no reason to be there.
-
-    Attributes
-    ----------
-    unexplained : tuple of Place
-    kept : tuple of Place
-        Arrays that hold training rows by their nature, such as the support vectors of an SVC.
-    plain : int
-        Values beside the models that are explained by their small number alone.
-    names : tuple of tuple of str
-        Lists of as many texts as there are columns, which were taken for their names.
-    """
+    """What of a file has no reason to be there."""
 
     unexplained: tuple[Place, ...] = ()
     kept: tuple[Place, ...] = ()
+    """Arrays that hold training rows by their nature, such as the support vectors of an SVC."""
     plain: int = 0
+    """Values beside the models that are explained by their small number alone."""
     names: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
+    """Lists of as many texts as there are columns, which were taken for their names."""
 
 
 NO_ACCOUNT = Account()
@@ -178,33 +170,21 @@ def account_of(root: object, budget: Budget, understood: frozenset[tuple[int, st
 
 @dataclass(frozen=True)
 class _Way:
-    """How a walk came to a value.
-
-    Attributes
-    ----------
-    path : str
-    owner : str
-    sizes : frozenset of int
-        Lengths that the objects around it explain.
-    bounded : bool
-        Whether it is an attribute that its class is known for.
-    any_length, any_form : bool
-        Whether lists in it have any length, and whether its arrays have any shape.
-    understood : bool
-        Whether a reader has looked at it.
-    inside : int
-        The `id` of the container, or of the object and its attribute, whose plain values it is counted among.
-    depth : int
-    """
+    """How a walk came to a value."""
 
     path: str
     owner: str
     sizes: frozenset[int]
+    """Lengths that the objects around it explain."""
     bounded: bool = False
+    """Whether it is an attribute that its class is known for."""
     any_length: bool = False
     any_form: bool = False
+    """`any_length` and `any_form`: whether lists in it have any length, and whether its arrays have any shape."""
     understood: bool = False
+    """Whether a reader has looked at it."""
     inside: int = 0
+    """The `id` of the container, or of the object and its attribute, whose plain values it is counted among."""
     depth: int = 0
 
 

@@ -21,62 +21,50 @@ _SHORT = 256
 
 @dataclass(frozen=True)
 class Limits:
-    """What reading one file may cost. Honest forests stay far below each of these.
-
-    Attributes
-    ----------
-    file_bytes : int
-        Size of the file.
-    unpacked_bytes : int
-        Size after decompression, in any case.
-    unpacked_ratio, unpacked_floor : int
-        Above `unpacked_floor` bytes, a file may unpack to at most `unpacked_ratio` times its size
-        (honest forests reach 53 times).
-    lzma_memory : int
-        Memory for an LZMA dictionary, in bytes.
-    opcodes : int
-        Steps of the interpreter in any case: pickle instructions, of which those that make an object count several
-        times. Each adds at most one object, so this bounds the stack and the memo too. A tree takes about 250.
-    opcodes_floor : int
-        So many steps any file may take, however small.
-    opcodes_by_byte, opcodes_by_packed_byte : float
-        Steps above `opcodes_floor` for each byte unpacked, and for each byte as it is stored: the smaller one counts
-        (honest forests take up to 0.4 and 14).
-    copies, copies_floor : int
-        What is made of the file's bytes, such as decoded trees and texts, may take `copies` times its unpacked size,
-        and `copies_floor` bytes besides.
-    nesting : int
-        How deep objects may stand in each other. `pickle` itself gives up at about 1,000.
-    seconds, seconds_by_byte : float
-        Processor time of the thread that reads, which the machine's load does not change.
-    integer_bits : int
-        Length of one integer (a generator's state has integers of 128 bits).
-    line_bytes : int
-        Length of one text argument (a module's or a class's name).
-    text_bytes : int
-        Size of a rule list that is a text: some 4,000 rules, which are checked in about a second.
-    members : int
-        Files in a zip archive; a tree takes about 4.
-    """
+    """What reading one file may cost. Honest forests stay far below each of these."""
 
     file_bytes: int = MODEL_BYTES
+    """Size of the file."""
     unpacked_bytes: int = 4 * _GiB
+    """Size after decompression, in any case."""
     unpacked_ratio: int = 200
     unpacked_floor: int = 64 * _MiB
+    """`unpacked_ratio` and `unpacked_floor`: above `unpacked_floor` bytes, a file may unpack to at most
+    `unpacked_ratio` times its size (honest forests reach 53 times).
+    """
     lzma_memory: int = 256 * _MiB
+    """Memory for an LZMA dictionary, in bytes."""
     opcodes: int = 6_000_000
+    """Steps of the interpreter in any case: pickle instructions, of which those that make an object count several
+    times. Each adds at most one object, so this bounds the stack and the memo too. A tree takes about 250.
+    """
     opcodes_floor: int = 250_000
+    """So many steps any file may take, however small."""
     opcodes_by_byte: float = 0.75
     opcodes_by_packed_byte: float = 32.0
+    """`opcodes_by_byte` and `opcodes_by_packed_byte`: steps above `opcodes_floor` for each byte unpacked, and for each
+    byte as it is stored: the smaller one counts (honest forests take up to 0.4 and 14).
+    """
     copies: int = 4
     copies_floor: int = _MiB
+    """`copies` and `copies_floor`: what is made of the file's bytes, such as decoded trees and texts, may take `copies`
+    times its unpacked size, and `copies_floor` bytes besides.
+    """
     nesting: int = 2_000
+    """How deep objects may stand in each other. `pickle` itself gives up at about 1,000."""
     seconds: float = 20.0
     seconds_by_byte: float = 0.2 / _MiB
+    """`seconds` and `seconds_by_byte`: processor time of the thread that reads, which the machine's load does not
+    change.
+    """
     integer_bits: int = 1024
+    """Length of one integer (a generator's state has integers of 128 bits)."""
     line_bytes: int = 4096
+    """Length of one text argument (a module's or a class's name)."""
     text_bytes: int = _MiB // 4
+    """Size of a rule list that is a text: some 4,000 rules, which are checked in about a second."""
     members: int = 100_000
+    """Files in a zip archive; a tree takes about 4."""
 
     def steps(self, size: int, packed: int) -> int:
         """Return how many steps a file of `packed` bytes may take that has `size` bytes unpacked."""

@@ -82,26 +82,17 @@ BY_ROW = frozenset(("_sample_weight", "bin_edges_", "categories_", "quantiles_")
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """One array, list or table of values in a model file.
-
-    Attributes
-    ----------
-    path : str
-        Attribute names and positions on the way to it.
-    shape : tuple of int
-    few : bool
-        Whether it is a list or a tuple of at most `SMALL` Python values.
-    categories : bool
-        Whether it is what an encoder knows of one column.
-    joined : {None, "C", "F"}
-        Where it is what all arrays of a list hold, one after the other: in which order each is read.
-    """
+    """One array, list or table of values in a model file."""
 
     path: str
+    """Attribute names and positions on the way to it."""
     shape: tuple[int, ...]
     few: bool = False
+    """Whether it is a list or a tuple of at most `SMALL` Python values."""
     categories: bool = False
+    """Whether it is what an encoder knows of one column."""
     joined: Literal["C", "F"] | None = None
+    """Where it is what all arrays of a list hold, one after the other: in which order each is read."""
     _held: AnyArray | Sequence[object] | Record = field(default=(), repr=False)
     _again: bool = False
 
@@ -142,33 +133,22 @@ class Stored:
 
 @dataclass(frozen=True)
 class Contents:
-    """What stands in a model file besides its trees.
-
-    Attributes
-    ----------
-    arrays : tuple of Stored
-        In the file's order.
-    sizes : frozenset of int
-        Lengths that the file itself explains, such as its number of columns.
-    opaque : tuple of str
-        Paths of texts and bytes that are too long to be names: nothing is known of what they hold.
-    learned : tuple of Stored
-        Numbers that a reader has looked at: they are what they are for, and may still be values of single rows.
-    transformers : tuple of Transformer
-        Whatever its arrays may stand behind.
-    all_undone : bool
-        Whether these are all that are covered.
-    names : tuple of tuple of str
-        Of columns that some object was fitted on.
-    """
+    """What stands in a model file besides its trees."""
 
     arrays: tuple[Stored, ...] = ()
+    """In the file's order."""
     sizes: frozenset[int] = frozenset()
+    """Lengths that the file itself explains, such as its number of columns."""
     opaque: tuple[str, ...] = ()
+    """Paths of texts and bytes that are too long to be names: nothing is known of what they hold."""
     learned: tuple[Stored, ...] = ()
+    """Numbers that a reader has looked at: they are what they are for, and may still be values of single rows."""
     transformers: tuple[Transformer, ...] = ()
+    """Whatever its arrays may stand behind."""
     all_undone: bool = True
+    """Whether these are all that are covered."""
     names: tuple[tuple[str, ...], ...] = ()
+    """Of columns that some object was fitted on."""
 
 
 NOTHING = Contents()

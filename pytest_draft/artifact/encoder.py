@@ -21,27 +21,18 @@ NO_CODE = -1
 
 @dataclass(frozen=True, eq=False)
 class Categories:
-    """The values that an encoder knows of one column. They are values of its training data.
-
-    Attributes
-    ----------
-    values : tuple of (str, int, float, bool or None), length n_values
-        Distinct; at most one is missing (None or NaN).
-    codes : ndarray of int64, shape (n_values,)
-        Which category each value is of, from 0; infrequent values share one.
-    n_codes : int
-        Number of categories.
-    unknown : int or None
-        The code of any other value: `NO_CODE` for none of them, None where such a value is refused.
-    from_data : bool
-        Whether the values were collected from the rows that the encoder was fitted on, so that each of these has one.
-    """
+    """The values that an encoder knows of one column. They are values of its training data."""
 
     values: tuple[object, ...] = field(repr=False)
+    """Length n_values, each a str, int, float, bool or None. Distinct; at most one is missing (None or NaN)."""
     codes: IntArray
+    """Shape (n_values,). Which category each value is of, from 0; infrequent values share one."""
     n_codes: int
+    """Number of categories."""
     unknown: int | None
+    """The code of any other value: `NO_CODE` for none of them, None where such a value is refused."""
     from_data: bool
+    """Whether the values were collected from the rows that the encoder was fitted on, so that each of these has one."""
 
     @property
     def complete(self) -> bool:
@@ -51,37 +42,25 @@ class Categories:
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """Columns of one array have one type: NumPy's common type of `block`.
-
-    Attributes
-    ----------
-    block : tuple of Column
-    types : tuple of str
-        The types that the next step computes in; any other becomes the first. Empty for all.
-    """
+    """Columns of one array have one type: NumPy's common type of `block`."""
 
     block: tuple[Column, ...]
     types: tuple[str, ...] = ()
+    """The types that the next step computes in; any other becomes the first. Empty for all."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """Numbers, scaled.
-
-    Attributes
-    ----------
-    operations : tuple of (str, ndarray of shape (1,))
-        ``subtract``, ``divide``, ``multiply`` or ``add`` and by what, one after the other and in place: each result is
-        rounded to the column's type. Operands are not 0 where they divide or multiply.
-    cast : bool
-        Whether operands are cast to the column's type first.
-    clip : tuple of float or None
-        Bounds of the result.
-    """
+    """Numbers, scaled."""
 
     operations: tuple[tuple[Literal["subtract", "divide", "multiply", "add"], AnyArray], ...]
+    """Each of shape (1,). ``subtract``, ``divide``, ``multiply`` or ``add`` and by what, one after the other and in
+    place: each result is rounded to the column's type. Operands are not 0 where they divide or multiply.
+    """
     cast: bool = False
+    """Whether operands are cast to the column's type first."""
     clip: tuple[float, float] | None = None
+    """Bounds of the result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,21 +115,14 @@ class Power:
 
 @dataclass(frozen=True, eq=False)
 class Quantiles:
-    """Numbers, as which share of the training data's is below them.
-
-    Attributes
-    ----------
-    quantiles : ndarray of float, shape (n_quantiles,)
-        Of the training data.
-    references : ndarray of float64, shape (n_quantiles,)
-        Which shares these are.
-    normal : bool
-        Whether shares become those of a normal distribution.
-    """
+    """Numbers, as which share of the training data's is below them."""
 
     quantiles: FloatArray = field(repr=False)
+    """Shape (n_quantiles,). Of the training data."""
     references: FloatArray
+    """Shape (n_quantiles,). Which shares these are."""
     normal: bool
+    """Whether shares become those of a normal distribution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,18 +134,12 @@ class Bin:
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """The product of columns of one array, which all come before it; 1 for none.
-
-    Attributes
-    ----------
-    factors : tuple of Column
-        Multiplied from the last one to the first.
-    together : Together
-        Of the array.
-    """
+    """The product of columns of one array, which all come before it; 1 for none."""
 
     factors: tuple[Column, ...]
+    """Multiplied from the last one to the first."""
     together: Together
+    """Of the array."""
 
 
 Step = Together | Scale | Fill | IsMissing | OneHot | Ordinal | Apply | Power | Quantiles | Bin | Product
@@ -206,27 +172,18 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """How raw columns become a forest's columns.
-
-    Attributes
-    ----------
-    columns : tuple of Column
-        One for each column of the forest.
-    n_inputs : int
-        Number of raw columns that the transformers were fitted on.
-    names : tuple of str or None
-        Their names, where the file has them.
-    sparse : bool
-        Whether the forest was given a sparse matrix.
-    transformers : tuple of str
-        Class names in order of their first use.
-    """
+    """How raw columns become a forest's columns."""
 
     columns: tuple[Column, ...]
+    """One for each column of the forest."""
     n_inputs: int
+    """Number of raw columns that the transformers were fitted on."""
     names: tuple[str, ...] | None
+    """Their names, where the file has them."""
     sparse: bool
+    """Whether the forest was given a sparse matrix."""
     transformers: tuple[str, ...]
+    """Class names in order of their first use."""
 
     @property
     def sources(self) -> tuple[int, ...]:
@@ -255,30 +212,19 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Numbers, less a mean, projected on components, over a scale.
-
-    Attributes
-    ----------
-    components : ndarray of float, shape (n_components, n_columns)
-    mean : ndarray of float, shape (n_columns,)
-    scale : ndarray of float, shape (n_components,)
-    """
+    """Numbers, less a mean, projected on components, over a scale."""
 
     components: FloatArray
+    """Shape (n_components, n_columns)."""
     mean: FloatArray
+    """Shape (n_columns,)."""
     scale: FloatArray
+    """Shape (n_components,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Transformer:
-    """A transformer by itself.
-
-    Attributes
-    ----------
-    path : str
-    n_inputs : int
-    does : Encoder or Projection
-    """
+    """A transformer by itself."""
 
     path: str
     n_inputs: int

@@ -31,41 +31,29 @@ from pytest_draft.facts.privacy import Privacy
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """One decision tree, node by node, as its file stores it.
-
-    Attributes
-    ----------
-    left, right : ndarray of int64, shape (n_nodes,)
-        Children's indices; -1 at leaves. A child's index is above its parent's.
-    feature : ndarray of int64, shape (n_nodes,)
-        Column of the *forest's* input tested at a node (a bagging ensemble's feature subsets are
-        already resolved); -1 at leaves.
-    threshold : ndarray of float64, shape (n_nodes,)
-        A row goes left when its float32 value is at most this.
-    missing_left : ndarray of bool, shape (n_nodes,)
-        Whether a missing value goes left.
-    value : ndarray of float64, shape (n_nodes, n_values)
-        As stored: class fractions or class totals, or a regressor's mean.
-    weight : ndarray of float64, shape (n_nodes,)
-        ``weighted_n_node_samples``: with bagging, the number of draws.
-    n_distinct : ndarray of int64, shape (n_nodes,)
-        ``n_node_samples``: with bagging by sample weights, the number of *distinct* rows.
-    seed : int or None
-        The tree's stored ``random_state``; for bagging ensembles the ensemble's seed of this tree.
-    impurity : ndarray of float64, shape (n_nodes,), or None
-        Of a regressor, as stored: it can be removed, or changed.
-    """
+    """One decision tree, node by node, as its file stores it."""
 
     left: IntArray
     right: IntArray
+    """`left` and `right`, shape (n_nodes,): children's indices; -1 at leaves. A child's index is above its parent's."""
     feature: IntArray
+    """Shape (n_nodes,). Column of the *forest's* input tested at a node (a bagging ensemble's feature subsets are
+    already resolved); -1 at leaves.
+    """
     threshold: FloatArray
+    """Shape (n_nodes,). A row goes left when its float32 value is at most this."""
     missing_left: BoolArray
+    """Shape (n_nodes,). Whether a missing value goes left."""
     value: FloatArray
+    """Shape (n_nodes, n_values). As stored: class fractions or class totals, or a regressor's mean."""
     weight: FloatArray
+    """Shape (n_nodes,). ``weighted_n_node_samples``: with bagging, the number of draws."""
     n_distinct: IntArray
+    """Shape (n_nodes,). ``n_node_samples``: with bagging by sample weights, the number of *distinct* rows."""
     seed: int | None
+    """The tree's stored ``random_state``; for bagging ensembles the ensemble's seed of this tree."""
     impurity: FloatArray | None = None
+    """Shape (n_nodes,). Of a regressor, as stored: it can be removed, or changed."""
 
     @property
     def n_nodes(self) -> int:
@@ -84,31 +72,25 @@ Restored = Literal["weights", "numbers of rows", "class totals", "inner fraction
 
 @dataclass(frozen=True)
 class Outputs:
-    """What the leaves of a forest without counts of rows still tell: what they answer.
-
-    Attributes
-    ----------
-    kind : {"fractions", "labels", "means"}
-        Whether `Tree.value` holds the share of each class at each leaf, a one for the label that won there, or a
-        regressor's mean target.
-    decimals : int or None
-        To how many decimals the shares were rounded; None where they are as exact as their type, and for labels.
-    tolerance : float
-        How far a share can be off: half of the last decimal, or what rounding to its type does; 0 for labels.
-    more_left : bool
-        Whether `Tree.missing_left` tells which child of an inner node more different rows reached, as scikit-learn sets
-        it where a column had no missing values (`pytest_draft.artifact.outputs.more_left`, once it is known which).
-    may_be_pure : bool
-        Of labels: whether each leaf may also hold rows of its label alone, as the leaves of a fully grown tree do. The
-        file cannot tell these two apart; an attack may try both. False where two leaves side by side have one label,
-        which no split of scikit-learn's brings about.
-    """
+    """What the leaves of a forest without counts of rows still tell: what they answer."""
 
     kind: Literal["fractions", "labels", "means"]
+    """Whether `Tree.value` holds the share of each class at each leaf, a one for the label that won there, or a
+    regressor's mean target.
+    """
     decimals: int | None
+    """To how many decimals the shares were rounded; None where they are as exact as their type, and for labels."""
     tolerance: float
+    """How far a share can be off: half of the last decimal, or what rounding to its type does; 0 for labels."""
     more_left: bool
+    """Whether `Tree.missing_left` tells which child of an inner node more different rows reached, as scikit-learn sets
+    it where a column had no missing values (`pytest_draft.artifact.outputs.more_left`, once it is known which).
+    """
     may_be_pure: bool = False
+    """Of labels: whether each leaf may also hold rows of its label alone, as the leaves of a fully grown tree do. The
+    file cannot tell these two apart; an attack may try both. False where two leaves side by side have one label, which
+    no split of scikit-learn's brings about.
+    """
 
 
 def minor_of(version: object) -> tuple[int, int] | None:
@@ -126,90 +108,73 @@ UNSCALED: tuple[Restored, ...] = ("inner fractions", "impurity")
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """A tree ensemble as its file describes it.
-
-    Attributes
-    ----------
-    kind : str
-        Class name of the estimator, e.g. ``RandomForestClassifier``.
-    trees : tuple of Tree
-        At least one.
-    n_features : int
-        Number of input columns.
-    feature_names : tuple of str or None
-        ``feature_names_in_`` where the file has it.
-    classes : tuple of object or None
-        ``classes_`` as plain Python values (int, float, bool, str); None for regressors.
-    values : {"fractions", "totals", "means", "rows"}
-        What `Tree.value` holds, detected from the data; for ``rows`` nothing, where only the number of rows in each
-        node is taken from a file.
-    bootstrap : bool
-        Whether each tree saw a bootstrap sample (or, for bagging, a subsample) of the rows.
-    replacement : bool
-        Whether that sample was drawn with replacement.
-    n_samples : int or None
-        Number of training rows, where the file tells it.
-    n_draws : int or None
-        Rows drawn for each tree, where `bootstrap` and the file tells it.
-    sample_weight : ndarray of float64, shape (n_samples,), or None
-        The stored per-row weights that drive the draw (forests: scikit-learn 1.9 and later, bagging: 1.8);
-        of float32 where the file has that, because the draw depends on it.
-    seeds_from : {"tree", "ensemble", None}
-        Where `Tree.seed` comes from: each tree's ``random_state``, or the ensemble's ``_seeds``.
-    max_features, bootstrap_features : int or None, bool
-        Bagging only: what its feature draw, which precedes its row draw, needs to be replayed.
-    sklearn_version : str or None
-        The version that wrote the file.
-    parameters : dict
-        The estimator's plain (number, text, bool, None) constructor parameters; ``class_weight`` may be a
-        dict. A bagging ensemble's trees' are named ``estimator__...``.
-    privacy : Privacy or None
-        What the file declares of its differential privacy; None where it declares none. Unless that is
-        ``exact``, `Tree.value` holds what was `released` at the leaves and 0 elsewhere, and `Tree.weight` and
-        `Tree.n_distinct` hold 0.
-    also_tells : str or None
-        What else its file tells of the rows, and is not taken from it.
-    draws_told : bool
-        Whether the file tells how rows were drawn and that none was weighted, as ONNX does not: else `bootstrap` is
-        what its kind of model does if nothing is said.
-    midpoints : bool
-        Whether thresholds of best splits are taken for midpoints of values of the rows that it counts.
-    outputs : Outputs or None
-        What the leaves tell where its file holds no counts of rows, and none could be restored; None
-        where there are counts. `Tree.value` then holds outputs at the leaves and 0 elsewhere, `Tree.weight` and
-        `Tree.n_distinct` hold 0.
-    restored : str or None
-        What its counts were restored from, where the file's own were removed in part: ``weighted_n_node_samples``
-        ("weights"), ``n_node_samples`` ("numbers of rows"), values that are no shares ("class totals"), the shares at
-        inner nodes ("inner fractions") or their ``impurity``.
-    of_column : ndarray of int64, or None
-        Which of the columns here stands for each column of the file, where some repeat others and were left out
-        (`pytest_draft.data.repeats`); None where they are the same.
-    """
+    """A tree ensemble as its file describes it."""
 
     kind: str
+    """Class name of the estimator, e.g. ``RandomForestClassifier``."""
     trees: tuple[Tree, ...]
+    """At least one."""
     n_features: int
+    """Number of input columns."""
     feature_names: tuple[str, ...] | None
+    """``feature_names_in_`` where the file has it."""
     classes: tuple[object, ...] | None
+    """``classes_`` as plain Python values (int, float, bool, str); None for regressors."""
     values: Literal["fractions", "totals", "means", "rows"]
+    """What `Tree.value` holds, detected from the data; for ``rows`` nothing, where only the number of rows in each node
+    is taken from a file.
+    """
     bootstrap: bool
+    """Whether each tree saw a bootstrap sample (or, for bagging, a subsample) of the rows."""
     replacement: bool
+    """Whether that sample was drawn with replacement."""
     n_samples: int | None
+    """Number of training rows, where the file tells it."""
     n_draws: int | None
+    """Rows drawn for each tree, where `bootstrap` and the file tells it."""
     sample_weight: FloatArray | None
+    """Shape (n_samples,). The stored per-row weights that drive the draw (forests: scikit-learn 1.9 and later, bagging:
+    1.8); of float32 where the file has that, because the draw depends on it.
+    """
     seeds_from: Literal["tree", "ensemble"] | None
+    """Where `Tree.seed` comes from: each tree's ``random_state``, or the ensemble's ``_seeds``."""
     max_features: int | None
     bootstrap_features: bool
+    """`max_features` and `bootstrap_features`: bagging only: what its feature draw, which precedes its row draw, needs
+    to be replayed.
+    """
     sklearn_version: str | None
+    """The version that wrote the file."""
     parameters: dict[str, object] = field(default_factory=dict)
+    """The estimator's plain (number, text, bool, None) constructor parameters; ``class_weight`` may be a dict. A
+    bagging ensemble's trees' are named ``estimator__...``.
+    """
     privacy: Privacy | None = None
+    """What the file declares of its differential privacy; None where it declares none. Unless that is ``exact``,
+    `Tree.value` holds what was `released` at the leaves and 0 elsewhere, and `Tree.weight` and `Tree.n_distinct` hold
+    0.
+    """
     also_tells: str | None = None
+    """What else its file tells of the rows, and is not taken from it."""
     draws_told: bool = True
+    """Whether the file tells how rows were drawn and that none was weighted, as ONNX does not: else `bootstrap` is what
+    its kind of model does if nothing is said.
+    """
     midpoints: bool = True
+    """Whether thresholds of best splits are taken for midpoints of values of the rows that it counts."""
     outputs: Outputs | None = None
+    """What the leaves tell where its file holds no counts of rows, and none could be restored; None where there are
+    counts. `Tree.value` then holds outputs at the leaves and 0 elsewhere, `Tree.weight` and `Tree.n_distinct` hold 0.
+    """
     restored: Restored | None = None
+    """What its counts were restored from, where the file's own were removed in part: ``weighted_n_node_samples``
+    ("weights"), ``n_node_samples`` ("numbers of rows"), values that are no shares ("class totals"), the shares at inner
+    nodes ("inner fractions") or their ``impurity``.
+    """
     of_column: IntArray | None = None
+    """Which of the columns here stands for each column of the file, where some repeat others and were left out
+    (`pytest_draft.data.repeats`); None where they are the same.
+    """
 
     @property
     def columns_of_file(self) -> IntArray:
@@ -445,51 +410,35 @@ class Forest:
 
 @dataclass(frozen=True, eq=False)
 class Artifact:
-    """A model file that was read, never run.
-
-    Attributes
-    ----------
-    path : str
-        As given.
-    sha256 : str
-        Of exactly the bytes that were read.
-    size : int
-        Bytes.
-    holds : str
-        One line: what the file holds, e.g. ``RandomForestClassifier, 100 trees, 19 columns, 2 classes``.
-    model : Forest or RuleList
-    not_read : tuple of str
-        Attribute paths in the file that were left opaque.
-    encoder : Encoder or None
-        What the file's transformers make of raw columns; None where none stands before the forest.
-    not_covered : str or None
-        Why it is not known what the file's transformers make of raw columns, or which rows the model was trained on: no
-        rows can be judged by such a file, only what stands in it. None where that is known.
-    contents : Contents
-        All else that stands in the file.
-    account : Account
-        What of that has no reason to be there, and what holds rows by its nature.
-    unjudged : Unjudged
-        Its fitted trees that are no model's that is judged.
-    origin : Origin
-        How the rows and labels that the model was trained on follow from those of the whole file.
-    places : tuple of str
-        Where all models of the file stand; empty where there is but one.
-    """
+    """A model file that was read, never run."""
 
     path: str
+    """As given."""
     sha256: str
+    """Of exactly the bytes that were read."""
     size: int
+    """Bytes."""
     holds: str
+    """One line: what the file holds, e.g. ``RandomForestClassifier, 100 trees, 19 columns, 2 classes``."""
     model: Forest | RuleList
     not_read: tuple[str, ...]
+    """Attribute paths in the file that were left opaque."""
     encoder: Encoder | None = None
+    """What the file's transformers make of raw columns; None where none stands before the forest."""
     not_covered: str | None = None
+    """Why it is not known what the file's transformers make of raw columns, or which rows the model was trained on: no
+    rows can be judged by such a file, only what stands in it. None where that is known.
+    """
     contents: Contents = field(default=NOTHING, repr=False)
+    """All else that stands in the file."""
     account: Account = NO_ACCOUNT
+    """What of that has no reason to be there, and what holds rows by its nature."""
     unjudged: Unjudged = ALONE
+    """Its fitted trees that are no model's that is judged."""
     origin: Origin = ORIGINAL
+    """How the rows and labels that the model was trained on follow from those of the whole file."""
     places: tuple[str, ...] = ()
+    """Where all models of the file stand; empty where there is but one."""
 
     @property
     def forest(self) -> Forest:

@@ -28,27 +28,18 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Size:
-    """What a file tells of the number of rows, apart from its trees.
-
-    Attributes
-    ----------
-    repeats : bool
-        Whether a row can count several times in a tree.
-    same_rows : bool
-        Whether each tree saw all rows.
-    total : int or None
-        What the weight of each tree's root must be, where the file tells it.
-    weighted : bool
-        Whether class or sample weights may have scaled the weights.
-    averages : bool
-        Whether values are means, of targets or of classes, so that a node's follows from its children's.
-    """
+    """What a file tells of the number of rows, apart from its trees."""
 
     repeats: bool
+    """Whether a row can count several times in a tree."""
     same_rows: bool
+    """Whether each tree saw all rows."""
     total: int | None
+    """What the weight of each tree's root must be, where the file tells it."""
     weighted: bool
+    """Whether class or sample weights may have scaled the weights."""
     averages: bool = True
+    """Whether values are means, of targets or of classes, so that a node's follows from its children's."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,24 +39,16 @@ _FINE = frozenset(
 
 @dataclass(frozen=True)
 class KnownClass:
-    """The attributes of a class.
-
-    Attributes
-    ----------
-    bounded : frozenset of str
-        Parameters, and aggregates over rows, whose size does not grow with their number.
-    rows : frozenset of str
-        What has an entry for training rows, or holds them.
-    any_length : bool
-        Whether its attributes have any length: what they hold is told by rules of its own.
-    parameters : frozenset of str
-        Those of `bounded` that are given, and no numbers that were computed.
-    """
+    """The attributes of a class."""
 
     bounded: frozenset[str]
+    """Parameters, and aggregates over rows, whose size does not grow with their number."""
     rows: frozenset[str]
+    """What has an entry for training rows, or holds them."""
     any_length: bool = False
+    """Whether its attributes have any length: what they hold is told by rules of its own."""
     parameters: frozenset[str] = frozenset()
+    """Those of `bounded` that are given, and no numbers that were computed."""
 
 
 def known_class(module: str, name: str) -> KnownClass | None:

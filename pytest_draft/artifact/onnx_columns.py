@@ -19,21 +19,14 @@ _MOVING = {"Identity", "Cast", "Concat", "Gather", "ArrayFeatureExtractor", "Res
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What goes into an ensemble.
-
-    Attributes
-    ----------
-    chosen : ndarray of int64 or None
-        Which columns of the table; None for all.
-    width : int or None
-        The number of columns of the table; None where it is not known.
-    names : tuple of str or None
-        Their names, where each is an input of its own.
-    """
+    """What goes into an ensemble."""
 
     chosen: IntArray | None
+    """Which columns of the table; None for all."""
     width: int | None
+    """The number of columns of the table; None where it is not known."""
     names: tuple[str, ...] | None
+    """Their names, where each is an input of its own."""
 
 
 class ColumnWalk:

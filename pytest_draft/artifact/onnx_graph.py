@@ -101,25 +101,16 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """An ONNX model.
-
-    Attributes
-    ----------
-    name : str
-        skl2onnx writes ``ONNX(...)`` with the class of the model.
-    nodes : tuple of Node
-    inputs : dict of str to (int or None)
-        The number of columns of each input, by name and in order; None where the file does not tell it.
-    constants : dict of str to Tensor
-    not_read : tuple of str
-        What else it holds.
-    """
+    """An ONNX model."""
 
     name: str
+    """skl2onnx writes ``ONNX(...)`` with the class of the model."""
     nodes: tuple[Node, ...]
     inputs: dict[str, int | None]
+    """The number of columns of each input, by name and in order; None where the file does not tell it."""
     constants: dict[str, Tensor]
     not_read: tuple[str, ...]
+    """What else it holds."""
 
 
 def is_onnx(packed: bytes) -> bool:

@@ -18,15 +18,10 @@ from pytest_draft.errors import DataError
 
 @dataclass(frozen=True)
 class OneAgainstRest:
-    """Label 1 for one class, 0 for all others (``OneVsRestClassifier``).
-
-    Attributes
-    ----------
-    position : int
-        The class's place among all.
-    """
+    """Label 1 for one class, 0 for all others (``OneVsRestClassifier``)."""
 
     position: int
+    """The class's place among all."""
 
     @property
     def told(self) -> str:
@@ -36,16 +31,11 @@ class OneAgainstRest:
 
 @dataclass(frozen=True)
 class OneAgainstOne:
-    """Only the rows of two classes, with label 0 for the first and 1 for the second (``OneVsOneClassifier``).
-
-    Attributes
-    ----------
-    first, second : int
-        Their places among all classes.
-    """
+    """Only the rows of two classes, with label 0 for the first and 1 for the second (``OneVsOneClassifier``)."""
 
     first: int
     second: int
+    """`first` and `second`: their places among all classes."""
 
     @property
     def told(self) -> str:
@@ -55,25 +45,16 @@ class OneAgainstOne:
 
 @dataclass(frozen=True)
 class Fold:
-    """All rows but those of one fold of a cross-validation.
-
-    Attributes
-    ----------
-    number : int
-        Which is left out, from 0.
-    n_folds : int
-    stratified : bool
-        Whether each fold has its share of each class.
-    shuffle : bool
-    seed : int or None
-        Of the shuffle.
-    """
+    """All rows but those of one fold of a cross-validation."""
 
     number: int
+    """Which is left out, from 0."""
     n_folds: int
     stratified: bool
+    """Whether each fold has its share of each class."""
     shuffle: bool = False
     seed: int | None = None
+    """Of the shuffle."""
 
     @property
     def told(self) -> str:
@@ -125,18 +106,12 @@ Part = OneAgainstRest | OneAgainstOne | Fold
 
 @dataclass(frozen=True)
 class Origin:
-    """How the rows and labels that a model was trained on follow from those of the whole file.
-
-    Attributes
-    ----------
-    classes : tuple of object or None
-        Those that the training data's labels are of; None where they are the model's own, or there are none.
-    parts : tuple of OneAgainstRest, OneAgainstOne or Fold
-        What is done with them, one after the other.
-    """
+    """How the rows and labels that a model was trained on follow from those of the whole file."""
 
     classes: tuple[object, ...] | None = None
+    """Those that the training data's labels are of; None where they are the model's own, or there are none."""
     parts: tuple[Part, ...] = ()
+    """What is done with them, one after the other."""
 
     def among(self, classes: tuple[object, ...]) -> Origin:
         """Return the origin with the labels' classes, where none are known yet."""

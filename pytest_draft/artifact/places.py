@@ -85,27 +85,18 @@ _UNKNOWN_FOLD = (
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A tree ensemble of a file.
-
-    Attributes
-    ----------
-    estimator : Object
-        Of one of the `ESTIMATORS`.
-    wrappers : tuple of Object
-        What stands around it, outermost first.
-    transformers : EncoderReader
-        What stands before it.
-    origin : Origin
-        How its rows and labels follow from the file's.
-    not_covered : str or None
-        Why that is not known; None where it is.
-    """
+    """A tree ensemble of a file."""
 
     estimator: Object
+    """Of one of the `ESTIMATORS`."""
     wrappers: tuple[Object, ...]
+    """What stands around it, outermost first."""
     transformers: EncoderReader
+    """What stands before it."""
     origin: Origin
+    """How its rows and labels follow from the file's."""
     not_covered: str | None = None
+    """Why that is not known; None where it is."""
 
     @property
     def place(self) -> str:
@@ -149,14 +140,7 @@ def models_in(root: object, budget: Budget) -> list[Found]:
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """The way to a model: its path, what is around and before it, and where its rows come from; as in `Found`.
-
-    Attributes
-    ----------
-    given : bool
-        Whether it leads to what a model was given to make others of: mostly not fitted, and else most likely on the
-        same rows, which the comparison of counts tells.
-    """
+    """The way to a model: its path, what is around and before it, and where its rows come from; as in `Found`."""
 
     path: str
     wrappers: tuple[Object, ...]
@@ -164,6 +148,9 @@ class _Way:
     origin: Origin
     not_covered: str | None = None
     given: bool = False
+    """Whether it leads to what a model was given to make others of: mostly not fitted, and else most likely on the same
+    rows, which the comparison of counts tells.
+    """
 
     def to(self, inside: str, **changes: object) -> _Way:
         """Return the way to something in an attribute or at a place."""

@@ -56,43 +56,28 @@ Vector = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What a tree tells of its nodes besides its leaves.
-
-    Attributes
-    ----------
-    tree : Tree
-        With shares of classes, or mean targets, where `known`.
-    known : ndarray of bool, shape (n_nodes,)
-        Whether a node's value is what its rows are on average.
-    impurity : ndarray of float64, shape (n_nodes,), or None
-        Where it is used for inner nodes that are not `known`.
-    entropy : bool
-        Whether impurities are entropies, in bits; otherwise Gini's.
-    near : float
-        How far the share of a leaf that is not `known` can be from its value.
-    """
+    """What a tree tells of its nodes besides its leaves."""
 
     tree: Tree
+    """With shares of classes, or mean targets, where `known`."""
     known: BoolArray
+    """Shape (n_nodes,). Whether a node's value is what its rows are on average."""
     impurity: FloatArray | None = None
+    """Shape (n_nodes,). Where it is used for inner nodes that are not `known`."""
     entropy: bool = False
+    """Whether impurities are entropies, in bits; otherwise Gini's."""
     near: float = 0.0
+    """How far the share of a leaf that is not `known` can be from its value."""
 
 
 @dataclass(frozen=True, eq=False)
 class Restoration:
-    """The counts of one tree.
-
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (n_nodes, n_classes)
-        Of regressors in one column; 0 below nodes that were cut.
-    cut : ndarray of bool, shape (n_nodes,)
-        Inner nodes whose children's counts are not told.
-    """
+    """The counts of one tree."""
 
     counts: IntArray
+    """Shape (n_nodes, n_classes). Of regressors in one column; 0 below nodes that were cut."""
     cut: BoolArray
+    """Shape (n_nodes,). Inner nodes whose children's counts are not told."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -16,31 +16,22 @@ from pytest_draft.facts.rules import Rule
 
 @dataclass(frozen=True, eq=False)
 class RuleList:
-    """An ordered list of rules, closed by a default (Rivest, Learning decision lists, 1987).
-
-    Attributes
-    ----------
-    kind : str
-        Where it is from, e.g. ``GreedyRuleListClassifier`` or ``CORELS rule list``.
-    rules : tuple of Rule
-        The last one, and no other, is the default.
-    columns : tuple of str or None
-        Names of the columns that the tests' positions are about; None where the file has no names.
-    n_features : int or None
-        Number of input columns; None where the file names only those that it tests.
-    classes : tuple of object
-        As plain Python values, in the order of `Rule.counts`.
-    inputs : {"single", "double", "binary"}
-        How it sees a row: its values rounded to single precision, as trees do; in double precision; or as zeros and
-        ones, and nothing else.
-    """
+    """An ordered list of rules, closed by a default (Rivest, Learning decision lists, 1987)."""
 
     kind: str
+    """Where it is from, e.g. ``GreedyRuleListClassifier`` or ``CORELS rule list``."""
     rules: tuple[Rule, ...]
+    """The last one, and no other, is the default."""
     columns: tuple[str, ...] | None
+    """Names of the columns that the tests' positions are about; None where the file has no names."""
     n_features: int | None
+    """Number of input columns; None where the file names only those that it tests."""
     classes: tuple[object, ...]
+    """As plain Python values, in the order of `Rule.counts`."""
     inputs: typing.Literal["single", "double", "binary"] = "single"
+    """How it sees a row: its values rounded to single precision, as trees do; in double precision; or as zeros and
+    ones, and nothing else.
+    """
 
     def __post_init__(self) -> None:
         if not self.rules or self.rules[-1].literals:

@@ -62,18 +62,12 @@ MOST_SECONDS = 20.0
 
 @dataclass(frozen=True)
 class Unjudged:
-    """Fitted trees, or what has their form, that stand in a file beside its model.
-
-    Attributes
-    ----------
-    places : tuple of (str, int)
-        The attribute that holds some, and how many.
-    complete : bool
-        Whether the whole file was searched.
-    """
+    """Fitted trees, or what has their form, that stand in a file beside its model."""
 
     places: tuple[tuple[str, int], ...] = ()
+    """The attribute that holds some, and how many."""
     complete: bool = True
+    """Whether the whole file was searched."""
 
     @property
     def why(self) -> str | None:

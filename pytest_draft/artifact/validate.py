@@ -36,52 +36,36 @@ _OPTIONAL_FIELDS = {"missing_go_to_left": "u"}
 
 @dataclass(frozen=True)
 class RawTree:
-    """A tree as its file describes it, before any check.
-
-    Attributes
-    ----------
-    index : int
-        Its place in the forest, for messages.
-    nodes : ndarray of records, shape (n_nodes,)
-    values : ndarray of float64, shape (n_nodes, 1, n_values)
-    node_count, max_depth : int
-        As stored.
-    features : ndarray of int64, shape (n_tree_features,), or None
-        The forest's column of each of the tree's columns, where they differ.
-    n_features : int
-        Number of columns that the tree was trained on.
-    n_values : int
-        Number of classes; 1 for regressors.
-    seed : int or None
-    """
+    """A tree as its file describes it, before any check."""
 
     index: int
+    """Its place in the forest, for messages."""
     nodes: AnyArray
+    """Records, shape (n_nodes,)."""
     values: AnyArray
+    """Of float64, shape (n_nodes, 1, n_values)."""
     node_count: int
     max_depth: int
+    """`node_count` and `max_depth`: as stored."""
     features: IntArray | None
+    """Shape (n_tree_features,). The forest's column of each of the tree's columns, where they differ."""
     n_features: int
+    """Number of columns that the tree was trained on."""
     n_values: int
+    """Number of classes; 1 for regressors."""
     seed: int | None
 
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """The nodes of a tree whose structure is sound, and whose numbers are numbers; they need not add up.
-
-    Attributes
-    ----------
-    index : int
-        The tree's place in the forest, for messages.
-    tree : Tree
-        Its value, weight and number of rows as they stand in the file.
-    impurity : ndarray of float64, shape (n_nodes,)
-    """
+    """The nodes of a tree whose structure is sound, and whose numbers are numbers; they need not add up."""
 
     index: int
+    """The tree's place in the forest, for messages."""
     tree: Tree
+    """Its value, weight and number of rows as they stand in the file."""
     impurity: FloatArray
+    """Shape (n_nodes,)."""
 
 
 def checked_nodes(raw: RawTree, *, classifier: bool) -> Nodes:
