@@ -24,18 +24,12 @@ MOST_PAIRS = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """True rows that were met.
-
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_met,)
-        Their positions, in order.
-    most : int
-        No matching meets more; as many as `rows` where it is known to be a maximum one.
-    """
+    """True rows that were met."""
 
     rows: IntArray
+    """Shape (n_met,). Their positions, in order."""
     most: int
+    """No matching meets more; as many as `rows` where it is known to be a maximum one."""
 
     @property
     def bound(self) -> int | None:

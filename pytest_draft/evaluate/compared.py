@@ -38,53 +38,37 @@ STEP_SHARE = 0.3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compared:
-    """Rebuilt rows beside true ones, all of them or a part, and how they are measured.
-
-    Attributes
-    ----------
-    on : str
-        As in `Part`.
-    rows : ndarray of float32, shape (n_training_rows, n_columns)
-    unknown : ndarray of int64, shape (n_unknown,)
-        Positions of the true rows that are compared with.
-    rebuilt : ndarray of float32, shape (n_unknown, n_columns)
-        Only the share counts that the comparison says.
-    free : ndarray of bool, shape (n_unknown, n_attributes)
-    labels : ndarray of int64, shape (n_unknown,), or None
-        Rebuilt classes.
-    domain : Domain
-    known : tuple of int
-    comparison : Comparison
-    seed : int
-    timebox : TimeBox
-    scale : {"range", "inner range", "rank"}
-        What numeric columns hold.
-    n_classes : int
-        Columns behind those of the domain that say which class a row is of, a one in one of them; 0 for none.
-    guesses : ndarray of float32, shape (n_rows, n_columns), or None
-        Where the baseline is of other people's rows that are most like these; None for any other people's.
-    sampled : tuple of Sampled
-        Other datasets that explain the file, in the same columns; empty where there are none.
-    known_others : KnownOthers or None
-        The guesses of somebody who knows all other rows, in the same columns; None where there are none.
-    """
+    """Rebuilt rows beside true ones, all of them or a part, and how they are measured."""
 
     on: str
+    """As in `Part`."""
     rows: Rows
+    """Shape (n_training_rows, n_columns)."""
     unknown: IntArray
+    """Shape (n_unknown,). Positions of the true rows that are compared with."""
     rebuilt: Rows
+    """Shape (n_unknown, n_columns). Only the share counts that the comparison says."""
     free: BoolArray
+    """Shape (n_unknown, n_attributes)."""
     labels: IntArray | None
+    """Shape (n_unknown,). Rebuilt classes."""
     domain: Domain
     known: tuple[int, ...]
     comparison: Comparison
     seed: int
     timebox: TimeBox
     scale: ScaleName = "range"
+    """What numeric columns hold."""
     n_classes: int = 0
+    """Columns behind those of the domain that say which class a row is of, a one in one of them; 0 for none."""
     guesses: Rows | None = None
+    """Shape (n_rows, n_columns). Where the baseline is of other people's rows that are most like these; None for any
+    other people's.
+    """
     sampled: tuple[Sampled, ...] = ()
+    """Other datasets that explain the file, in the same columns; empty where there are none."""
     known_others: KnownOthers | None = None
+    """The guesses of somebody who knows all other rows, in the same columns; None where there are none."""
 
     @property
     def step(self) -> TimeBox:

@@ -25,19 +25,14 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rows are matched; or, where each was attacked by itself, compared one by one.
-
-    Attributes
-    ----------
-    alone : bool
-        Whether each row was attacked by itself (an informed adversary).
-    share : float
-        Of the guessed rows only this share counts, the first ones: each is matched to a true row of its own, and the
-        other true rows are left over.
-    """
+    """Rows are matched; or, where each was attacked by itself, compared one by one."""
 
     alone: bool = False
+    """Whether each row was attacked by itself (an informed adversary)."""
     share: float = 1.0
+    """Of the guessed rows only this share counts, the first ones: each is matched to a true row of its own, and the
+    other true rows are left over.
+    """
 
     def distance(self, truth: Rows, guess: Rows, weights: Weights, timebox: TimeBox) -> Distance:
         """Return the mean distance of two equally large sets of rows."""

@@ -21,34 +21,24 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True)
 class Numbers:
-    """How much is drawn.
-
-    Attributes
-    ----------
-    random : int
-        Draws of the random baseline, at most.
-    random_at_least : int
-    standard_error : float
-        Of its mean, as a share of it: no more are drawn where it is no larger.
-    splits : int
-        Random halvings of the training data.
-    splits_when_large : int
-        The same above `sample_rows` rows, where a single one varies little.
-    sample_rows : int
-        Above this many rows, the random error is measured on samples of this many rows. So is the split-half one where
-        some column is numeric: such rows are hardly ever equal, so that all of them must be matched. Of fewer rows the
-        nearest ones are farther, so that a relative threshold is crossed earlier, never later.
-    many_rows : int
-        Above this many rows, a second look at the same rows takes few draws: each takes long, and few vary little.
-    """
+    """How much is drawn."""
 
     random: int = 100
+    """Draws of the random baseline, at most."""
     random_at_least: int = 5
     standard_error: float = 0.005
+    """Of its mean, as a share of it: no more are drawn where it is no larger."""
     splits: int = 20
+    """Random halvings of the training data."""
     splits_when_large: int = 3
+    """The same above `sample_rows` rows, where a single one varies little."""
     sample_rows: int = 2_000
+    """Above this many rows, the random error is measured on samples of this many rows. So is the split-half one where
+    some column is numeric: such rows are hardly ever equal, so that all of them must be matched. Of fewer rows the
+    nearest ones are farther, so that a relative threshold is crossed earlier, never later.
+    """
     many_rows: int = 500
+    """Above this many rows, a second look at the same rows takes few draws: each takes long, and few vary little."""
 
 
 NUMBERS = Numbers()

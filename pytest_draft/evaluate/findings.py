@@ -198,29 +198,22 @@ def evaluate(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Guess:
-    """The rebuilt rows that are compared, as many as there are true ones.
-
-    Attributes
-    ----------
-    rows : ndarray of float32, shape (n_rows, n_columns)
-    free : ndarray of bool, shape (n_rows, n_attributes)
-        What the forest leaves open, and is not proved.
-    certain : ndarray of bool, shape (n_rows, n_attributes), or None
-    labels : ndarray of int64, shape (n_rows,), or None
-    seen : ndarray of bool, shape (n_rows,), or None
-    ordered : bool
-        Whether the row in a place is meant to be the true row in that place.
-    rebuilt_rows : int or None
-        Rows of the reconstruction; None for as many.
-    """
+    """The rebuilt rows that are compared, as many as there are true ones."""
 
     rows: Rows
+    """Shape (n_rows, n_columns)."""
     free: BoolArray
+    """Shape (n_rows, n_attributes). What the forest leaves open, and is not proved."""
     certain: BoolArray | None
+    """Shape (n_rows, n_attributes)."""
     labels: IntArray | None
+    """Shape (n_rows,)."""
     seen: BoolArray | None
+    """Shape (n_rows,)."""
     ordered: bool
+    """Whether the row in a place is meant to be the true row in that place."""
     rebuilt_rows: int | None
+    """Rows of the reconstruction; None for as many."""
 
     @classmethod
     def of(cls, reconstruction: Reconstruction, n_rows: int, comparison: Comparison, seed: int) -> _Guess:

@@ -45,31 +45,22 @@ OR_IN_ANOTHER_ORDER = (
 
 @dataclass(frozen=True)
 class IdentityLimits:
-    """From where on rows are said to be others', and how far it is searched whether they are.
-
-    Attributes
-    ----------
-    most_candidates : int
-        No other order of the rows is searched for in a system of more candidates.
-    simulations : int
-        Draws of the given rows, by which it is known how far draws lie from what is expected.
-    most_deviations : float
-        Standard deviations from what is expected. Measured: right rows reach 3.0, 100 to 1,000 others of the same table
-        4.6 and more.
-    rounding : float
-        Logarithms of likelihoods that differ by no more are taken for equal.
-    most_reported : float
-        A lack of log-probability is given as no more than this; it can be infinite.
-    rare : float
-        A draw of noise as rare as this is granted besides: where noise is weak, a single one is many deviations away.
-    """
+    """From where on rows are said to be others', and how far it is searched whether they are."""
 
     most_candidates: int = 300_000
+    """No other order of the rows is searched for in a system of more candidates."""
     simulations: int = 40
+    """Draws of the given rows, by which it is known how far draws lie from what is expected."""
     most_deviations: float = 4.0
+    """Standard deviations from what is expected. Measured: right rows reach 3.0, 100 to 1,000 others of the same table
+    4.6 and more.
+    """
     rounding: float = 1e-6
+    """Logarithms of likelihoods that differ by no more are taken for equal."""
     most_reported: float = 1e6
+    """A lack of log-probability is given as no more than this; it can be infinite."""
     rare: float = 1e-9
+    """A draw of noise as rare as this is granted besides: where noise is weak, a single one is many deviations away."""
 
 
 LIMITS = IdentityLimits()

@@ -45,70 +45,48 @@ _NEAREST = 5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Half:
-    """Some rows, guessed from others that are known. Its repr shows no row.
-
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_half,)
-        Which of the training rows are guessed.
-    guesses : tuple of ndarray of float32, shape (n_half, n_columns)
-        Several, of which the nearest counts.
-    others : ndarray of float32, shape (n_half, n_columns)
-        As many of the rows that they are guessed from.
-    """
+    """Some rows, guessed from others that are known. Its repr shows no row."""
 
     rows: IntArray
+    """Shape (n_half,). Which of the training rows are guessed."""
     guesses: tuple[Rows, ...]
+    """Each of shape (n_half, n_columns). Several, of which the nearest counts."""
     others: Rows
+    """Shape (n_half, n_columns). As many of the rows that they are guessed from."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Each:
-    """How close the guess of each row is, and that without the file.
-
-    Attributes
-    ----------
-    error, error_without_file : ndarray of float64, shape (n_rows,)
-    near, near_without_file : ndarray of bool, shape (n_rows, n_columns)
-        As of `_right`.
-    told : ndarray of bool, shape (n_rows, n_unknown_attributes)
-    """
+    """How close the guess of each row is, and that without the file."""
 
     error: FloatArray
     error_without_file: FloatArray
+    """`error` and `error_without_file`, shape (n_rows,)."""
     near: BoolArray
     near_without_file: BoolArray
+    """`near` and `near_without_file`, shape (n_rows, n_columns): as of `_right`."""
     told: BoolArray
+    """Shape (n_rows, n_unknown_attributes)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KnownOthers:
-    """The guesses of somebody who knows all other rows. Its repr shows no row.
-
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_rows,)
-        Which of the training rows are guessed, each by itself.
-    of_rows : int
-        How many are to be rebuilt.
-    guess, without_file : ndarray of float32, shape (n_rows, n_columns)
-    told : ndarray of bool, shape (n_rows, n_attributes)
-        Which values have no other value left.
-    halves : tuple of Half
-    proved : bool
-        As in `Informed`.
-    bits : float
-        As in `Informed`.
-    """
+    """The guesses of somebody who knows all other rows. Its repr shows no row."""
 
     rows: IntArray
+    """Shape (n_rows,). Which of the training rows are guessed, each by itself."""
     of_rows: int
+    """How many are to be rebuilt."""
     guess: Rows
     without_file: Rows
+    """`guess` and `without_file`, shape (n_rows, n_columns)."""
     told: BoolArray
+    """Shape (n_rows, n_attributes). Which values have no other value left."""
     halves: tuple[Half, ...]
     proved: bool
+    """As in `Informed`."""
     bits: float
+    """As in `Informed`."""
 
     def __repr__(self) -> str:
         return f"KnownOthers({len(self.rows)} rows, not shown)"

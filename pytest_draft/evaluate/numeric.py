@@ -26,27 +26,19 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True)
 class NumericLimits:
-    """How numeric columns are looked at.
-
-    Attributes
-    ----------
-    draws : int
-        Draws of uniform guesses whose values are compared; the random error is of more.
-    share : float
-        Share of the time that is left, which these draws may take.
-    halvings : int
-        Halvings of the training data in which exact values are counted; each has thousands.
-    same : float
-        Ranks that an exact value can be off: a hundredth of the way to the next value that somebody has.
-    found_out : float
-        An attack has found out that a column has few values where at least this share of its guesses are close to one.
-    """
+    """How numeric columns are looked at."""
 
     draws: int = 10
+    """Draws of uniform guesses whose values are compared; the random error is of more."""
     share: float = 0.3
+    """Share of the time that is left, which these draws may take."""
     halvings: int = 5
+    """Halvings of the training data in which exact values are counted; each has thousands."""
     same: float = 0.01
+    """Ranks that an exact value can be off: a hundredth of the way to the next value that somebody has."""
     found_out: float = 0.9
+    """An attack has found out that a column has few values where at least this share of its guesses are close to one.
+    """
 
 
 LIMITS = NumericLimits()
@@ -218,23 +210,16 @@ def _share_matched(
 
 @dataclass(frozen=True, eq=False)
 class _Scale:
-    """Numeric columns, and what a difference in each is measured by; arrays of shape (n_numeric_columns,).
-
-    Attributes
-    ----------
-    columns : ndarray of int64
-    size, spread : ndarray of float64
-        The range, and the interquartile range of the true column; where that is 0, the range again.
-    tolerance : ndarray of float64
-    without_spread : int
-        Columns of interquartile range 0.
-    """
+    """Numeric columns, and what a difference in each is measured by; arrays of shape (n_numeric_columns,)."""
 
     columns: IntArray
     size: FloatArray
     spread: FloatArray
+    """`size` and `spread`: the range, and the interquartile range of the true column; where that is 0, the range again.
+    """
     tolerance: FloatArray
     without_spread: int
+    """Columns of interquartile range 0."""
 
     @classmethod
     def of(cls, truth: Rows, columns: IntArray, weights: Weights) -> _Scale:

@@ -42,36 +42,28 @@ from pytest_draft.matching import row_identities
 
 @dataclass(frozen=True)
 class PartLimits:
-    """Where a part begins, and where its figures would say nothing of single people.
-
-    Attributes
-    ----------
-    nearly_constant : float
-        A column in which the commonest value has at least this share says nothing of nearly everybody.
-    mostly : float
-        An attribute that is determined in at least this share of the rows is mostly determined.
-    most_met : float
-        Columns on which other people's rows meet more than this share of the rows do not tell people apart. Measured on
-        COMPAS, Adult and Default Credit (see above).
-    least_determined : int
-        Fewer fully determined rows are no part of their own: figures would tell of single people.
-    by_chance : float
-        Where other people's rows would be perfect as often with a greater probability, it may be chance. Measured: the
-        least probability of 2,047 parts of other people's rows was 1.1e-4.
-    spreads : float
-        So may an error that is not this many standard deviations of the baseline's draws below it. Measured: the most
-        deviations of the same parts were 3.2.
-    most_matched : int
-        Of more fully determined rows than this, as many are drawn: all others cost much and tell little more.
-    """
+    """Where a part begins, and where its figures would say nothing of single people."""
 
     nearly_constant: float = 0.95
+    """A column in which the commonest value has at least this share says nothing of nearly everybody."""
     mostly: float = 0.5
+    """An attribute that is determined in at least this share of the rows is mostly determined."""
     most_met: float = 2 / 3
+    """Columns on which other people's rows meet more than this share of the rows do not tell people apart. Measured on
+    COMPAS, Adult and Default Credit (see above).
+    """
     least_determined: int = 5
+    """Fewer fully determined rows are no part of their own: figures would tell of single people."""
     by_chance: float = 1e-4
+    """Where other people's rows would be perfect as often with a greater probability, it may be chance. Measured: the
+    least probability of 2,047 parts of other people's rows was 1.1e-4.
+    """
     spreads: float = 4.0
+    """So may an error that is not this many standard deviations of the baseline's draws below it. Measured: the most
+    deviations of the same parts were 3.2.
+    """
     most_matched: int = 500
+    """Of more fully determined rows than this, as many are drawn: all others cost much and tell little more."""
 
 
 LIMITS = PartLimits()
@@ -79,23 +71,16 @@ LIMITS = PartLimits()
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts of a comparison; each is None where it is the whole, is empty or too small, or tells nobody apart.
-
-    Attributes
-    ----------
-    seen, informative, mostly_determined, fully_determined : Compared or None
-    base : Compared
-        What the last three are parts of: the rows that some tree has seen.
-    n_fully_determined : int
-        Rebuilt rows in which nothing is guessed, of those.
-    """
+    """The parts of a comparison; each is None where it is the whole, is empty or too small, or tells nobody apart."""
 
     seen: Compared | None
     informative: Compared | None
     mostly_determined: Compared | None
     fully_determined: Compared | None
     base: Compared
+    """What the last three are parts of: the rows that some tree has seen."""
     n_fully_determined: int
+    """Rebuilt rows in which nothing is guessed, of those."""
 
     @classmethod
     def of(cls, whole: Compared, seen: BoolArray | None, identity: Identity) -> Parts:

@@ -34,18 +34,12 @@ Points = tuple[FloatArray, FloatArray]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scale:
-    """Another scale of numeric columns: an increasing map of each, linear in pieces.
-
-    Attributes
-    ----------
-    domain : Domain
-        On that scale.
-    points : dict of int to (ndarray of float64, ndarray of float64)
-        Of each column that changes, values in increasing order, and what they are on the scale.
-    """
+    """Another scale of numeric columns: an increasing map of each, linear in pieces."""
 
     domain: Domain
+    """On that scale."""
     points: dict[int, Points]
+    """Of each column that changes, values in increasing order, and what they are on the scale."""
 
     def __call__(self, rows: Rows) -> Rows:
         """Return rows on this scale, shape (n_rows, n_columns); missing values stay missing."""

@@ -41,23 +41,18 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Pairs:
-    """Guesses beside the true rows that they are matched to.
-
-    Attributes
-    ----------
-    truth : ndarray of float32, shape (n_rows, n_columns)
-    labels : ndarray of int64, shape (n_rows,)
-    guess : ndarray of float32, shape (n_rows, n_columns)
-    guessed_labels : ndarray of int64, shape (n_rows,), or None
-    partners : ndarray of int64, shape (n_rows,), or None
-        The true row of each guess; None where they were not matched.
-    """
+    """Guesses beside the true rows that they are matched to."""
 
     truth: Rows
+    """Shape (n_rows, n_columns)."""
     labels: IntArray
+    """Shape (n_rows,)."""
     guess: Rows
+    """Shape (n_rows, n_columns)."""
     guessed_labels: IntArray | None
+    """Shape (n_rows,)."""
     partners: IntArray | None
+    """Shape (n_rows,). The true row of each guess; None where they were not matched."""
 
 
 @dataclass(frozen=True)
@@ -74,44 +69,28 @@ class _BothSides:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sliced:
-    """What is compared: rebuilt rows beside the true ones.
-
-    Attributes
-    ----------
-    data : TrainingData
-    unknown : ndarray of int64, shape (n_unknown,)
-        Positions of the training rows that are compared with.
-    rebuilt : ndarray of float32, shape (n_unknown, n_columns)
-    labels : ndarray of int64, shape (n_unknown,), or None
-        Rebuilt classes.
-    partners : ndarray of int64, shape (n_unknown,), or None
-        The true row that each rebuilt one is matched to, by its place in `unknown`.
-    unique : ndarray of bool, shape (n_unknown,)
-        Whether a true row is unique in the training data.
-    domain : Domain
-    weights : Weights
-    comparison : Comparison
-    seed : int
-    timebox : TimeBox
-    scale : callable
-        Gives rows on the scale that they are compared on; who is in a slice does not hang on it.
-    scaled : Weights or None
-        On that scale; None for `weights`.
-    """
+    """What is compared: rebuilt rows beside the true ones."""
 
     data: TrainingData
     unknown: IntArray
+    """Shape (n_unknown,). Positions of the training rows that are compared with."""
     rebuilt: Rows
+    """Shape (n_unknown, n_columns)."""
     labels: IntArray | None
+    """Shape (n_unknown,). Rebuilt classes."""
     partners: IntArray | None
+    """Shape (n_unknown,). The true row that each rebuilt one is matched to, by its place in `unknown`."""
     unique: BoolArray
+    """Shape (n_unknown,). Whether a true row is unique in the training data."""
     domain: Domain
     weights: Weights
     comparison: Comparison
     seed: int
     timebox: TimeBox
     scale: Callable[[Rows], Rows] = np.asarray
+    """Gives rows on the scale that they are compared on; who is in a slice does not hang on it."""
     scaled: Weights | None = None
+    """On that scale; None for `weights`."""
 
     @property
     def _weights(self) -> Weights:

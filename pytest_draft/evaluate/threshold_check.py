@@ -25,21 +25,14 @@ ROUNDED = 1e-4
 
 @dataclass(frozen=True)
 class Missed:
-    """How many thresholds rows do not explain.
-
-    Attributes
-    ----------
-    checked : int
-        Thresholds that could be held against the rows.
-    inexact : int
-        Of these, those that are not explained to the last bit.
-    wrong : int
-        Of these, those that are off by more than `ROUNDED`.
-    """
+    """How many thresholds rows do not explain."""
 
     checked: int
+    """Thresholds that could be held against the rows."""
     inexact: int
+    """Of these, those that are not explained to the last bit."""
     wrong: int
+    """Of these, those that are off by more than `ROUNDED`."""
 
 
 def missed_splits(

@@ -21,13 +21,7 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Alternatives:
-    """Other datasets, and figures of them. Its repr shows no row.
-
-    Attributes
-    ----------
-    sampled : tuple of Sampled
-    facts : Ambiguity
-    """
+    """Other datasets, and figures of them. Its repr shows no row."""
 
     sampled: tuple[Sampled, ...]
     facts: Ambiguity

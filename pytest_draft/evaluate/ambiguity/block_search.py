@@ -34,97 +34,69 @@ _TRY = 20
 
 @redacted
 class Fixed(NamedTuple):
-    """What stays the same for all blocks.
-
-    Attributes
-    ----------
-    leaf : LeafBoxes
-    row_leaf : ndarray of int32, shape (n_rows, n_trees)
-    times : ndarray of int32, shape (n_rows, n_trees)
-        How often each tree saw each row.
-    label : ndarray of int64, shape (n_rows,)
-    n_classes : int
-    kind : ndarray of int64, shape (n_rows,)
-        Rows of equal occurrences and known values have equal numbers: they are exchangeable.
-    start_words : ndarray of uint64, shape (n_rows, n_words)
-    start_spans : ndarray of int32, shape (n_rows, n_spans, 3)
-        The box of what is known of each row.
-    words, spans : ndarray, of the same shapes
-        The bins of each row.
-    single : ndarray of uint64, shape (n_words,)
-        Bits of bins that hold one value, and of known attributes.
-    counted : ndarray of uint64, shape (n_words,)
-        Bits of attributes whose values are asked for.
-    first_bin : ndarray of int64, shape (n_spans + 1,)
-    bin_low, bin_high : ndarray of float64, shape (n_bins of all spans,)
-        Bounds of the spans' bins.
-    value : ndarray of float64, shape (n_rows, n_spans)
-        The rows' values in spans.
-    tolerance : ndarray of float64, shape (n_spans,)
-        Values that differ by no more are one; infinite where they are known, or not asked for.
-    identity : ndarray of int64, shape (n_rows,)
-        Rows that are equal in what is asked for have equal numbers.
-    """
+    """What stays the same for all blocks."""
 
     leaf: LeafBoxes
     row_leaf: Int32Array
+    """Shape (n_rows, n_trees)."""
     times: Int32Array
+    """Shape (n_rows, n_trees). How often each tree saw each row."""
     label: IntArray
+    """Shape (n_rows,)."""
     n_classes: int
     kind: IntArray
+    """Shape (n_rows,). Rows of equal occurrences and known values have equal numbers: they are exchangeable."""
     start_words: Words
+    """Shape (n_rows, n_words)."""
     start_spans: Int32Array
+    """Shape (n_rows, n_spans, 3). The box of what is known of each row."""
     words: Words
     spans: Int32Array
+    """`words` and `spans`, of the same shapes: the bins of each row."""
     single: Words
+    """Shape (n_words,). Bits of bins that hold one value, and of known attributes."""
     counted: Words
+    """Shape (n_words,). Bits of attributes whose values are asked for."""
     first_bin: IntArray
+    """Shape (n_spans + 1,)."""
     bin_low: FloatArray
     bin_high: FloatArray
+    """`bin_low` and `bin_high`, shape (n_bins of all spans,): bounds of the spans' bins."""
     value: FloatArray
+    """Shape (n_rows, n_spans). The rows' values in spans."""
     tolerance: FloatArray
+    """Shape (n_spans,). Values that differ by no more are one; infinite where they are known, or not asked for."""
     identity: IntArray
+    """Shape (n_rows,). Rows that are equal in what is asked for have equal numbers."""
 
 
 @redacted
 class Room(NamedTuple):
-    """What the other rows leave: each tree's leaves that hold a row of the block, in a numbering of its own.
-
-    Attributes
-    ----------
-    leaf : ndarray of int32, shape (n_trees, n_block)
-    n_leaves : ndarray of int64, shape (n_trees,)
-    draws : ndarray of int32, shape (n_trees, n_block, n_classes)
-    total, distinct : ndarray of int32, shape (n_trees, n_block)
-        Draws of all classes, and distinct rows.
-    """
+    """What the other rows leave: each tree's leaves that hold a row of the block, in a numbering of its own."""
 
     leaf: Int32Array
+    """Shape (n_trees, n_block)."""
     n_leaves: IntArray
+    """Shape (n_trees,)."""
     draws: Int32Array
+    """Shape (n_trees, n_block, n_classes)."""
     total: Int32Array
     distinct: Int32Array
+    """`total` and `distinct`, shape (n_trees, n_block): draws of all classes, and distinct rows."""
 
 
 @redacted
 class Candidates(NamedTuple):
-    """What the rows of a block can be.
-
-    Attributes
-    ----------
-    leaf : ndarray of int8, shape (n_candidates, n_trees)
-        In the numbering of `Room`; -1 in trees that did not see the row.
-    group : ndarray of int64, shape (n_candidates,)
-        Which rows can be it, all of one `Fixed.kind`.
-    label : ndarray of int64, shape (n_candidates,)
-    value : ndarray of int64, shape (n_candidates,)
-        The one value of the block that all its box is; -1 where there is none.
-    """
+    """What the rows of a block can be."""
 
     leaf: NDArray[np.int8]
+    """Shape (n_candidates, n_trees). In the numbering of `Room`; -1 in trees that did not see the row."""
     group: IntArray
+    """Shape (n_candidates,). Which rows can be it, all of one `Fixed.kind`."""
     label: IntArray
+    """Shape (n_candidates,)."""
     value: IntArray
+    """Shape (n_candidates,). The one value of the block that all its box is; -1 where there is none."""
 
 
 @njit(cache=True, nogil=True)

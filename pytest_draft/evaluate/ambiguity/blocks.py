@@ -53,36 +53,25 @@ _UNITS_PER_PASS = 2e-8
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Blocks:
-    """All that the search in a block needs. Its repr shows no row.
-
-    Attributes
-    ----------
-    domain : Domain
-    fixed : Fixed
-    closed : ndarray of bool, shape (n_rows,)
-        Whether a row's leaves hold nothing but its value.
-    nearly : ndarray of bool, shape (n_rows,)
-        The same but for columns that midpoints tell of.
-    moving : ndarray of bool, shape (n_rows,)
-        Whether a row can have another value while all others stay as they are, in the same leaves.
-    splits : Splits or None
-        None where midpoints say nothing, or thresholds are drawn.
-    told : tuple of int
-        Attributes that thresholds tell more of than counts.
-    by_counts : bool
-        Whether counts are all that the file says of rows: only then an assignment that explains them is another truth.
-    tolerance : ndarray of float64, shape (n_columns,)
-    """
+    """All that the search in a block needs. Its repr shows no row."""
 
     domain: Domain
     fixed: Fixed
     closed: BoolArray
+    """Shape (n_rows,). Whether a row's leaves hold nothing but its value."""
     nearly: BoolArray
+    """Shape (n_rows,). The same but for columns that midpoints tell of."""
     moving: BoolArray
+    """Shape (n_rows,). Whether a row can have another value while all others stay as they are, in the same leaves."""
     splits: Splits | None
+    """None where midpoints say nothing, or thresholds are drawn."""
     told: tuple[int, ...]
+    """Attributes that thresholds tell more of than counts."""
     by_counts: bool
+    """Whether counts are all that the file says of rows: only then an assignment that explains them is another truth.
+    """
     tolerance: FloatArray
+    """Shape (n_columns,)."""
 
     def __repr__(self) -> str:
         return f"Blocks({len(self.closed)} rows, {int(self.closed.sum())} of them closed)"

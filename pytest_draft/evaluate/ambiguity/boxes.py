@@ -30,58 +30,41 @@ _WORD = 64
 
 @redacted
 class LeafBoxes(NamedTuple):
-    """How each leaf narrows a box: only attributes that are tested on the way to it.
-
-    Attributes
-    ----------
-    first_bits, first_spans : ndarray of int64, shape (n_leaves + 1,)
-        Where each leaf's entries begin.
-    word, mask, held : ndarray of int64, uint64, uint64, shape (n_bit_entries,)
-        In which word, at which bits the attribute stands, and which of these the leaf holds.
-    span : ndarray of int32, shape (n_span_entries, 4)
-        Which span, its first and last bin, and whether (1) the value may be missing.
-    """
+    """How each leaf narrows a box: only attributes that are tested on the way to it."""
 
     first_bits: IntArray
     word: IntArray
     mask: Words
     held: Words
+    """`word`, `mask` and `held`, shape (n_bit_entries,): in which word, at which bits the attribute stands, and which
+    of these the leaf holds.
+    """
     first_spans: IntArray
+    """`first_bits` and `first_spans`, shape (n_leaves + 1,): where each leaf's entries begin."""
     span: Int32Array
+    """Shape (n_span_entries, 4). Which span, its first and last bin, and whether (1) the value may be missing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Boxes:
-    """Attributes as bits and spans, and the boxes of all leaves, tree by tree. No row is in it.
-
-    Attributes
-    ----------
-    states : States
-        The values of each attribute: intervals of numeric ones.
-    bin_of : tuple of ndarray of int64
-        By attribute: the bin of each of its states; a missing value has one of its own.
-    packed : ndarray of bool, shape (n_attributes,)
-        Whether the attribute's bins are bits.
-    place : ndarray of int64, shape (n_attributes,)
-        Which span an attribute is, or which word it stands in.
-    shift : ndarray of int64, shape (n_attributes,)
-        The bit of its first bin.
-    words : ndarray of uint64, shape (n_words,)
-    spans : ndarray of int32, shape (n_spans, 3)
-        The box of the whole domain.
-    first_leaf : ndarray of int64, shape (n_trees + 1,)
-        Leaves are numbered tree by tree, as in `Tree.leaves`.
-    leaf : LeafBoxes
-    """
+    """Attributes as bits and spans, and the boxes of all leaves, tree by tree. No row is in it."""
 
     states: States
+    """The values of each attribute: intervals of numeric ones."""
     bin_of: tuple[IntArray, ...]
+    """By attribute: the bin of each of its states; a missing value has one of its own."""
     packed: BoolArray
+    """Shape (n_attributes,). Whether the attribute's bins are bits."""
     place: IntArray
+    """Shape (n_attributes,). Which span an attribute is, or which word it stands in."""
     shift: IntArray
+    """Shape (n_attributes,). The bit of its first bin."""
     words: Words
+    """Shape (n_words,)."""
     spans: Int32Array
+    """Shape (n_spans, 3). The box of the whole domain."""
     first_leaf: IntArray
+    """Shape (n_trees + 1,). Leaves are numbered tree by tree, as in `Tree.leaves`."""
     leaf: LeafBoxes
 
     def bits(self, attributes: Iterable[int]) -> Words:

@@ -44,30 +44,20 @@ _BATCH = 8
 
 @dataclass(eq=False, repr=False)
 class _Sample:
-    """The blocks of one size and kind that were looked at so far.
-
-    Attributes
-    ----------
-    size : int
-    neighbours : bool
-    blocks : iterator of (ndarray of int64, ndarray of bool)
-        The rows of each next block, and which of them are asked about.
-    n_rows : int
-        Of the data.
-    asked, fixed, moving : list of int
-        By block, how many rows were asked about, and came out as determined, and not.
-    ended : bool
-        Whether there are no more blocks.
-    """
+    """The blocks of one size and kind that were looked at so far."""
 
     size: int
     neighbours: bool
     blocks: Iterator[tuple[IntArray, BoolArray]]
+    """The rows of each next block, and which of them are asked about."""
     n_rows: int
+    """Of the data."""
     asked: list[int] = field(default_factory=list)
     fixed: list[int] = field(default_factory=list)
     moving: list[int] = field(default_factory=list)
+    """`asked`, `fixed` and `moving`: by block, how many rows were asked about, and came out as determined, and not."""
     ended: bool = False
+    """Whether there are no more blocks."""
 
     @property
     def widest(self) -> float:

@@ -23,33 +23,21 @@ from pytest_draft.domain import Domain
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explained:
-    """The true rows, and what the file observes of them. Its repr shows no row.
-
-    Attributes
-    ----------
-    domain : Domain
-    states : States
-    nodes : Nodes
-    times : ndarray of int32, shape (n_trees, n_rows)
-        How often each tree saw each row.
-    label : ndarray of int32, shape (n_rows,)
-        Classes; 0 of a regressor.
-    state : ndarray of int32, shape (n_rows, n_attributes)
-        The truth's.
-    fixed : ndarray of bool, shape (n_rows, n_attributes)
-        What the adversary knows.
-    ordered : bool
-        Whether the occurrences tell rows apart.
-    """
+    """The true rows, and what the file observes of them. Its repr shows no row."""
 
     domain: Domain
     states: States
     nodes: Nodes
     times: Int32Array
+    """Shape (n_trees, n_rows). How often each tree saw each row."""
     label: Int32Array
+    """Shape (n_rows,). Classes; 0 of a regressor."""
     state: Int32Array
+    """Shape (n_rows, n_attributes). The truth's."""
     fixed: BoolArray
+    """Shape (n_rows, n_attributes). What the adversary knows."""
     ordered: bool
+    """Whether the occurrences tell rows apart."""
 
     def __repr__(self) -> str:
         return f"Explained({len(self.state)} rows of {self.states}, {self.nodes})"

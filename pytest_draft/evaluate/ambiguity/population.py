@@ -21,39 +21,26 @@ from pytest_draft.attack.numeric.states import States
 
 @dataclass(frozen=True)
 class PopulationParameters:
-    """How the mixture is fitted.
-
-    Attributes
-    ----------
-    folds : int
-        Parts of the rows; each is foreseen by all others.
-    most_rows : int
-        Of more rows so many are drawn to fit each mixture.
-    rows_a_class : int
-        One latent class for each so many rows.
-    most_classes : int
-    steps : int
-        Of expectation maximisation.
-    smoothing : float
-        Rows of the whole population that are added to each latent class.
-    bins : int
-        Classes of values, equally many rows in each, by which latent classes tell numeric values apart.
-    most_other_rows : int
-        Of a holdout's rows so many are drawn where there are more.
-    drawn_a_row, most_drawn : int
-        Rows that the mixtures draw for each row that is known, and at most.
-    """
+    """How the mixture is fitted."""
 
     folds: int = 5
+    """Parts of the rows; each is foreseen by all others."""
     most_rows: int = 2_000
+    """Of more rows so many are drawn to fit each mixture."""
     rows_a_class: int = 25
+    """One latent class for each so many rows."""
     most_classes: int = 12
     steps: int = 60
+    """Of expectation maximisation."""
     smoothing: float = 1.0
+    """Rows of the whole population that are added to each latent class."""
     bins: int = 10
+    """Classes of values, equally many rows in each, by which latent classes tell numeric values apart."""
     most_other_rows: int = 2_000
+    """Of a holdout's rows so many are drawn where there are more."""
     drawn_a_row: int = 2
     most_drawn: int = 800
+    """`drawn_a_row` and `most_drawn`: rows that the mixtures draw for each row that is known, and at most."""
 
 
 _PARAMETERS = PopulationParameters()
@@ -61,18 +48,14 @@ _PARAMETERS = PopulationParameters()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Population:
-    """A mixture of products over states, one for each fold of the rows.
-
-    Attributes
-    ----------
-    log_share : ndarray of float64, shape (n_folds, n_classes)
-    log_prior : ndarray of float64, shape (n_folds, n_classes, n_states of all attributes)
-    fold : ndarray of int64, shape (n_rows,)
-    """
+    """A mixture of products over states, one for each fold of the rows."""
 
     log_share: FloatArray
+    """Shape (n_folds, n_classes)."""
     log_prior: FloatArray
+    """Shape (n_folds, n_classes, n_states of all attributes)."""
     fold: IntArray
+    """Shape (n_rows,)."""
 
     def __repr__(self) -> str:
         n_folds, n_classes = self.log_share.shape
@@ -138,17 +121,12 @@ def fitted(states: States, state: IntArray, seed: int, others: IntArray | None =
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Kinds:
-    """Whole rows that the population has, and how often. Its repr shows no row.
-
-    Attributes
-    ----------
-    state : ndarray of int64, shape (n_kinds, n_attributes)
-    log_prior : ndarray of float64, shape (n_kinds, n_classes)
-        Log-probability of each with each label.
-    """
+    """Whole rows that the population has, and how often. Its repr shows no row."""
 
     state: IntArray
+    """Shape (n_kinds, n_attributes)."""
     log_prior: FloatArray
+    """Shape (n_kinds, n_classes). Log-probability of each with each label."""
 
     def __repr__(self) -> str:
         return f"Kinds({len(self.state):,} kinds of rows, not shown)"

@@ -23,23 +23,15 @@ _SAME_RANK = 0.01
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sampled:
-    """Datasets drawn under one prior, with a file and without. Its repr shows no row.
-
-    Attributes
-    ----------
-    prior : str
-    datasets : tuple of ndarray of float32, shape (n_rows, n_columns)
-        Each explains the file as well as the truth, row by row in its place.
-    without : tuple of ndarray of float32, shape (n_rows, n_columns)
-        As many, drawn from the prior alone.
-    rows : ndarray of int64, shape (n_rows,)
-        Which of the training rows these are; all others are as the truth has them, in every dataset.
-    """
+    """Datasets drawn under one prior, with a file and without. Its repr shows no row."""
 
     prior: Prior
     datasets: tuple[Rows, ...]
+    """Each of shape (n_rows, n_columns). Each explains the file as well as the truth, row by row in its place."""
     without: tuple[Rows, ...]
+    """Each of shape (n_rows, n_columns). As many, drawn from the prior alone."""
     rows: IntArray
+    """Shape (n_rows,). Which of the training rows these are; all others are as the truth has them, in every dataset."""
 
     def __repr__(self) -> str:
         return f"Sampled({self.prior}, {len(self.datasets)} datasets of {len(self.rows)} rows, not shown)"

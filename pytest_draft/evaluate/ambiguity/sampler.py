@@ -24,45 +24,30 @@ from pytest_draft.evaluate.ambiguity.population import Population
 
 @dataclass(frozen=True)
 class SamplerParameters:
-    """How a chain moves.
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        Rows of a block.
-    temperatures : tuple of float
-        In draws that a leaf's count is off.
-    steps_a_row : int
-        How often each row of a block is drawn anew, on average.
-    steps_alone : int
-        The same of a block of one row, which nothing else has to make room for.
-    rows_a_turn : int
-        Steps of one call into compiled code: some hundredths of a second.
-    neighbours : int
-        Rows near the first one among which the others of a block are drawn, for each row of the block.
-    by_chance : float
-        Share of the blocks whose rows are any.
-    partition : int
-        Rows of a block of the partition by which datasets are counted.
-    looks : int
-        How often each of these blocks moves.
-    any_kind : float
-        Share of the moves of any size and temperature; the others are of those that have moved the most.
-    plenty : float
-        Bits from which on no blocks are looked at.
-    """
+    """How a chain moves."""
 
     sizes: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
+    """Rows of a block."""
     temperatures: tuple[float, ...] = (0.35, 0.8, 1.2, 2.0)
+    """In draws that a leaf's count is off."""
     steps_a_row: int = 8
+    """How often each row of a block is drawn anew, on average."""
     steps_alone: int = 2
+    """The same of a block of one row, which nothing else has to make room for."""
     rows_a_turn: int = 600
+    """Steps of one call into compiled code: some hundredths of a second."""
     neighbours: int = 4
+    """Rows near the first one among which the others of a block are drawn, for each row of the block."""
     by_chance: float = 0.2
+    """Share of the blocks whose rows are any."""
     partition: int = 4
+    """Rows of a block of the partition by which datasets are counted."""
     looks: int = 24
+    """How often each of these blocks moves."""
     plenty: float = 200.0
+    """Bits from which on no blocks are looked at."""
     any_kind: float = 0.5
+    """Share of the moves of any size and temperature; the others are of those that have moved the most."""
 
 
 PARAMETERS = SamplerParameters()

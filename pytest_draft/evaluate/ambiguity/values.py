@@ -21,25 +21,18 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Values:
-    """How states become values. Its repr shows no row.
-
-    Attributes
-    ----------
-    states : States
-    fixed : ndarray of bool, shape (n_rows, n_attributes)
-        What the adversary knows.
-    times : ndarray of int32, shape (n_trees, n_rows), or None
-        How often each tree saw each row; None where nobody knows it, and midpoints are not heeded.
-    rows : ndarray of float32, shape (n_rows, n_columns)
-        The true ones: what the population has, and what rows keep that the adversary knows.
-    forest : Forest
-    extremes : Extremes or None
-    """
+    """How states become values. Its repr shows no row."""
 
     states: States
     fixed: BoolArray
+    """Shape (n_rows, n_attributes). What the adversary knows."""
     times: Int32Array | None
+    """Shape (n_trees, n_rows). How often each tree saw each row; None where nobody knows it, and midpoints are not
+    heeded.
+    """
     rows: Rows
+    """Shape (n_rows, n_columns). The true ones: what the population has, and what rows keep that the adversary knows.
+    """
     forest: Forest
     extremes: Extremes | None
 
