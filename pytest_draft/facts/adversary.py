@@ -28,32 +28,24 @@ _PART = re.compile(r"\+(?=columns:|rows:|(?:informed|n-unknown)(?:\+|$))")
 
 @dataclass(frozen=True)
 class Adversary:
-    """An attacker, as an option or a policy names it.
-
-    Attributes
-    ----------
-    name : str
-        One of `ADVERSARIES`.
-    columns : tuple of str or int
-        Names of the attributes that are known in every row; or how many, drawn by the seed (DRAFT, ICML 2024,
-        appendix G).
-    rows : int
-        How many rows are known whole, drawn by the seed.
-    percent : float
-        The same, as a share of all rows in percent.
-    informed : bool
-        Whether all rows but one are known.
-    size_unknown : bool
-        Whether the number of rows is withheld, where the file does not tell it: a forest with noisy counts doesn't,
-        and the adversary is granted it otherwise (DRAFT-DP, SaTML 2026, section III).
-    """
+    """An attacker, as an option or a policy names it."""
 
     name: str
+    """One of `ADVERSARIES`."""
     columns: tuple[str, ...] | int = ()
+    """Names of the attributes that are known in every row; or how many, drawn by the seed (DRAFT, ICML 2024, appendix
+    G).
+    """
     rows: int = 0
+    """How many rows are known whole, drawn by the seed."""
     percent: float = 0.0
+    """The same, as a share of all rows in percent."""
     informed: bool = False
+    """Whether all rows but one are known."""
     size_unknown: bool = False
+    """Whether the number of rows is withheld, where the file does not tell it: a forest with noisy counts doesn't, and
+    the adversary is granted it otherwise (DRAFT-DP, SaTML 2026, section III).
+    """
 
     def __post_init__(self) -> None:
         if self.name not in ADVERSARIES or not (self.rows >= 0 and 0 <= self.percent < 100):

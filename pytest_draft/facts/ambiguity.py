@@ -19,22 +19,16 @@ population's rows are fitted by, or those of rows as the population has them."""
 
 @dataclass(frozen=True)
 class Attacker:
-    """What the best guess gets of somebody who takes the datasets of one prior for likely.
-
-    Attributes
-    ----------
-    prior : str
-    least_error, most_perfect_rows : float
-        As in `Ideal`.
-    error_without_file, perfect_rows_without_file : float
-        Of the same prior, without the file.
-    """
+    """What the best guess gets of somebody who takes the datasets of one prior for likely."""
 
     prior: Prior
+    """How that somebody weighs the datasets."""
     least_error: float
     most_perfect_rows: float
+    """`least_error` and `most_perfect_rows`: as in `Ideal`."""
     error_without_file: float
     perfect_rows_without_file: float
+    """`error_without_file` and `perfect_rows_without_file`: of the same prior, without the file."""
 
     def __post_init__(self) -> None:
         require_not_negative(
@@ -50,27 +44,21 @@ class Ideal:
     """What the best possible guess gets of anybody who knows all datasets that explain the file.
 
     Each figure is that of the attacker, among all that are considered, who gets the most of it.
-
-    Attributes
-    ----------
-    least_error : float
-        No guess has a smaller expected error, over the sampled datasets.
-    most_perfect_rows : float
-        No guess meets more rows perfectly, in expectation over them.
-    most_exact : float or None
-        No guess has a larger share of numeric values exactly; None without numeric values.
-    error_without_file, perfect_rows_without_file : float or None
-        What the same attacker's best guess gets without the file; None where that is not known.
-    attackers : tuple of Attacker
-        All that are considered, one for each prior; empty where they are not told apart.
     """
 
     least_error: float
+    """No guess has a smaller expected error, over the sampled datasets."""
     most_perfect_rows: float
+    """No guess meets more rows perfectly, in expectation over them."""
     most_exact: float | None = None
+    """No guess has a larger share of numeric values exactly; None without numeric values."""
     error_without_file: float | None = None
     perfect_rows_without_file: float | None = None
+    """`error_without_file` and `perfect_rows_without_file`: what the same attacker's best guess gets without the file;
+    None where that is not known.
+    """
     attackers: tuple[Attacker, ...] = ()
+    """All that are considered, one for each prior; empty where they are not told apart."""
 
     def __post_init__(self) -> None:
         require_not_negative(
@@ -89,31 +77,23 @@ class Determined:
 
     A row is determined in a block when every assignment of the block that explains all observations gives it the same
     values.
-
-    Attributes
-    ----------
-    block_size : int
-        Rows of a block.
-    neighbours : bool
-        Whether blocks are of rows that lie near each other, where alternatives are likeliest, or of any.
-    rows : int
-        Rows that were looked at: all of a random block, of neighbours the one that the others are near to.
-    determined : int
-        Of these, rows that are proved to be determined.
-    moving : int
-        Rows that are proved not to be: another assignment is known. Of the others the proof did not end.
-    lower, upper : float
-        Confidence interval (95 %) of the share of determined rows; rows of which the proof did not end count as not
-        determined in the lower, as determined in the upper one.
     """
 
     block_size: int
+    """Rows of a block."""
     neighbours: bool
+    """Whether blocks are of rows that lie near each other, where alternatives are likeliest, or of any."""
     rows: int
+    """Rows that were looked at: all of a random block, of neighbours the one that the others are near to."""
     determined: int
+    """Of these, rows that are proved to be determined."""
     moving: int
+    """Rows that are proved not to be: another assignment is known. Of the others the proof did not end."""
     lower: float
     upper: float
+    """`lower` and `upper`: confidence interval (95 %) of the share of determined rows; rows of which the proof did not
+    end count as not determined in the lower, as determined in the upper one.
+    """
 
     def __post_init__(self) -> None:
         require_rising(determined=self.determined, rows=self.rows)
@@ -125,41 +105,31 @@ class Determined:
 
 @dataclass(frozen=True)
 class Ambiguity:
-    """What other datasets explain a file exactly as well as the truth does.
-
-    Attributes
-    ----------
-    priors : tuple of str
-        The priors under which datasets were sampled.
-    samples : int
-        Datasets that were sampled under each of them, at least.
-    unchanged_rows : float
-        Share of the rows whose values no accepted move has ever changed.
-    bits : float
-        Lower bound of the logarithm, to base 2, of how many datasets explain the file: multisets of labelled rows, so
-        that another order of the same rows is the same dataset.
-    distance : float
-        Mean distance of the samples to the truth, after matching.
-    shared_unique_rows : int
-        Rows that are unique in the training data and stand in every sample: no more can be certain.
-    mixed : bool
-        Whether the samples had stopped moving away from the truth; else they lie nearer than they should, which is on
-        the safe side.
-    set_aside : int
-        Attributes that the file leaves open in most rows and that are easily guessed: they are not asked for there.
-    determined : tuple of Determined or None
-        By size of blocks, ascending; None where it is not asked for, as of somebody who does not know the occurrences.
-    """
+    """What other datasets explain a file exactly as well as the truth does."""
 
     priors: tuple[Prior, ...]
+    """The priors under which datasets were sampled."""
     samples: int
+    """Datasets that were sampled under each of them, at least."""
     unchanged_rows: float
+    """Share of the rows whose values no accepted move has ever changed."""
     bits: float
+    """Lower bound of the logarithm, to base 2, of how many datasets explain the file: multisets of labelled rows, so
+    that another order of the same rows is the same dataset.
+    """
     distance: float
+    """Mean distance of the samples to the truth, after matching."""
     shared_unique_rows: int
+    """Rows that are unique in the training data and stand in every sample: no more can be certain."""
     mixed: bool
+    """Whether the samples had stopped moving away from the truth; else they lie nearer than they should, which is on
+    the safe side.
+    """
     set_aside: int = 0
+    """Attributes that the file leaves open in most rows and that are easily guessed: they are not asked for there."""
     determined: tuple[Determined, ...] | None = ()
+    """By size of blocks, ascending; None where it is not asked for, as of somebody who does not know the occurrences.
+    """
 
     def __post_init__(self) -> None:
         require_not_negative(samples=self.samples, bits=self.bits, distance=self.distance)

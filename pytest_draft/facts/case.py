@@ -10,65 +10,50 @@ from pytest_draft.facts.slices import Slice
 
 @dataclass(frozen=True)
 class Case:
-    """One model file to be judged against one adversary.
-
-    Attributes
-    ----------
-    artifact : str
-        Path of the model file.
-    data : str or None
-        Path of the training data.
-    target : str or None
-        Name of the label column.
-    domain : str or None
-        Path of a domain file; None to infer the domain from the training data.
-    domain_sha256 : str or None
-        Of the domain file that a policy vouches for: it is taken as it stands. Any other is narrowed to what occurs in
-        the training data.
-    holdout : str or None
-        Path of rows of the same population that were not trained on, for the leak p-value.
-    adversary : str
-    seconds : float
-        The time box, for everything.
-    seed : int
-    workers : int
-        Solver threads.
-    effort : float or None
-        The most units of work (`TimeBox`) that a search may spend, so that it is the same on every run; None where
-        only the clock counts. Evaluation is not limited by it.
-    memory : int or None
-        The most resident memory, in MB, where the examination runs in a process of its own; None for that process's
-        default.
-    attack : bool
-        Whether to attack; else the file is read and its entropy told, and nothing is rebuilt.
-    slices : tuple of Slice
-        Rows that the policy names, to be measured by themselves.
-    by_class : bool
-        Whether the rows of each class are, too.
-    coarse_bounds : bool
-        Whether what is said of the domain tells powers of ten around the lowest and highest values, which are those of
-        single people, or nothing of them.
-    place : str or None
-        Which of several models in the file, as `ArtifactFacts.places` lists them; None where there is but one.
-    """
+    """One model file to be judged against one adversary."""
 
     artifact: str
+    """Path of the model file."""
     data: str | None = None
+    """Path of the training data."""
     target: str | None = None
+    """Name of the label column."""
     domain: str | None = None
+    """Path of a domain file; None to infer the domain from the training data."""
     holdout: str | None = None
+    """Path of rows of the same population that were not trained on, for the leak p-value."""
     adversary: str = "artifact"
+    """Name of the adversary's side knowledge."""
     seconds: float = 60.0
+    """The time box, for everything."""
     seed: int = 0
+    """Of the attack, the baselines and all samples."""
     workers: int = 1
+    """Solver threads."""
     effort: float | None = None
+    """The most units of work (`TimeBox`) that a search may spend, so that it is the same on every run; None where only
+    the clock counts. Evaluation is not limited by it.
+    """
     memory: int | None = None
+    """The most resident memory, in MB, where the examination runs in a process of its own; None for that process's
+    default.
+    """
     attack: bool = True
+    """Whether to attack; else the file is read and its entropy told, and nothing is rebuilt."""
     slices: tuple[Slice, ...] = ()
+    """Rows that the policy names, to be measured by themselves."""
     by_class: bool = False
+    """Whether the rows of each class are, too."""
     domain_sha256: str | None = None
+    """Of the domain file that a policy vouches for: it is taken as it stands. Any other is narrowed to what occurs in
+    the training data.
+    """
     coarse_bounds: bool = False
+    """Whether what is said of the domain tells powers of ten around the lowest and highest values, which are those of
+    single people, or nothing of them.
+    """
     place: str | None = None
+    """Which of several models in the file, as `ArtifactFacts.places` lists them; None where there is but one."""
 
     def __post_init__(self) -> None:
         require_not_negative(seed=self.seed)

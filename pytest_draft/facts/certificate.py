@@ -9,18 +9,12 @@ from pytest_draft.facts.checks import require_rising
 
 @dataclass(frozen=True)
 class Bounds:
-    """A number of rows that is known to lie between two others.
-
-    Attributes
-    ----------
-    lower : int
-        Proved.
-    upper : int
-        Attested by datasets that meet the equations: none of them leaves room for more.
-    """
+    """A number of rows that is known to lie between two others."""
 
     lower: int
+    """Proved."""
     upper: int
+    """Attested by datasets that meet the equations: none of them leaves room for more."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.lower <= self.upper:
@@ -43,29 +37,20 @@ class Certificate:
     All figures are numbers of rows. The training data are one of these datasets, if the domain holds them. So each
     lower bound holds for them too: `certain_vectors.lower <= guaranteed_vectors.lower <= perfect rows`, and perfect
     rows are what an evaluation counts, labels left out.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows of the dataset; rows that the adversary knows whole are not among them.
-    certain_cells : Bounds
-        Rows whose cell and class are in every consistent dataset, open attributes included.
-    certain_rows : Bounds
-        Those of them whose cell holds a single feature vector.
-    guaranteed_overlap : Bounds
-        The fewest rows, as cell and class, that any consistent dataset shares with this one.
-    certain_vectors : Bounds
-        Feature vectors that are in every consistent dataset whatever their labels, in cells that hold a single one.
-    guaranteed_vectors : Bounds
-        The fewest of those vectors that any consistent dataset shares with this one: perfect rows that are proved.
     """
 
     n_rows: int
+    """Rows of the dataset; rows that the adversary knows whole are not among them."""
     certain_cells: Bounds
+    """Rows whose cell and class are in every consistent dataset, open attributes included."""
     certain_rows: Bounds
+    """Those of them whose cell holds a single feature vector."""
     guaranteed_overlap: Bounds
+    """The fewest rows, as cell and class, that any consistent dataset shares with this one."""
     certain_vectors: Bounds
+    """Feature vectors that are in every consistent dataset whatever their labels, in cells that hold a single one."""
     guaranteed_vectors: Bounds
+    """The fewest of those vectors that any consistent dataset shares with this one: perfect rows that are proved."""
 
     def __post_init__(self) -> None:
         # Whether proofs contradict each other, or the training data, is for an evaluation to say, which tells it.

@@ -12,29 +12,27 @@ class Vector:
     """An array with as many entries along one axis as there are training rows."""
 
     path: str
+    """Where it is in the file."""
     shape: tuple[int, ...]
+    """Of the array."""
 
 
 @dataclass(frozen=True)
 class Copy:
-    """An array that holds training data.
-
-    Attributes
-    ----------
-    path : str
-    shape : tuple of int
-    rows : int
-        Training rows that stand in it, in any form or order: as they are, in half precision, or, where no column by
-        itself tells more, all of them with their columns' values in the same ranks.
-    columns : int
-        Columns of it that are a training column: the same values in any order, scaled ones, or in the rows' order
-        values that are equal, or greater, where the column's are.
-    """
+    """An array that holds training data."""
 
     path: str
+    """Where it is in the file."""
     shape: tuple[int, ...]
+    """Of the array."""
     rows: int
+    """Training rows that stand in it, in any form or order: as they are, in half precision, or, where no column by
+    itself tells more, all of them with their columns' values in the same ranks.
+    """
     columns: int
+    """Columns of it that are a training column: the same values in any order, scaled ones, or in the rows' order values
+    that are equal, or greater, where the column's are.
+    """
 
     def __post_init__(self) -> None:
         if min(self.rows, self.columns) < 0 or not (self.rows or self.columns):
@@ -43,18 +41,13 @@ class Copy:
 
 @dataclass(frozen=True)
 class Rarest:
-    """The rarest value among those that an encoder knows of a column.
-
-    Attributes
-    ----------
-    path : str
-    at_least, at_most : int
-        Training rows that have it; different where several columns can be the encoded one.
-    """
+    """The rarest value among those that an encoder knows of a column."""
 
     path: str
+    """Where the encoder's values stand in the file."""
     at_least: int
     at_most: int
+    """`at_least` and `at_most`: training rows that have it; different where several columns can be the encoded one."""
 
     def __post_init__(self) -> None:
         if not 0 < self.at_least <= self.at_most:
@@ -63,40 +56,26 @@ class Rarest:
 
 @dataclass(frozen=True)
 class Place:
-    """Something in a file, and where.
-
-    Attributes
-    ----------
-    path : str
-        Empty for the file as a whole.
-    owner : str
-        The class of the object that it stands in.
-    what : str
-        Its type and size.
-    """
+    """Something in a file, and where."""
 
     path: str
+    """Empty for the file as a whole."""
     owner: str
+    """The class of the object that it stands in."""
     what: str
+    """Its type and size."""
 
 
 @dataclass(frozen=True)
 class SingleValues:
-    """How many values of the training data stand in a file that are each some person's, or quantiles next to them.
-
-    Attributes
-    ----------
-    places : tuple of str
-        The arrays that hold them, those with the most first.
-    share : float
-        Of all numbers in the table.
-    others : float
-        The share that is met by the values of as many other people's rows (split-half).
-    """
+    """How many values of the training data stand in a file that are each some person's, or quantiles next to them."""
 
     places: tuple[str, ...]
+    """The arrays that hold them, those with the most first."""
     share: float
+    """Of all numbers in the table."""
     others: float
+    """The share that is met by the values of as many other people's rows (split-half)."""
 
     def __post_init__(self) -> None:
         require_shares(share=self.share, others=self.others)
@@ -109,42 +88,30 @@ class SingleValues:
 
 @dataclass(frozen=True)
 class StoredFacts:
-    """What stands in a file besides its trees: paths and numbers, no value.
-
-    Attributes
-    ----------
-    arrays : int
-        Arrays and lists that were looked at.
-    n_rows : tuple of int
-        Numbers of training rows that were looked for: the file's and the data's.
-    by_row : tuple of Vector
-    perhaps_by_row : tuple of Vector
-        As long, for which there can be another reason, such as a number of columns.
-    copies : tuple of Copy
-    rarest : tuple of Rarest
-    doubts : tuple of str
-        Why a copy may have been missed; empty where all was compared.
-    unexplained : tuple of Place
-        What nothing explains: neither a reader, nor its class, nor a small number of plain values.
-    kept : tuple of Place
-        What holds training rows by its nature, such as support vectors.
-    plain : int
-        Plain values beside the models, such as a date or a metric.
-    single_values : SingleValues or None
-        None where no value of a single person was found.
-    """
+    """What stands in a file besides its trees: paths and numbers, no value."""
 
     arrays: int
+    """Arrays and lists that were looked at."""
     n_rows: tuple[int, ...]
+    """Numbers of training rows that were looked for: the file's and the data's."""
     by_row: tuple[Vector, ...] = ()
+    """Arrays that have an entry for each training row."""
     perhaps_by_row: tuple[Vector, ...] = ()
+    """As long, for which there can be another reason, such as a number of columns."""
     copies: tuple[Copy, ...] = ()
+    """Arrays that hold training data."""
     rarest: tuple[Rarest, ...] = ()
+    """By encoder and column."""
     doubts: tuple[str, ...] = ()
+    """Why a copy may have been missed; empty where all was compared."""
     unexplained: tuple[Place, ...] = ()
+    """What nothing explains: neither a reader, nor its class, nor a small number of plain values."""
     kept: tuple[Place, ...] = ()
+    """What holds training rows by its nature, such as support vectors."""
     plain: int = 0
+    """Plain values beside the models, such as a date or a metric."""
     single_values: SingleValues | None = None
+    """None where no value of a single person was found."""
 
     def __post_init__(self) -> None:
         require_not_negative(arrays=self.arrays, plain=self.plain)

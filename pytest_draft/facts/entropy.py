@@ -12,16 +12,11 @@ MOST_EXPOSED = 10
 
 @dataclass(frozen=True)
 class Between:
-    """A share that is known to lie between two others.
-
-    Attributes
-    ----------
-    lower, upper : float
-        Both proved; the same where it is known exactly.
-    """
+    """A share that is known to lie between two others."""
 
     lower: float
     upper: float
+    """`lower` and `upper`: both proved; the same where it is known exactly."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.lower <= self.upper <= 1:
@@ -40,22 +35,15 @@ class Between:
 
 @dataclass(frozen=True)
 class RowGroup:
-    """The entropy ratios of some training rows.
-
-    Attributes
-    ----------
-    name : str
-        Which rows: a class, inliers or outliers.
-    rows : int
-        At least one.
-    mean, lowest : float
-        Of the rows' own ratios.
-    """
+    """The entropy ratios of some training rows."""
 
     name: str
+    """Which rows: a class, inliers or outliers."""
     rows: int
+    """At least one."""
     mean: float
     lowest: float
+    """`mean` and `lowest`: of the rows' own ratios."""
 
     def __post_init__(self) -> None:
         if self.rows < 1:
@@ -66,48 +54,34 @@ class RowGroup:
 
 @dataclass(frozen=True)
 class Entropy:
-    """How much uncertainty a model leaves about its training rows. All ratios: 1 tells nothing, 0 tells all.
-
-    Attributes
-    ----------
-    bits : float
-        log2 of the number of vectors that the domain allows: the uncertainty of a row before.
-    ratio : Between
-        ``Dist_G`` of the whole training data, by all that the model tells.
-    lowest_row : Between
-        ``Dist_G`` of the most exposed row.
-    dist : float or None
-        ``Dist``, by what `measured_on` says; None where it could not be counted in time.
-    measured_on : str
-        What the figures on rows are about: the tree, the rule list, the most telling tree, or all trees together.
-    trees : tuple of float or None
-        Lowest, mean and highest ``Dist_G`` of the trees by themselves; None for a rule list.
-    examined : int
-        How many trees these are.
-    quantiles : tuple of float, length 101
-        Of the rows' ratios: the lowest, that of each further hundredth of the rows, the highest (the paper's figure 4).
-    groups : tuple of RowGroup
-        By class, and by inliers and outliers; empty where it is not known which row is where.
-    most_exposed : tuple of int
-        Indices of the rows with the lowest ratios, at most `MOST_EXPOSED`.
-    reasons : tuple of str
-        Why no rule passes by this; empty where nothing stands in the way.
-    telling : bool
-        Whether a threshold can tell more than its sides (`telling_tests`), which only the lower bounds allow for.
-    """
+    """How much uncertainty a model leaves about its training rows. All ratios: 1 tells nothing, 0 tells all."""
 
     bits: float
+    """log2 of the number of vectors that the domain allows: the uncertainty of a row before."""
     ratio: Between
+    """``Dist_G`` of the whole training data, by all that the model tells."""
     lowest_row: Between
+    """``Dist_G`` of the most exposed row."""
     dist: float | None
+    """``Dist``, by what `measured_on` says; None where it could not be counted in time."""
     measured_on: str
+    """What the figures on rows are about: the tree, the rule list, the most telling tree, or all trees together."""
     trees: tuple[float, float, float] | None
+    """Lowest, mean and highest ``Dist_G`` of the trees by themselves; None for a rule list."""
     examined: int
+    """How many trees these are."""
     quantiles: tuple[float, ...]
+    """Length 101. Of the rows' ratios: the lowest, that of each further hundredth of the rows, the highest (the paper's
+    figure 4).
+    """
     groups: tuple[RowGroup, ...] = ()
+    """By class, and by inliers and outliers; empty where it is not known which row is where."""
     most_exposed: tuple[int, ...] = ()
+    """Indices of the rows with the lowest ratios, at most `MOST_EXPOSED`."""
     reasons: tuple[str, ...] = ()
+    """Why no rule passes by this; empty where nothing stands in the way."""
     telling: bool = False
+    """Whether a threshold can tell more than its sides (`telling_tests`), which only the lower bounds allow for."""
 
     def __post_init__(self) -> None:
         require_not_negative(bits=self.bits, examined=self.examined)

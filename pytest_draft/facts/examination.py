@@ -18,68 +18,53 @@ from pytest_draft.facts.status import SOLVER_STATUSES, SolverStatus
 
 @dataclass(frozen=True)
 class Examination:
-    """What was found out about one case, before any policy: aggregates only, no row of data.
-
-    Attributes
-    ----------
-    case : Case
-    artifact : ArtifactFacts
-    data : DataFacts
-    domain : DomainFacts or None
-    solver_status : str
-        The reconstruction's status, or why there is none, as in `SolverStatus`.
-    residual, reproduced_trees : int or None
-        As in `Reconstruction`.
-    statistics : dict of str to float
-        As in `Reconstruction`.
-    findings : Findings or None
-    reasons : tuple of str
-        Why the outcome is inconclusive unless a budget is crossed; empty where nothing stands in the way.
-    shortfalls : tuple of str
-        Those of the reasons that say only that this attack stopped short, or used less than there is: they do not stand
-        in the way where it is known how close anybody could get.
-    notes : tuple of str
-        What a reader should know besides.
-    seconds : float
-        Spent on all of it.
-    versions : dict of str to str
-    certificate : Certificate or None
-        As in `Reconstruction`.
-    holdout : DataFacts or None
-        None where no holdout was read.
-    entropy : Entropy or None
-        How much of the uncertainty about the training rows the model takes away; None where `not_audited` says why.
-    not_audited : str or None
-    cached : bool
-        Whether an earlier run has found it out.
-    informed : Informed or None
-        What somebody gets who knows all other rows; None where that was not found out.
-    retried : str or None
-        Which machine was lost while it examined this, so that another one did; None where none was. It is no fact of
-        the case.
-    """
+    """What was found out about one case, before any policy: aggregates only, no row of data."""
 
     case: Case
+    """What was asked."""
     artifact: ArtifactFacts
+    """Of the model file."""
     data: DataFacts
+    """Of the training data."""
     domain: DomainFacts | None
+    """None where none was settled on."""
     solver_status: SolverStatus
+    """The reconstruction's status, or why there is none, as in `SolverStatus`."""
     residual: int | None
     reproduced_trees: int | None
+    """`residual` and `reproduced_trees`: as in `Reconstruction`."""
     statistics: dict[str, float]
+    """As in `Reconstruction`."""
     findings: Findings | None
+    """What the attack has come to; None without a reconstruction that could be compared."""
     reasons: tuple[str, ...]
+    """Why the outcome is inconclusive unless a budget is crossed; empty where nothing stands in the way."""
     notes: tuple[str, ...]
+    """What a reader should know besides."""
     seconds: float
+    """Spent on all of it."""
     versions: dict[str, str]
+    """Of Python and of the packages that a judgement depends on, by name."""
     certificate: Certificate | None = None
+    """As in `Reconstruction`."""
     holdout: DataFacts | None = None
+    """None where no holdout was read."""
     entropy: Entropy | None = None
+    """How much of the uncertainty about the training rows the model takes away; None where `not_audited` says why."""
     not_audited: str | None = None
+    """Why there is no `entropy`; None where there is, or where it was not asked for."""
     cached: bool = False
+    """Whether an earlier run has found it out."""
     shortfalls: tuple[str, ...] = ()
+    """Those of the reasons that say only that this attack stopped short, or used less than there is: they do not stand
+    in the way where it is known how close anybody could get.
+    """
     informed: Informed | None = None
+    """What somebody gets who knows all other rows; None where that was not found out."""
     retried: str | None = None
+    """Which machine was lost while it examined this, so that another one did; None where none was. It is no fact of the
+    case.
+    """
 
     def __post_init__(self) -> None:
         if self.solver_status not in SOLVER_STATUSES:

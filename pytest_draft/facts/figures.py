@@ -9,25 +9,19 @@ from pytest_draft.facts.checks import require_not_negative, require_rising, requ
 TOLERANCE = 0.01
 """Two values of a numeric column are close when their difference is at most this share of its range.
 
-With true rows at hand, of the range without far-out values (`pytest_draft.evaluate.robust.near`).
+With true rows at hand, of the range without far-out values (`pytest_draft.evaluate.scales.near`).
 """
 
 
 @dataclass(frozen=True)
 class Distance:
-    """The mean distance of two sets of rows after minimum-cost matching.
-
-    Attributes
-    ----------
-    lower, upper : float
-        Bounds; equal where the matching is exact.
-    worst : float or None
-        Largest distance of a matched pair; None where the matching is not exact.
-    """
+    """The mean distance of two sets of rows after minimum-cost matching."""
 
     lower: float
     upper: float
+    """`lower` and `upper`: bounds; equal where the matching is exact."""
     worst: float | None
+    """Largest distance of a matched pair; None where the matching is not exact."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.lower <= self.upper:
@@ -42,23 +36,16 @@ class Distance:
 
 @dataclass(frozen=True)
 class Baseline:
-    """Means over draws.
-
-    Attributes
-    ----------
-    error : float or None
-        Mean error on encoded columns; None where the time was out before the first draw.
-    perfect_rows : float or None
-        Expected perfect rows, for all rows that are rebuilt; in proportion, where fewer were measured.
-    draws : int
-    rows : int
-        Rows that the error was measured on.
-    """
+    """Means over draws."""
 
     error: float | None
+    """Mean error on encoded columns; None where the time was out before the first draw."""
     perfect_rows: float | None
+    """Expected perfect rows, for all rows that are rebuilt; in proportion, where fewer were measured."""
     draws: int
+    """How many the means are over."""
     rows: int
+    """Rows that the error was measured on."""
 
     def __post_init__(self) -> None:
         require_not_negative(error=self.error, perfect_rows=self.perfect_rows, draws=self.draws, rows=self.rows)
@@ -66,20 +53,16 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Individuals:
-    """The figures on the inliers, or on the outliers, among the rows that were to be rebuilt.
-
-    Attributes
-    ----------
-    number : int
-    error : float or None
-        Their mean distance in the matching that was found; another one of the same cost can divide the error
-        otherwise. None without a row or an exact matching.
-    perfect_rows : int
-    """
+    """The figures on the inliers, or on the outliers, among the rows that were to be rebuilt."""
 
     number: int
+    """How many rows they are."""
     error: float | None
+    """Their mean distance in the matching that was found; another one of the same cost can divide the error otherwise.
+    None without a row or an exact matching.
+    """
     perfect_rows: int
+    """Of these, rows that are rebuilt perfectly."""
 
     def __post_init__(self) -> None:
         require_not_negative(error=self.error)
@@ -88,31 +71,22 @@ class Individuals:
 
 @dataclass(frozen=True)
 class Closeness:
-    """How close guesses come to true rows; values are those of unknown numeric columns, in the matching that was found.
-
-    Attributes
-    ----------
-    error : float or None
-        By range, on all unknown encoded columns: the reconstruction error. None where it is not known exactly.
-    iqr_error : float or None
-        Mean difference over the interquartile range of the true column; a missing value beside a present one differs
-        by the range. None without a matching, as for the next two.
-    close_values : float or None
-        Share of values to within `TOLERANCE` of the range without far-out values (`robust.near`).
-    exact_values : float or None
-        Share of values that are equal as float32 numbers.
-    close_rows : float or None
-        Share of rows that are perfect: all numeric columns to within `TOLERANCE`, all others right.
-    exact_rows : float or None
-        Share of rows that are equal in all columns: the multiset intersection.
-    """
+    """How close guesses come to true rows; values are those of unknown numeric columns, in the matching found."""
 
     error: float | None = None
+    """By range, on all unknown encoded columns: the reconstruction error. None where it is not known exactly."""
     iqr_error: float | None = None
+    """Mean difference over the interquartile range of the true column; a missing value beside a present one differs by
+    the range. None without a matching, as for the next two.
+    """
     close_values: float | None = None
+    """Share of values to within `TOLERANCE` of the range without far-out values (`evaluate.scales.near`)."""
     exact_values: float | None = None
+    """Share of values that are equal as float32 numbers."""
     close_rows: float | None = None
+    """Share of rows that are perfect: all numeric columns to within `TOLERANCE`, all others right."""
     exact_rows: float | None = None
+    """Share of rows that are equal in all columns: the multiset intersection."""
 
     def beyond(self, baseline: Closeness) -> Closeness:
         """Return the figures corrected for what a baseline gets; None where that leaves nothing to be better at."""
@@ -128,29 +102,22 @@ class Closeness:
 
 @dataclass(frozen=True)
 class Numeric:
-    """The figures on numeric columns.
-
-    Attributes
-    ----------
-    columns : int
-        Unknown numeric columns with a range.
-    without_spread : int
-        How many of them have an interquartile range of 0; there, differences are taken over the range.
-    in_order : bool
-        Whether the attack's values are compared row by row, in the order that it knows, as the time does not suffice to
-        match so many rows.
-    attack, random, median : Closeness
-        `random` is of uniform guesses, on samples where there are many rows.
-    median_guess : Baseline
-    """
+    """The figures on numeric columns."""
 
     columns: int
+    """Unknown numeric columns with a range."""
     without_spread: int
+    """How many of them have an interquartile range of 0; there, differences are taken over the range."""
     in_order: bool
+    """Whether the attack's values are compared row by row, in the order that it knows, as the time does not suffice to
+    match so many rows.
+    """
     attack: Closeness
     random: Closeness
     median: Closeness
+    """`attack`, `random` and `median`: `random` is of uniform guesses, on samples where there are many rows."""
     median_guess: Baseline
+    """Of guessing the median: error and perfect rows over its draws."""
 
     def __post_init__(self) -> None:
         require_rising(columns_without_spread=self.without_spread, columns=self.columns)
@@ -172,22 +139,16 @@ class Numeric:
 class Exact:
     """Numeric values that come back as they are, in rows that are matched by rank.
 
-    Exact is what is no more than `SAME` ranks from the true value (`robust.by_rank`), so that a last digit makes no
-    difference, and nobody else's value is as near.
-
-    Attributes
-    ----------
-    values : int
-        Values of unknown numeric columns in the rows that were compared: all of the part, or a sample of many.
-    share : float
-        Of these, how many are exact.
-    split_half : float
-        The same share where other people's rows are compared, in place of rebuilt ones.
+    Exact is what is no more than `SAME` ranks from the true value (`evaluate.scales.by_rank`), so that a last digit
+    makes no difference, and nobody else's value is as near.
     """
 
     values: int
+    """Values of unknown numeric columns in the rows that were compared: all of the part, or a sample of many."""
     share: float
+    """Of these, how many are exact."""
     split_half: float
+    """The same share where other people's rows are compared, in place of rebuilt ones."""
 
     def __post_init__(self) -> None:
         require_not_negative(values=self.values)
@@ -201,47 +162,37 @@ class Exact:
 
 @dataclass(frozen=True)
 class Significance:
-    """How close datasets of the same population come to a reconstruction, beside the training data. No row is in it.
-
-    Attributes
-    ----------
-    draws : int
-        Datasets that were drawn from the holdout; fewer than `DRAWS` where the time was out.
-    rows : int
-        Rows of each, and of the training data, that were matched into the reconstruction.
-    rebuilt_rows : int
-        All rows of the reconstruction.
-    error : float
-        Mean distance of the training data's rows on encoded columns, unknown attributes only; the reconstruction
-        error where all rows are compared.
-    mean, deviation : float
-        Of the same distance of the draws; the deviation divides by their number, as in the paper.
-    as_close : int
-        Draws at most as far as the training data.
-    p_value : float or None
-        The distribution function, at `error`, of the normal distribution of this mean and deviation (appendix D); None
-        where all draws are equally far.
-    holdout_rows : int
-    shared_rows : int
-        Training rows that the holdout holds too, each as often as both do.
-    shared_by_chance : float
-        The mean number where all of these rows are divided at random.
-    overlaps : bool
-        Whether more are shared than chance explains.
-    """
+    """How close datasets of the same population come to a reconstruction, beside the training data. No row is in it."""
 
     draws: int
+    """Datasets that were drawn from the holdout; fewer than `DRAWS` where the time was out."""
     rows: int
+    """Rows of each, and of the training data, that were matched into the reconstruction."""
     rebuilt_rows: int
+    """All rows of the reconstruction."""
     error: float
+    """Mean distance of the training data's rows on encoded columns, unknown attributes only; the reconstruction error
+    where all rows are compared.
+    """
     mean: float
     deviation: float
+    """`mean` and `deviation`: of the same distance of the draws; the deviation divides by their number, as in the
+    paper.
+    """
     as_close: int
+    """Draws at most as far as the training data."""
     p_value: float | None
+    """The distribution function, at `error`, of the normal distribution of this mean and deviation (appendix D); None
+    where all draws are equally far.
+    """
     holdout_rows: int
+    """Rows of the holdout."""
     shared_rows: int
+    """Training rows that the holdout holds too, each as often as both do."""
     shared_by_chance: float
+    """The mean number where all of these rows are divided at random."""
     overlaps: bool
+    """Whether more are shared than chance explains."""
 
     def __post_init__(self) -> None:
         require_rising(as_close=self.as_close, draws=self.draws)

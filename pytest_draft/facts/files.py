@@ -13,31 +13,42 @@ from pytest_draft.facts.structure import StructureFacts
 
 @dataclass(frozen=True)
 class ArtifactFacts:
-    """What a report says of a model file; all but the path is None where it was refused.
-
-    Of `published`, `contents` and `structure`, which tell what stands in it without any attack, the last is also None
-    where the file does not tell how many rows a leaf holds. `unjudged` says which fitted trees in it are not the
-    model's, so that nothing that is said of the model holds for the file; None where there are none. `place` is that of
-    the model in a file of several, and `places` those of all, each of which is judged by itself; both are empty where
-    there is but one.
-    """
+    """What a report says of a model file; all but the path is None where it was refused."""
 
     path: str
+    """Of the file."""
     sha256: str | None = None
+    """Of its bytes."""
     size: int | None = None
+    """In bytes."""
     holds: str | None = None
+    """What the file holds, in words."""
     sklearn_version: str | None = None
+    """Version that wrote the file, as the file says."""
     n_trees: int | None = None
+    """Of the model; None for a rule list."""
     bootstrap: bool | None = None
+    """Whether each tree was trained on rows drawn with replacement."""
     not_read: tuple[str, ...] = ()
+    """Paths of what was passed over in the file: nothing is known of it."""
     privacy: Privacy | None = None
+    """What the file declares of differential privacy; None where it declares none."""
     kind: str | None = None
+    """The class of the model."""
     published: Published | None = None
+    """What the leaves publish of their rows."""
     contents: StoredFacts | None = None
+    """What stands in the file besides its trees."""
     structure: StructureFacts | None = None
+    """How few rows its leaves hold; also None where the file does not say how many rows a leaf holds."""
     unjudged: str | None = None
+    """Which fitted trees in the file are not the model's, so that nothing that is said of the model holds for the file;
+    None where there are none.
+    """
     place: str | None = None
+    """That of the model in a file of several; None where there is but one."""
     places: tuple[str, ...] = ()
+    """Those of all models in a file of several, each of which is judged by itself; empty where there is but one."""
 
     def __post_init__(self) -> None:
         require_not_negative(size=self.size, trees=self.n_trees)
@@ -73,10 +84,15 @@ class DataFacts:
     """What a report says of the training data; all but the path is None where they were refused."""
 
     path: str | None
+    """Where they come from; None where none were given."""
     sha256: str | None = None
+    """Of the data."""
     rows: int | None = None
+    """How many there are."""
     columns: int | None = None
+    """Encoded columns."""
     unused_columns: tuple[str, ...] = ()
+    """Columns of the table that the model does not use."""
 
     def __post_init__(self) -> None:
         require_not_negative(rows=self.rows, columns=self.columns)
@@ -87,4 +103,6 @@ class DomainFacts:
     """Where a domain comes from, and all that the adversary is told of the data: by it, and as side knowledge."""
 
     source: str
+    """``inferred from the training data`` or the name of a domain file."""
     granted: tuple[str, ...]
+    """What the adversary knows by it, a phrase each."""

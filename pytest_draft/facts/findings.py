@@ -25,52 +25,36 @@ ON_SEEN = " on the rows that some tree has seen"
 
 @dataclass(frozen=True)
 class Part:
-    """The figures on a part of the rows or columns.
-
-    Attributes
-    ----------
-    on : str
-        Which part, as it is told behind a figure; empty for the whole.
-    absolute : bool
-        Whether thresholds that have no baseline are meant for this part too: it holds all unknown attributes.
-    n_rows : int
-        Rebuilt rows.
-    columns : int
-        Encoded columns that the error is measured on.
-    error : Distance
-    perfect_rows : int
-        Rows with all of these columns right.
-    random_error : float or None
-        Of guesses drawn uniformly from the domain.
-    split_half : Baseline
-    most_perfect_rows : int or None
-        No more rows are perfect; None where that is `perfect_rows`.
-    numeric : bool
-        Whether some column is numeric, so that perfect rows are right to within a tolerance.
-    scale : {"range", "inner range", "rank"}
-        What numeric values are measured by.
-    exact : Exact or None
-        By rank; None where the time was out, or the data have too few rows for its baseline.
-    ideal : Ideal or None
-        What the best possible guess gets of this part; None where that was not found out.
-    informed : Informed or None
-        What somebody gets of it who knows all other rows; None where that was not found out.
-    """
+    """The figures on a part of the rows or columns."""
 
     on: str
+    """Which part, as it is told behind a figure; empty for the whole."""
     absolute: bool
+    """Whether thresholds that have no baseline are meant for this part too: it holds all unknown attributes."""
     n_rows: int
+    """Rebuilt rows."""
     columns: int
+    """Encoded columns that the error is measured on."""
     error: Distance
+    """Of the reconstruction."""
     perfect_rows: int
+    """Rows with all of these columns right."""
     random_error: float | None
+    """Of guesses drawn uniformly from the domain."""
     split_half: Baseline
+    """One half of the training data against the other."""
     most_perfect_rows: int | None = None
+    """No more rows are perfect; None where that is `perfect_rows`."""
     numeric: bool = False
+    """Whether some column is numeric, so that perfect rows are right to within a tolerance."""
     scale: ScaleName = "range"
+    """What numeric values are measured by."""
     exact: Exact | None = None
+    """By rank; None where the time was out, or the data have too few rows for its baseline."""
     ideal: Ideal | None = None
+    """What the best possible guess gets of this part; None where that was not found out."""
     informed: Informed | None = None
+    """What somebody gets of it who knows all other rows; None where that was not found out."""
 
     def __post_init__(self) -> None:
         require_not_negative(columns=self.columns, random_error=self.random_error)
@@ -82,34 +66,25 @@ class Labelled:
     """The figures on all rows with the label as one more attribute: a wrong one counts as a wrong binary value.
 
     Where not all rows were seen, on those that were.
-
-    Attributes
-    ----------
-    n_rows : int
-    error : Distance
-        Of a matching on all columns and the label.
-    perfect_rows : int
-        Rows with all columns and the label right.
-    most_perfect_rows : int or None
-        No more are; None where that is `perfect_rows`.
-    split_half : Baseline
-        One half of the training data against the other, with their labels.
-    rows_without : int
-        Rows with all columns right, whatever their labels. Of these, `perfect_rows` have the right label too.
-    commonest : int
-        Of the same rows, those with the commonest label of the training data: what a guess of the majority gets right.
-    numeric : bool
-        As in `Part`.
     """
 
     n_rows: int
+    """Rebuilt rows."""
     error: Distance
+    """Of a matching on all columns and the label."""
     perfect_rows: int
+    """Rows with all columns and the label right."""
     most_perfect_rows: int | None
+    """No more are; None where that is `perfect_rows`."""
     split_half: Baseline
+    """One half of the training data against the other, with their labels."""
     rows_without: int
+    """Rows with all columns right, whatever their labels. Of these, `perfect_rows` have the right label too."""
     commonest: int
+    """Of the same rows, those with the commonest label of the training data: what a guess of the majority gets right.
+    """
     numeric: bool = False
+    """As in `Part`."""
 
     def __post_init__(self) -> None:
         require_rising(perfect_rows=self.perfect_rows, most_perfect_rows=self.most_perfect_rows, rows=self.n_rows)
@@ -134,18 +109,14 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Values:
-    """Encoded values, one for each row and column, of the attributes that a forest determines or leaves open.
-
-    Attributes
-    ----------
-    number : int
-    error : float or None
-        Their mean distance in the matching that was found; another one of the same cost can divide the error
-        otherwise. None without a value or an exact matching.
-    """
+    """Encoded values, one for each row and column, of the attributes that a forest determines or leaves open."""
 
     number: int
+    """How many they are."""
     error: float | None
+    """Their mean distance in the matching that was found; another one of the same cost can divide the error otherwise.
+    None without a value or an exact matching.
+    """
 
     def __post_init__(self) -> None:
         require_not_negative(number=self.number, error=self.error)
@@ -153,21 +124,14 @@ class Values:
 
 @dataclass(frozen=True)
 class ProvedValues:
-    """Values that are proved to stand in the training data, nobody knows in which row.
-
-    Attributes
-    ----------
-    number : int
-        Different values, summed over unknown columns.
-    columns : int
-        Unknown columns with such a value.
-    share : float
-        Of all values of unknown columns in the rows that were to be rebuilt, those that are among them.
-    """
+    """Values that are proved to stand in the training data, nobody knows in which row."""
 
     number: int
+    """Different values, summed over unknown columns."""
     columns: int
+    """Unknown columns with such a value."""
     share: float
+    """Of all values of unknown columns in the rows that were to be rebuilt, those that are among them."""
 
     def __post_init__(self) -> None:
         require_rising(columns=self.columns, number=self.number)
@@ -176,17 +140,12 @@ class ProvedValues:
 
 @dataclass(frozen=True)
 class Raw:
-    """The error on the raw columns that the file's transformers take.
-
-    Attributes
-    ----------
-    columns : int
-        Unknown raw columns that are rebuilt.
-    error : Distance
-    """
+    """The error on the raw columns that the file's transformers take."""
 
     columns: int
+    """Unknown raw columns that are rebuilt."""
     error: Distance
+    """Of the reconstruction, on these columns."""
 
     def __post_init__(self) -> None:
         require_not_negative(columns=self.columns)
@@ -194,24 +153,16 @@ class Raw:
 
 @dataclass(frozen=True)
 class ColumnFigures:
-    """How much of one column comes back.
-
-    Attributes
-    ----------
-    name : str
-        Of the attribute: a one-hot group is one.
-    error : float
-        Mean distance of its values in the matching that was found.
-    right : float
-        Share of its values that are right; numeric ones to within the tolerance of perfect rows.
-    split_half : float or None
-        The same share where other people's rows are compared, in place of rebuilt ones; None without a baseline.
-    """
+    """How much of one column comes back."""
 
     name: str
+    """Of the attribute: a one-hot group is one."""
     error: float
+    """Mean distance of its values in the matching that was found."""
     right: float
+    """Share of its values that are right; numeric ones to within the tolerance of perfect rows."""
     split_half: float | None
+    """The same share where other people's rows are compared, in place of rebuilt ones; None without a baseline."""
 
     def __post_init__(self) -> None:
         require_not_negative(error=self.error)
@@ -230,133 +181,109 @@ class Findings:
 
     Everything is about the rows that the adversary does not know, and errors about the attributes that it does not
     know. Rows that an informed adversary rebuilds one at a time are compared one by one, all others matched.
-
-    Attributes
-    ----------
-    n_rows : int
-        Training rows that were to be rebuilt.
-    n_columns : int
-        Encoded columns that errors are measured on.
-    error : Distance
-        Reconstruction error on encoded columns, the papers' number.
-    original_error : Distance
-        The same on original attributes: a one-hot group counts once.
-    perfect_rows : int
-        Size of the multiset intersection of reconstructed and true feature vectors; with numeric columns, of a maximum
-        matching of those that are the same to within a tolerance.
-    singled_out_rows : int
-        Perfect rows that are unique in the training data; with numeric columns, the most that a matching meets.
-    unique_rows : int
-        Rows that are unique in the training data.
-    rows_in_order : int or None
-        Rows rebuilt at their own position, where the adversary knows the order and so do the data.
-    free_share : float
-        Share of reconstructed attribute values that the forest leaves open.
-    random : Baseline
-        Guesses drawn uniformly from the domain.
-    split_half : Baseline
-        One half of the training data against the other.
-    identity : Identity
-        Whether these rows trained the forest.
-    determined, free : Values
-        What the error is made of: weighted by their numbers, the two errors give it.
-    seen, informative, mostly_determined, fully_determined : Part or None
-        None where that part is the whole, is empty or too small, or does not tell people apart.
-    known_attributes, known_rows : int
-        How many attributes the adversary knows in every row, and how many rows whole.
-    inliers, outliers : Individuals or None
-        The same figures on the rows that are like the others, and on those that are not; None where the time was out.
-    significance : Significance or None
-        The leak p-value; None without a holdout, or where the time was out.
-    rebuilt_rows : int or None
-        Rows of the reconstruction where they are more or fewer than `n_rows` (see `evaluate`); None for as many.
-    most_perfect_rows, most_singled_out_rows : int or None
-        Upper bounds; None where they are `perfect_rows` and `singled_out_rows`.
-    certain, constrained : Values or None
-        Of the determined values, those that equations of the file alone fix, proved, and the others; None where
-        nothing is proved value by value.
-    certain_rows : int or None
-        Rows all of whose unknown attributes are certain.
-    proved_values : ProvedValues or None
-        None where the file tells no value by itself.
-    numeric : Numeric or None
-        None where no unknown attribute is numeric.
-    raw : Raw or None
-        None where the training data were not given raw, to be encoded by the file's transformers.
-    row_errors : tuple of float, length 101, or None
-        Quantiles of the rows' distances in the matching that was found: the lowest, that of each further hundredth of
-        the rows, the highest. None without an exact matching.
-    slices : tuple of SliceFigures
-        Those that the policy names.
-    rescaled_slices : tuple of SliceFigures
-        Those that were measured once more, numeric values on other scales; empty where no unknown attribute is numeric,
-        and of very many rows.
-    rescaled : tuple of Part
-        The whole and the parts once more, numeric values on other scales; empty where no unknown attribute is numeric.
-    fully_determined_rows : int
-        Rebuilt rows in which nothing is guessed, of those that some tree has seen; there is a part for them only where
-        it is judged.
-    certain_unique_rows : int or None
-        Rows that are unique in the training data and proved by the file alone: others can be denied, these cannot. None
-        where nothing is proved of single rows.
-    most_certain_unique_rows : int or None
-        No more can be proved; None where that is `certain_unique_rows`.
-    labelled : Labelled or None
-        None of a regressor, and where no labels were rebuilt.
-    columns : tuple of ColumnFigures
-        Of each unknown attribute, in the domain's order; empty without an exact matching.
-    ambiguity : Ambiguity or None
-        What other datasets explain the file as well as the truth; None where that was not found out.
-    ideal : Ideal or None
-        What the best possible guess gets of the whole; None where that was not found out.
-    informed : Informed or None
-        What somebody gets of the whole who knows all other rows; None where that was not found out.
     """
 
     n_rows: int
+    """Training rows that were to be rebuilt."""
     n_columns: int
+    """Encoded columns that errors are measured on."""
     error: Distance
+    """Reconstruction error on encoded columns, the papers' number."""
     original_error: Distance
+    """The same on original attributes: a one-hot group counts once."""
     perfect_rows: int
+    """Size of the multiset intersection of reconstructed and true feature vectors; with numeric columns, of a maximum
+    matching of those that are the same to within a tolerance.
+    """
     singled_out_rows: int
+    """Perfect rows that are unique in the training data; with numeric columns, the most that a matching meets."""
     unique_rows: int
+    """Rows that are unique in the training data."""
     rows_in_order: int | None
+    """Rows rebuilt at their own position, where the adversary knows the order and so do the data."""
     free_share: float
+    """Share of reconstructed attribute values that the forest leaves open."""
     random: Baseline
+    """Guesses drawn uniformly from the domain."""
     split_half: Baseline
+    """One half of the training data against the other."""
     identity: Identity
+    """Whether these rows trained the forest."""
     determined: Values = Values(0, None)
     free: Values = Values(0, None)
+    """`determined` and `free`: what the error is made of: weighted by their numbers, the two errors give it."""
     seen: Part | None = None
     informative: Part | None = None
     mostly_determined: Part | None = None
     known_attributes: int = 0
     known_rows: int = 0
+    """`known_attributes` and `known_rows`: how many attributes the adversary knows in every row, and how many rows
+    whole.
+    """
     inliers: Individuals | None = None
     outliers: Individuals | None = None
+    """`inliers` and `outliers`: the same figures on the rows that are like the others, and on those that are not; None
+    where the time was out.
+    """
     significance: Significance | None = None
+    """The leak p-value; None without a holdout, or where the time was out."""
     rebuilt_rows: int | None = None
+    """Rows of the reconstruction where they are more or fewer than `n_rows` (see `evaluate`); None for as many."""
     most_perfect_rows: int | None = None
     most_singled_out_rows: int | None = None
+    """`most_perfect_rows` and `most_singled_out_rows`: upper bounds; None where they are `perfect_rows` and
+    `singled_out_rows`.
+    """
     certain: Values | None = None
     constrained: Values | None = None
+    """`certain` and `constrained`: of the determined values, those that equations of the file alone fix, proved, and
+    the others; None where nothing is proved value by value.
+    """
     certain_rows: int | None = None
+    """Rows all of whose unknown attributes are certain."""
     proved_values: ProvedValues | None = None
+    """None where the file tells no value by itself."""
     numeric: Numeric | None = None
+    """None where no unknown attribute is numeric."""
     raw: Raw | None = None
+    """None where the training data were not given raw, to be encoded by the file's transformers."""
     row_errors: tuple[float, ...] | None = None
+    """Length 101. Quantiles of the rows' distances in the matching that was found: the lowest, that of each further
+    hundredth of the rows, the highest. None without an exact matching.
+    """
     slices: tuple[SliceFigures, ...] = ()
+    """Those that the policy names."""
     rescaled_slices: tuple[SliceFigures, ...] = ()
+    """Those that were measured once more, numeric values on other scales; empty where no unknown attribute is numeric,
+    and of very many rows.
+    """
     rescaled: tuple[Part, ...] = ()
+    """The whole and the parts once more, numeric values on other scales; empty where no unknown attribute is numeric.
+    """
     fully_determined: Part | None = None
+    """`seen`, `informative`, `mostly_determined` and `fully_determined`: None where that part is the whole, is empty or
+    too small, or does not tell people apart.
+    """
     fully_determined_rows: int = 0
+    """Rebuilt rows in which nothing is guessed, of those that some tree has seen; there is a part for them only where
+    it is judged.
+    """
     certain_unique_rows: int | None = None
+    """Rows that are unique in the training data and proved by the file alone: others can be denied, these cannot. None
+    where nothing is proved of single rows.
+    """
     most_certain_unique_rows: int | None = None
+    """No more can be proved; None where that is `certain_unique_rows`."""
     labelled: Labelled | None = None
+    """None of a regressor, and where no labels were rebuilt."""
     columns: tuple[ColumnFigures, ...] = ()
+    """Of each unknown attribute, in the domain's order; empty without an exact matching."""
     ambiguity: Ambiguity | None = None
+    """What other datasets explain the file as well as the truth; None where that was not found out."""
     ideal: Ideal | None = None
+    """What the best possible guess gets of the whole; None where that was not found out."""
     informed: Informed | None = None
+    """What somebody gets of the whole who knows all other rows; None where that was not found out."""
 
     def __post_init__(self) -> None:
         require_rising(perfect_rows=self.perfect_rows, most_perfect_rows=self.most_perfect_rows, rows=self.n_rows)

@@ -8,19 +8,13 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Identity:
-    """Whether the forest was trained on the given rows.
-
-    Attributes
-    ----------
-    status : str
-        ``confirmed``; ``order differs`` (the same rows, in another order than the seeds tell); ``mismatch``
-        (proved: these rows did not train this forest); ``unknown``.
-    why : str
-        One sentence.
-    to_the_digit : bool
-        Whether confirmed rows hold the very values, as far as is known, and not such as differ in last digits.
-    """
+    """Whether the forest was trained on the given rows."""
 
     status: Literal["confirmed", "order differs", "mismatch", "unknown"]
+    """``confirmed``; ``order differs`` (the same rows, in another order than the seeds tell); ``mismatch`` (proved:
+    these rows did not train this forest); ``unknown``.
+    """
     why: str
+    """One sentence."""
     to_the_digit: bool = True
+    """Whether confirmed rows hold the very values, as far as is known, and not such as differ in last digits."""

@@ -13,22 +13,15 @@ from pytest_draft.facts.checks import require_not_negative, require_rising, requ
 
 @dataclass(frozen=True)
 class InformedColumn:
-    """The same of one column.
-
-    Attributes
-    ----------
-    name : str
-        Of the attribute: a one-hot group is one.
-    told : float
-        Share of its values of which nothing else is left.
-    near, near_without_file : float
-        Shares that are guessed right, numeric values to within a tolerance.
-    """
+    """The same of one column."""
 
     name: str
+    """Of the attribute: a one-hot group is one."""
     told: float
+    """Share of its values of which nothing else is left."""
     near: float
     near_without_file: float
+    """`near` and `near_without_file`: shares that are guessed right, numeric values to within a tolerance."""
 
     def __post_init__(self) -> None:
         require_shares(told=self.told, near=self.near, near_without_file=self.near_without_file)
@@ -36,25 +29,21 @@ class InformedColumn:
 
 @dataclass(frozen=True)
 class InformedSlice:
-    """The same of the rows of one slice.
-
-    Attributes
-    ----------
-    name : str
-    rows : int
-        Those of its rows that were looked at, at least `LEAST_ROWS`.
-    error, error_without_file, told_values, told_rows, near_rows, near_rows_without_file : float
-        As in `Informed`.
-    """
+    """The same of the rows of one slice."""
 
     name: str
+    """As in `Slice`."""
     rows: int
+    """Those of its rows that were looked at, at least `LEAST_ROWS`."""
     error: float
     error_without_file: float
     told_values: float
     told_rows: float
     near_rows: float
     near_rows_without_file: float
+    """`error`, `error_without_file`, `told_values`, `told_rows`, `near_rows` and `near_rows_without_file`: as in
+    `Informed`.
+    """
 
     def __post_init__(self) -> None:
         require_not_negative(rows=self.rows, error=self.error, error_without_file=self.error_without_file)
@@ -68,61 +57,49 @@ class InformedSlice:
 
 @dataclass(frozen=True)
 class Informed:
-    """The best of several guesses of each row, with all others known, beside the same guess without the file.
-
-    Attributes
-    ----------
-    rows : int
-        Rows that were looked at, each by itself: all, or a random sample.
-    of_rows : int
-        How many there are.
-    error, error_without_file : float
-        Row beside row.
-    half_rows : int
-        Rows of a half whose values are guessed from those of the other half alone, so that no row stands in a guess.
-    matched_error, split_half_error : float
-        Of such guesses, and of the other half's rows themselves, each matched to the rows of the first half.
-    told_values, told_rows : float
-        Shares of the values, and of the rows, of which nothing else is left: proved, given all others.
-    near_values, near_rows : float
-        Shares that are guessed right, numeric values to within a tolerance.
-    near_numeric : float or None
-        The same of numeric values alone; None without any.
-    near_values_without_file, near_rows_without_file : float
-    near_numeric_without_file : float or None
-    proved : bool
-        Whether the adversary knows which rows were drawn for which tree, so that what is told is told to it; else to
-        somebody who knows more.
-    bits : float
-        Lower bound of the logarithm, to base 2, of how many datasets explain the file.
-    row_errors : tuple of float, length 101, or None
-        Quantiles of the rows' errors, as in `Findings.row_errors`.
-    columns : tuple of InformedColumn
-        Of each unknown attribute, in the domain's order; empty where a part is looked at.
-    slices : tuple of InformedSlice
-        Those that the policy names and that have enough rows; empty where a part is looked at.
-    """
+    """The best of several guesses of each row, with all others known, beside the same guess without the file."""
 
     rows: int
+    """Rows that were looked at, each by itself: all, or a random sample."""
     of_rows: int
+    """How many there are."""
     error: float
     error_without_file: float
+    """`error` and `error_without_file`: row beside row."""
     half_rows: int
+    """Rows of a half whose values are guessed from those of the other half alone, so that no row stands in a guess."""
     matched_error: float
     split_half_error: float
+    """`matched_error` and `split_half_error`: of such guesses, and of the other half's rows themselves, each matched to
+    the rows of the first half.
+    """
     told_values: float
     told_rows: float
+    """`told_values` and `told_rows`: shares of the values, and of the rows, of which nothing else is left: proved,
+    given all others.
+    """
     near_values: float
     near_rows: float
     near_values_without_file: float
     near_rows_without_file: float
+    """`near_values`, `near_rows`, `near_values_without_file` and `near_rows_without_file`: shares that are guessed
+    right, numeric values to within a tolerance.
+    """
     proved: bool
+    """Whether the adversary knows which rows were drawn for which tree, so that what is told is told to it; else to
+    somebody who knows more.
+    """
     bits: float
+    """Lower bound of the logarithm, to base 2, of how many datasets explain the file."""
     near_numeric: float | None = None
     near_numeric_without_file: float | None = None
+    """`near_numeric` and `near_numeric_without_file`: the same of numeric values alone; None without any."""
     row_errors: tuple[float, ...] | None = None
+    """Length 101. Quantiles of the rows' errors, as in `Findings.row_errors`."""
     columns: tuple[InformedColumn, ...] = ()
+    """Of each unknown attribute, in the domain's order; empty where a part is looked at."""
     slices: tuple[InformedSlice, ...] = ()
+    """Those that the policy names and that have enough rows; empty where a part is looked at."""
 
     def __post_init__(self) -> None:
         require_rising(half_rows=self.half_rows, rows=self.rows, of_rows=self.of_rows)

@@ -15,34 +15,26 @@ Rounding = Literal["sum", "noise"]
 
 @dataclass(frozen=True)
 class Privacy:
-    """The privacy that a file declares, and how its counts or labels were released.
-
-    Attributes
-    ----------
-    mechanism : {"laplace", "gaussian", "permute-and-flip"}
-    epsilon : float
-        Declared for the whole forest. Labels by permute-and-flip come from disjoint rows, so each tree has all of it.
-    delta : float
-        Declared for the whole forest; 0 for pure differential privacy.
-    scale : float
-        Of the noise on each count, in rows: ``b`` of the Laplace distribution (n_trees / epsilon), the standard
-        deviation of the Gaussian; 0 for labels.
-    rounding : {"sum", "noise"} or None
-        ``sum``: ``int(n + Y)``; ``noise``: ``n + int(Y)``, which doubles the mass at 0 and so is not private
-        (DRAFT-DP, SaTML 2026, section II-B). None for labels.
-    exact : bool
-        Whether the file's counts are exact in spite of what it declares: then nothing is private.
-    broken_by : tuple of str
-        What else in the file takes the declared guarantee away, one phrase each; empty where nothing was found.
-    """
+    """The privacy that a file declares, and how its counts or labels were released."""
 
     mechanism: Mechanism
+    """What privatised the leaves."""
     epsilon: float
+    """Declared for the whole forest. Labels by permute-and-flip come from disjoint rows, so each tree has all of it."""
     delta: float = 0.0
+    """Declared for the whole forest; 0 for pure differential privacy."""
     scale: float = 0.0
+    """Of the noise on each count, in rows: ``b`` of the Laplace distribution (n_trees / epsilon), the standard
+    deviation of the Gaussian; 0 for labels.
+    """
     rounding: Rounding | None = None
+    """``sum``: ``int(n + Y)``; ``noise``: ``n + int(Y)``, which doubles the mass at 0 and so is not private (DRAFT-DP,
+    SaTML 2026, section II-B). None for labels.
+    """
     exact: bool = False
+    """Whether the file's counts are exact in spite of what it declares: then nothing is private."""
     broken_by: tuple[str, ...] = ()
+    """What else in the file takes the declared guarantee away, one phrase each; empty where nothing was found."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.epsilon) and self.epsilon > 0 and 0 <= self.delta < 1):

@@ -8,44 +8,32 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Published:
-    """What a file tells besides the splits of its trees.
-
-    Attributes
-    ----------
-    seeded : int
-        Trees whose random draws its seeds replay: stored with each tree, or following from the ensemble's own.
-    draws : {"rows", "thresholds", "noise"} or None
-        What was drawn for each tree: its rows; on all rows, its thresholds, between the lowest and the highest value at
-        each node; or the noise of a forest that declares privacy. None for nothing that tells of rows.
-    counts : {"rows of each class", "rows and mean targets"} or None
-        What it tells exactly of its leaves' or rules' training rows.
-    restored : {"weights", "numbers of rows", "class totals", "inner fractions", "impurity"} or None
-        What these counts were restored from, where somebody had removed them in part.
-    answers : {"shares", "rounded shares", "labels", "mean targets"} or None
-        What its leaves tell in place of counts; None where there are counts, noise, or none.
-    decimals : int or None
-        Of rounded shares.
-    left : bool
-        Whether something of its counts is left besides these answers.
-    certain_leaves : int
-        Leaves whose shares say that all their rows are of one class; of a regressor all, which may have one target.
-    found : int or None
-        The number that the file's random_state was, where its seeds were removed and it can be found again; `seeded`
-        counts those that follow.
-    tried : int
-        How many numbers were tried to find it.
-    """
+    """What a file tells besides the splits of its trees."""
 
     seeded: int
+    """Trees whose random draws its seeds replay: stored with each tree, or following from the ensemble's own."""
     draws: Literal["rows", "thresholds", "noise"] | None
+    """What was drawn for each tree: its rows; on all rows, its thresholds, between the lowest and the highest value at
+    each node; or the noise of a forest that declares privacy. None for nothing that tells of rows.
+    """
     counts: Literal["rows of each class", "rows and mean targets"] | None
+    """What it tells exactly of its leaves' or rules' training rows."""
     restored: Literal["weights", "numbers of rows", "class totals", "inner fractions", "impurity"] | None = None
+    """What these counts were restored from, where somebody had removed them in part."""
     answers: Literal["shares", "rounded shares", "labels", "mean targets"] | None = None
+    """What its leaves tell in place of counts; None where there are counts, noise, or none."""
     decimals: int | None = None
+    """Of rounded shares."""
     left: bool = False
+    """Whether something of its counts is left besides these answers."""
     certain_leaves: int = 0
+    """Leaves whose shares say that all their rows are of one class; of a regressor all, which may have one target."""
     found: int | None = None
+    """The number that the file's random_state was, where its seeds were removed and it can be found again; `seeded`
+    counts those that follow.
+    """
     tried: int = 0
+    """How many numbers were tried to find it."""
 
     def __post_init__(self) -> None:
         if self.seeded < 0:

@@ -28,21 +28,15 @@ _EITHER = (("above", "at_least"), ("below", "at_most"))
 
 @dataclass(frozen=True)
 class Literal:
-    """A test of one column: whether ``low < value <= high``, or, negated, whether not.
-
-    Attributes
-    ----------
-    column : int
-        Position in `RuleList.columns`.
-    low, high : float
-        May be infinite; `low` is below `high`.
-    negated : bool
-    """
+    """A test of one column: whether ``low < value <= high``, or, negated, whether not."""
 
     column: int
+    """Position in `RuleList.columns`."""
     low: float
     high: float
+    """`low` and `high`: may be infinite; `low` is below `high`."""
     negated: bool = False
+    """Whether the value must lie outside."""
 
     def __post_init__(self) -> None:
         if self.column < 0 or not self.low < self.high:
@@ -57,20 +51,14 @@ class Literal:
 
 @dataclass(frozen=True)
 class Rule:
-    """A conjunction of tests and what follows; without a test, the default.
-
-    Attributes
-    ----------
-    literals : tuple of Literal
-    prediction : object
-        A class, as a plain Python value.
-    counts : tuple of int or None
-        Training rows of each class that it captured; None where the file does not tell.
-    """
+    """A conjunction of tests and what follows; without a test, the default."""
 
     literals: tuple[Literal, ...]
+    """All of them must hold."""
     prediction: object
+    """A class, as a plain Python value."""
     counts: tuple[int, ...] | None = None
+    """Training rows of each class that it captured; None where the file does not tell."""
 
     def holds(self, rows: NDArray[np.floating]) -> BoolArray:
         """Return for which rows all its tests hold, shape (n_rows,)."""

@@ -28,25 +28,18 @@ class Slice:
     """Rows that a policy names: those of which all tests hold, or those of one class.
 
     A missing value is none of those that a test asks for, and none of those that it leaves out.
-
-    Attributes
-    ----------
-    name : str
-    columns : tuple of str
-        Names of the encoded columns that are tested.
-    literals : tuple of Literal
-        Tests; their positions are in `columns`.
-    places : tuple of str
-        Where the policy tests each of the columns: its file, line and key. No part of what a slice is.
-    label : int or None
-        Index of the class; None for all.
     """
 
     name: str
+    """As the policy writes it, or the class."""
     columns: tuple[str, ...] = ()
+    """Names of the encoded columns that are tested."""
     literals: tuple[Literal, ...] = ()
+    """Tests; their positions are in `columns`."""
     places: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """Where the policy tests each of the columns: its file, line and key. No part of what a slice is."""
     label: int | None = None
+    """Index of the class; None for all."""
 
     def __post_init__(self) -> None:
         if any(literal.column >= len(self.columns) for literal in self.literals):
@@ -108,20 +101,14 @@ def by_class(classes: Sequence[object] | None) -> tuple[Slice, ...]:
 
 @dataclass(frozen=True)
 class SliceBaseline:
-    """Means over draws, weighted by the true rows of the slice in each.
-
-    Attributes
-    ----------
-    error : float or None
-        None where the time was out before the first draw.
-    perfect_share : float or None
-        As in `Measured`.
-    draws : int
-    """
+    """Means over draws, weighted by the true rows of the slice in each."""
 
     error: float | None
+    """None where the time was out before the first draw."""
     perfect_share: float | None
+    """As in `Measured`."""
     draws: int
+    """How many the means are over."""
 
     def __post_init__(self) -> None:
         require_not_negative(error=self.error, draws=self.draws)
@@ -133,36 +120,26 @@ _NOT_DRAWN = SliceBaseline(None, None, 0)
 
 @dataclass(frozen=True)
 class Measured:
-    """How close a reconstruction comes to the rows of a slice.
-
-    Attributes
-    ----------
-    rebuilt_rows : int
-        Rebuilt rows that are in the slice.
-    error : Distance
-        Without a matching, because the time was out or there are too many rows, nothing is known of it.
-    perfect_rows : int
-        True rows of the slice that are rebuilt perfectly.
-    perfect_share : float
-        The mean of their share and that of the rebuilt rows in the slice that are true rows.
-    most_perfect_share : float or None
-        It is no more than that; None where that is `perfect_share`.
-    singled_out_rows : int
-        Perfect rows that are unique in all of the training data; with numeric columns, the most that a matching meets.
-    unique_rows : int
-    random, split_half : SliceBaseline
-        Of the same slice.
-    """
+    """How close a reconstruction comes to the rows of a slice."""
 
     rebuilt_rows: int
+    """Rebuilt rows that are in the slice."""
     error: Distance
+    """Without a matching, because the time was out or there are too many rows, nothing is known of it."""
     perfect_rows: int
+    """True rows of the slice that are rebuilt perfectly."""
     perfect_share: float
+    """The mean of their share and that of the rebuilt rows in the slice that are true rows."""
     most_perfect_share: float | None
+    """It is no more than that; None where that is `perfect_share`."""
     singled_out_rows: int
+    """Perfect rows that are unique in all of the training data; with numeric columns, the most that a matching meets.
+    """
     unique_rows: int
+    """True rows of the slice that are unique in all of the training data."""
     random: SliceBaseline = _NOT_DRAWN
     split_half: SliceBaseline = _NOT_DRAWN
+    """`random` and `split_half`: of the same slice."""
 
     def __post_init__(self) -> None:
         require_not_negative(rebuilt_rows=self.rebuilt_rows, perfect_rows=self.perfect_rows)
@@ -173,24 +150,18 @@ class Measured:
 
 @dataclass(frozen=True)
 class SliceFigures:
-    """The figures on one slice.
-
-    Attributes
-    ----------
-    name : str
-    rows : int or None
-        Rows of the slice that were to be rebuilt; where it is known which rows no tree has seen, without these. None
-        for fewer than `LEAST_ROWS`: who is alone in a slice, or that nobody is in it, is told to no one.
-    measured : Measured or None
-        None for fewer than `LEAST_ROWS` rows.
-    on : str
-        Another scale of numeric values than the range, as it is told behind the name.
-    """
+    """The figures on one slice."""
 
     name: str
+    """As in `Slice`."""
     rows: int | None
+    """Rows of the slice that were to be rebuilt; where it is known which rows no tree has seen, without these. None for
+    fewer than `LEAST_ROWS`: who is alone in a slice, or that nobody is in it, is told to no one.
+    """
     measured: Measured | None
+    """None for fewer than `LEAST_ROWS` rows."""
     on: str = ""
+    """Another scale of numeric values than the range, as it is told behind the name."""
 
     def __post_init__(self) -> None:
         require_not_negative(rows=self.rows)
