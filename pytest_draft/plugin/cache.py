@@ -32,12 +32,7 @@ _FILES = ("artifact", "data", "domain", "holdout")
 
 @dataclass(frozen=True)
 class Cache:
-    """Examinations that outlast a run.
-
-    Attributes
-    ----------
-    folder : Path
-    """
+    """Examinations that outlast a run."""
 
     folder: Path
 

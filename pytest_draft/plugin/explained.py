@@ -25,22 +25,15 @@ class Explained:
     """The text of a failed check, which pytest shows as it shows a traceback.
 
     It has no attribute ``reprcrash``, so that pytest's short summary does not repeat the text's beginning.
-
-    Attributes
-    ----------
-    text : str
-    path : str
-        What the check is about: causes and remedies are told once for it.
-    width : int or None
-        Columns of a terminal; None for a file, where lines are not broken.
-    told : set of (str, str)
-        Paths, and causes and remedies that were told of them; shared by all checks of a run.
     """
 
     text: str
     path: str
+    """What the check is about: causes and remedies are told once for it."""
     width: int | None
+    """Columns of a terminal; None for a file, where lines are not broken."""
     told: set[tuple[str, str]] = field(default_factory=set)
+    """Paths, and causes and remedies that were told of them; shared by all checks of a run."""
 
     def __str__(self) -> str:
         return self.text

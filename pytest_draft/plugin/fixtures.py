@@ -22,46 +22,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DraftModel:
-    """What the gate found out about one model of a file.
-
-    Attributes
-    ----------
-    place : str or None
-        Where it stands in a file of several; None where it is the only one.
-    examination : Examination
-    checks : tuple of Check
-    """
+    """What the gate found out about one model of a file."""
 
     place: str | None
+    """Where it stands in a file of several; None where it is the only one."""
     examination: Examination
     checks: tuple[Check, ...]
 
 
 @dataclass(frozen=True)
 class DraftResult:
-    """What the gate found out about one file and adversary.
-
-    Attributes
-    ----------
-    examination : Examination
-        All aggregates, reasons and notes; in a file of several models, of the one whose verdict is the gravest.
-    policy : Policy
-        By which `checks` and `verdict` are judged.
-    checks : tuple of Check
-        The gravest of all models, rule by rule.
-    verdict : {"passed", "failed", "inconclusive"}
-    metrics : mapping of str to float, int or None
-        The names of the JSON report, of `examination`; None where unknown.
-    models : tuple of DraftModel
-        Each model of the file by itself.
-    """
+    """What the gate found out about one file and adversary."""
 
     examination: Examination
+    """All aggregates, reasons and notes; in a file of several models, of the one whose verdict is the gravest."""
     policy: Policy
+    """By which `checks` and `verdict` are judged."""
     checks: tuple[Check, ...]
+    """The gravest of all models, rule by rule."""
     verdict: str
+    """One of "passed", "failed", "inconclusive"."""
     metrics: Mapping[str, float | int | None]
+    """The names of the JSON report, of `examination`; None where unknown."""
     models: tuple[DraftModel, ...] = ()
+    """Each model of the file by itself."""
 
 
 @pytest.fixture(scope="session")

@@ -12,16 +12,7 @@ from pytest_draft.errors import UsageError, known_are, one_line
 
 @dataclass(frozen=True)
 class Inputs:
-    """The files and names that one model is judged with.
-
-    Attributes
-    ----------
-    data, holdout : Path or None
-    target : str or None
-    domain, policy : Path or None
-    origin : str or None
-        Which entry of a manifest says so, for messages; None where none does.
-    """
+    """The files and names that one model is judged with."""
 
     data: Path | None = None
     holdout: Path | None = None
@@ -29,6 +20,7 @@ class Inputs:
     domain: Path | None = None
     policy: Path | None = None
     origin: str | None = None
+    """Which entry of a manifest says so, for messages; None where none does."""
 
     @property
     def files(self) -> tuple[Path, ...]:

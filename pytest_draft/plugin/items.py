@@ -23,18 +23,12 @@ STANDING = pytest.StashKey["Standing | None"]()
 
 
 class Standing(NamedTuple):
-    """How a check stands that neither passed nor stops anything.
-
-    Attributes
-    ----------
-    name : {"inconclusive", "warned"}
-        What pytest counts it as.
-    why : str
-        One line.
-    """
+    """How a check stands that neither passed nor stops anything."""
 
     name: str
+    """One of "inconclusive", "warned". What pytest counts it as."""
     why: str
+    """One line."""
 
 
 def stands(check: Check) -> Standing | None:

@@ -41,21 +41,14 @@ _KEYS = ("model", "data", "target", "domain", "holdout", "policy")
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a manifest names.
-
-    Attributes
-    ----------
-    path : Path
-        The file, or the folder.
-    models : dict of Path to Inputs
-        Each model file, and what it is judged with.
-    passed_over : tuple of Path
-        Files in the folder that are no model files by their names, and links to other folders.
-    """
+    """What a manifest names."""
 
     path: Path
+    """The file, or the folder."""
     models: dict[Path, Inputs]
+    """Each model file, and what it is judged with."""
     passed_over: tuple[Path, ...] = ()
+    """Files in the folder that are no model files by their names, and links to other folders."""
 
 
 def read_manifest(path: Path, usual: Inputs) -> Manifest:

@@ -17,26 +17,17 @@ from pytest_draft.policy.policy import Policy, default_policy, read_policy
 
 @dataclass(frozen=True)
 class Configured:
-    """One model file to be judged, with what is configured for it.
-
-    Attributes
-    ----------
-    forest : Path
-    inputs : Inputs
-        The files and names that it is judged with.
-    policy : Policy
-        That is in force for it.
-    policy_of_items : Policy
-        The same, with the comparison where an earlier report is given: by this its own items are judged.
-    adversaries : tuple of str
-        Who attacks: the command line's are added to an explicit policy's, and replace the default's.
-    """
+    """One model file to be judged, with what is configured for it."""
 
     forest: Path
     inputs: Inputs
+    """The files and names that it is judged with."""
     policy: Policy
+    """That is in force for it."""
     policy_of_items: Policy
+    """The same, with the comparison where an earlier report is given: by this its own items are judged."""
     adversaries: tuple[str, ...]
+    """Who attacks: the command line's are added to an explicit policy's, and replace the default's."""
 
     @property
     def explicit_policy(self) -> Policy | None:
@@ -46,18 +37,12 @@ class Configured:
 
 @dataclass(frozen=True)
 class Models:
-    """The model files of a run, each with what is configured for it.
-
-    Attributes
-    ----------
-    each : mapping of Path to Configured
-        In the order in which they are judged.
-    usual : Configured
-        Of a file that is not among them, such as one that a project's own fixture brings.
-    """
+    """The model files of a run, each with what is configured for it."""
 
     each: Mapping[Path, Configured]
+    """In the order in which they are judged."""
     usual: Configured
+    """Of a file that is not among them, such as one that a project's own fixture brings."""
 
     @classmethod
     def of(cls, settings: Settings) -> Models:

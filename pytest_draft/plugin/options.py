@@ -61,65 +61,43 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
 
 @dataclass(frozen=True)
 class Settings:
-    """What the command line and the ini file ask for.
-
-    Attributes
-    ----------
-    active : bool
-        Whether the models' own items are collected.
-    only : bool
-        Whether nothing else is run.
-    strict : bool
-        Whether a marked test that was not run fails the run, too, and whatever has failed.
-    allow_not_run : bool
-        Whether a run can pass that has left out some of the models' own checks.
-    models : mapping of Path to Inputs
-        Each model file, in order, and what it is judged with.
-    usual : Inputs
-        What any other model file is judged with, such as one that a project's own fixture brings.
-    manifest : Manifest or None
-        Where the models are from, unless they are named one by one.
-    adversaries : tuple of str
-        Of the command line, else of the ini file.
-    seconds : float
-    seed, workers : int
-    effort : float or None
-    memory : int or None
-        In MB.
-    reports : tuple of (str, Path)
-        Type and path.
-    report_rows : bool
-        Whether reports may name single rows, by index.
-    compare : Path or None
-        An earlier report.
-    policy_sha256, domain_sha256 : str or None
-        Which the policy's file and the domain file must have, in lower case.
-    cache : bool
-        Whether what was found out is kept for later runs.
-    scheduler : str or None
-        Of the cluster that examines the models' own items.
-    """
+    """What the command line and the ini file ask for."""
 
     active: bool
+    """Whether the models' own items are collected."""
     only: bool
+    """Whether nothing else is run."""
     strict: bool
+    """Whether a marked test that was not run fails the run, too, and whatever has failed."""
     allow_not_run: bool
+    """Whether a run can pass that has left out some of the models' own checks."""
     models: Mapping[Path, Inputs]
+    """Each model file, in order, and what it is judged with."""
     usual: Inputs
+    """What any other model file is judged with, such as one that a project's own fixture brings."""
     manifest: Manifest | None
+    """Where the models are from, unless they are named one by one."""
     adversaries: tuple[str, ...]
+    """Of the command line, else of the ini file."""
     seconds: float
     seed: int
     workers: int
     effort: float | None
     memory: int | None
+    """In MB."""
     reports: tuple[tuple[str, Path], ...]
+    """Type and path."""
     report_rows: bool
+    """Whether reports may name single rows, by index."""
     compare: Path | None
+    """An earlier report."""
     policy_sha256: str | None
     domain_sha256: str | None
+    """`policy_sha256` and `domain_sha256`: which the policy's file and the domain file must have, in lower case."""
     cache: bool
+    """Whether what was found out is kept for later runs."""
     scheduler: str | None
+    """Of the cluster that examines the models' own items."""
 
 
 def add_options(parser: pytest.Parser) -> None:

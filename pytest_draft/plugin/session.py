@@ -42,16 +42,10 @@ MOST_REBUILT = 64
 
 @dataclass(frozen=True)
 class Planned:
-    """One check of the models' own items.
-
-    Attributes
-    ----------
-    artifact : str
-        Path of the model file.
-    rule, adversary : str
-    """
+    """One check of the models' own items."""
 
     artifact: str
+    """Path of the model file."""
     rule: str
     adversary: str
 

@@ -44,15 +44,10 @@ def stamps(case: Case) -> Stamps:
 
 @dataclass(frozen=True)
 class Shared:
-    """Examinations that the processes of one run share.
-
-    Attributes
-    ----------
-    folder : Path or None
-        None in a run of one process.
-    """
+    """Examinations that the processes of one run share."""
 
     folder: Path | None
+    """None in a run of one process."""
 
     @classmethod
     def of(cls, config: pytest.Config) -> Shared:

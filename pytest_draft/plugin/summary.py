@@ -42,41 +42,27 @@ _REFUSED = "the hook pytest_draft_update_report was refused, which fails the run
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run has found out.
-
-    Attributes
-    ----------
-    session : GateSession
-    report : dict
-        The whole report, plain.
-    fleet : dict
-        What is to be said of all models, plain.
-    explanation : str or None
-        Shown last, for the demo.
-    refused : str or None
-        What a hook did to the report that it may not do; then nothing of it is in there.
-    fails : bool
-        Whether checks that were not run fail the run.
-    told : frozenset of str
-        Addresses of the items whose checks are told among pytest's failures.
-    wrap : int or None
-        Columns of the terminal that sentences are broken for; None where there is none.
-    changed : tuple of str
-        Files that became others while they were judged.
-    not_written : dict of Path to str
-        Reports that could not be written, and why.
-    """
+    """What a run has found out."""
 
     session: GateSession
     report: dict[str, Any]
+    """The whole report, plain."""
     fleet: Fleet
+    """What is to be said of all models, plain."""
     explanation: str | None
+    """Shown last, for the demo."""
     refused: str | None = None
+    """What a hook did to the report that it may not do; then nothing of it is in there."""
     fails: bool = False
+    """Whether checks that were not run fail the run."""
     told: frozenset[str] = frozenset()
+    """Addresses of the items whose checks are told among pytest's failures."""
     wrap: int | None = None
+    """Columns of the terminal that sentences are broken for; None where there is none."""
     changed: tuple[str, ...] = ()
+    """Files that became others while they were judged."""
     not_written: dict[Path, str] = field(default_factory=dict)
+    """Reports that could not be written, and why."""
 
     @classmethod
     def of(
