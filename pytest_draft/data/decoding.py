@@ -138,40 +138,28 @@ def _numbers_in(step: Step) -> FloatArray:
 
 @dataclass(frozen=True)
 class _RawColumn:
-    """Where a raw column is rebuilt from.
-
-    Attributes
-    ----------
-    source : int
-    columns : tuple of int
-        The forest's columns: several for one-hot columns, else one.
-    categories : Categories or None
-        None for numbers.
-    n_levels : int
-        How many categories a row can be told to have, one more where it can be none of those.
-    """
+    """Where a raw column is rebuilt from."""
 
     source: int
     columns: tuple[int, ...]
+    """The forest's columns: several for one-hot columns, else one."""
     categories: Categories | None = None
+    """None for numbers."""
     n_levels: int = 0
+    """How many categories a row can be told to have, one more where it can be none of those."""
 
 
 @dataclass(frozen=True, eq=False)
 class RawColumns:
-    """The raw columns that a forest's rows can be decoded to.
-
-    Attributes
-    ----------
-    domain : Domain
-        Of the rows that `rows` makes: each raw column is one attribute, a one-hot group where it has categories. So the
-        error on original attributes (`matching.original_weights`) is the error on raw columns. Scaled numbers stay so:
-        that changes no error by range, and float32 holds all their digits. What went through a function stays so,
-        too: its error is that behind the function.
-    """
+    """The raw columns that a forest's rows can be decoded to."""
 
     encoder: Encoder
     domain: Domain
+    """Of the rows that `rows` makes: each raw column is one attribute, a one-hot group where it has categories. So the
+    error on original attributes (`matching.original_weights`) is the error on raw columns. Scaled numbers stay so: that
+    changes no error by range, and float32 holds all their digits. What went through a function stays so, too: its error
+    is that behind the function.
+    """
     indicators: Indicators
     _parts: tuple[_RawColumn, ...]
 

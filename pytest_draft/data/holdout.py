@@ -19,24 +19,17 @@ __tracebackhide__ = True  # in a module's globals it covers all its frames, a da
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Holdout:
-    """Rows of the population that the training data were drawn from. Its repr shows no row.
-
-    Attributes
-    ----------
-    rows : ndarray of float32, shape (n_rows, n_columns)
-        Encoded as the training data's, in the same order of columns. Missing values, in columns where training rows
-        have some too, are NaN; none is infinite.
-    sha256 : str or None
-    source : str
-        As in `TrainingData`.
-    unused : tuple of str
-        Columns of the table that are no features, such as the label.
-    """
+    """Rows of the population that the training data were drawn from. Its repr shows no row."""
 
     rows: NDArray[np.float32]
+    """Shape (n_rows, n_columns). Encoded as the training data's, in the same order of columns. Missing values, in
+    columns where training rows have some too, are NaN; none is infinite.
+    """
     sha256: str | None
     source: str
+    """As in `TrainingData`."""
     unused: tuple[str, ...] = ()
+    """Columns of the table that are no features, such as the label."""
 
     def __repr__(self) -> str:
         return f"Holdout({len(self.rows)} rows, {one_line(self.source)}, values not shown)"

@@ -29,17 +29,13 @@ _MIDDLE = 1e-10
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Indicators:
-    """The columns of two values that are not 0 and 1, and what these are.
-
-    Attributes
-    ----------
-    columns : ndarray of int64, shape (n_indicators,)
-    low, high : ndarray of float64, shape (n_indicators,)
-    """
+    """The columns of two values that are not 0 and 1, and what these are."""
 
     columns: IntArray
+    """Shape (n_indicators,)."""
     low: FloatArray
     high: FloatArray
+    """`low` and `high`, shape (n_indicators,)."""
 
     def __repr__(self) -> str:
         return f"Indicators({len(self.columns)} columns, values not shown)"

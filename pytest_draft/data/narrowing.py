@@ -17,17 +17,11 @@ from pytest_draft.domain import Attribute, Domain, infer
 
 @dataclass(frozen=True)
 class Narrowed:
-    """What is granted, and what had to be narrowed for it.
-
-    Attributes
-    ----------
-    domain : Domain
-    widened : tuple of str
-        Declared attributes that allow values which no training row has, by name.
-    """
+    """What is granted, and what had to be narrowed for it."""
 
     domain: Domain
     widened: tuple[str, ...]
+    """Declared attributes that allow values which no training row has, by name."""
 
 
 def narrowed(declared: Domain, inferred: Domain, rows: Rows) -> Narrowed:

@@ -33,20 +33,16 @@ _SLACK = 1e-6
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Repeat:
-    """A column, and the one that it is a monotone function of. Its repr shows no value.
-
-    Attributes
-    ----------
-    column, of : int
-        Positions among all columns: of what is left out, and of what is kept.
-    source, image : ndarray of float64, shape (n_values,)
-        The values of the column that is kept, ascending, without a missing one; and what the other one is there.
-    """
+    """A column, and the one that it is a monotone function of. Its repr shows no value."""
 
     column: int
     of: int
+    """`column` and `of`: positions among all columns: of what is left out, and of what is kept."""
     source: FloatArray
     image: FloatArray
+    """`source` and `image`, shape (n_values,): the values of the column that is kept, ascending, without a missing one;
+    and what the other one is there.
+    """
 
     def __repr__(self) -> str:
         return f"Repeat({self.column} of {self.of}, values not shown)"
@@ -105,16 +101,10 @@ class Repeat:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Repeats:
-    """The columns of a table that repeat others, and what is left without them.
-
-    Attributes
-    ----------
-    n_columns : int
-        Of the table as it is written.
-    repeats : tuple of Repeat
-    """
+    """The columns of a table that repeat others, and what is left without them."""
 
     n_columns: int
+    """Of the table as it is written."""
     repeats: tuple[Repeat, ...] = ()
 
     def __repr__(self) -> str:
@@ -216,20 +206,14 @@ class Repeats:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Coded:
-    """A table by the places of its values.
-
-    Attributes
-    ----------
-    codes : ndarray of int64, shape (n_columns, n_rows)
-    counts : tuple of ndarray of int64
-        By column, the rows of each value.
-    whole : ndarray of bool, shape (n_columns,)
-        Whether no value is missing.
-    """
+    """A table by the places of its values."""
 
     codes: IntArray
+    """Shape (n_columns, n_rows)."""
     counts: tuple[IntArray, ...]
+    """By column, the rows of each value."""
     whole: BoolArray
+    """Shape (n_columns,). Whether no value is missing."""
 
     @classmethod
     def of(cls, rows: Rows) -> _Coded:

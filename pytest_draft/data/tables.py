@@ -32,25 +32,18 @@ _PICKLES = (".pkl", ".pickle", ".joblib", ".dill", ".cloudpickle")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """A table as it was read, before a forest says what its columns mean.
-
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        Its columns are numbered where the file has no names.
-    sha256 : str or None
-        Of exactly the bytes of the file that were read; None for in-memory data.
-    source : str
-        The path as given, or ``given in memory``.
-    targets : mapping of str to ndarray or None, or None
-        For ``.npz`` files: every array besides the features, by name; None in place of an array that holds
-        Python objects, which are not read. None for other files: there the labels are a column of `frame`.
-    """
+    """A table as it was read, before a forest says what its columns mean."""
 
     frame: pd.DataFrame
+    """Its columns are numbered where the file has no names."""
     sha256: str | None
+    """Of exactly the bytes of the file that were read; None for in-memory data."""
     source: str
+    """The path as given, or ``given in memory``."""
     targets: Mapping[str, AnyArray | None] | None = None
+    """For ``.npz`` files: every array besides the features, by name; None in place of an array that holds Python
+    objects, which are not read. None for other files: there the labels are a column of `frame`.
+    """
 
     def __repr__(self) -> str:
         n_rows, n_columns = self.frame.shape

@@ -34,23 +34,6 @@ Model = Forest | RuleList
 class TrainingData:
     """The rows and labels that a model was trained on, as trees see them.
 
-    Attributes
-    ----------
-    rows : ndarray of float32, shape (n_rows, n_columns)
-        Encoded features in the model's column order. Missing values are NaN; none is infinite.
-    labels : ndarray of int64, shape (n_rows,)
-        Indices into the model's classes; all 0 for a regressor's.
-    columns : tuple of str, length n_columns
-        Names in the model's order.
-    sha256 : str or None
-        Of exactly the bytes of the file that were read; None for in-memory data.
-    source : str
-        The path as given, or ``given in memory``.
-    unused : tuple of str
-        Columns of the table that are neither features nor the target.
-    by_encoder : bool
-        Whether the file's own transformers made the rows of a raw table.
-
     Raises
     ------
     DataError
@@ -58,12 +41,21 @@ class TrainingData:
     """
 
     rows: NDArray[np.float32]
+    """Shape (n_rows, n_columns). Encoded features in the model's column order. Missing values are NaN; none is
+    infinite.
+    """
     labels: IntArray
+    """Shape (n_rows,). Indices into the model's classes; all 0 for a regressor's."""
     columns: tuple[str, ...]
+    """Length n_columns. Names in the model's order."""
     sha256: str | None
+    """Of exactly the bytes of the file that were read; None for in-memory data."""
     source: str
+    """The path as given, or ``given in memory``."""
     unused: tuple[str, ...] = ()
+    """Columns of the table that are neither features nor the target."""
     by_encoder: bool = False
+    """Whether the file's own transformers made the rows of a raw table."""
 
     def __post_init__(self) -> None:
         for name, array, dtype, ndim in (
