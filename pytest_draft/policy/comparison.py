@@ -11,15 +11,9 @@ Figures = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True)
 class Compared:
-    """The figures of one model file and adversary, now and in an earlier report.
-
-    Attributes
-    ----------
-    now, before : mapping of str to tuple of float
-    doubts : tuple of str
-        Why nothing passes by the earlier figures; empty where nothing stands in the way.
-    """
+    """The figures of one model file and adversary, now and in an earlier report."""
 
     now: Figures
     before: Figures = field(default_factory=dict)
     doubts: tuple[str, ...] = ()
+    """Why nothing passes by the earlier figures; empty where nothing stands in the way."""

@@ -18,12 +18,7 @@ from pytest_draft.policy.verdict import judge, verdict_of
 
 @dataclass(frozen=True)
 class Enough:
-    """Whether a policy's verdict is certain.
-
-    Attributes
-    ----------
-    policy : Policy
-    """
+    """Whether a policy's verdict is certain."""
 
     policy: Policy
 

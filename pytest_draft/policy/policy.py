@@ -33,55 +33,36 @@ MARKER = "marker"
 
 @dataclass(frozen=True)
 class Policy:
-    """Rules with thresholds.
-
-    Attributes
-    ----------
-    name : str
-    source : str
-        Path of the file, ``rules/default.toml`` for the shipped default, or where else it is from.
-    rules : mapping of str to mapping of str to float
-        Thresholds by rule id; those that are not given and have a default are added.
-    adversaries : tuple of str
-        That the model's own items are judged against.
-    allow_inconclusive : bool
-        Whether an inconclusive check lets the suite pass. Never lifts a failure.
-    explicit : bool
-        Whether a user named it; False for the shipped default.
-    sha256 : str or None
-        Of the file; None without one.
-    severities : mapping of str to {"error", "warning"}
-        By rule id; those that are not given are the rules' own.
-    waivers : tuple of Waiver
-    compare : mapping of str to float
-        How much worse than in an earlier report a metric may be, where one is given.
-    slices : tuple of Slice
-        Rows that thresholds are held against by themselves, besides all rows.
-    by_class : bool
-        Whether they are held against the rows of each class, too.
-    domain_sha256 : str or None
-        Of a domain file that the policy vouches for: it is taken as it stands.
-    coarse_bounds : bool
-        Whether reports tell powers of ten around the lowest and highest values of columns, or nothing of them.
-    askers : mapping of str to mapping of str to str
-        Whose each threshold is, by rule, where not all are this policy's.
-    """
+    """Rules with thresholds."""
 
     name: str
     source: str
+    """Path of the file, ``rules/default.toml`` for the shipped default, or where else it is from."""
     rules: Budgets
+    """Thresholds by rule id; those that are not given and have a default are added."""
     adversaries: tuple[str, ...] = ("artifact",)
+    """That the model's own items are judged against."""
     allow_inconclusive: bool = False
+    """Whether an inconclusive check lets the suite pass. Never lifts a failure."""
     explicit: bool = True
+    """Whether a user named it; False for the shipped default."""
     sha256: str | None = None
+    """Of the file; None without one."""
     severities: Mapping[str, Severity] = field(default_factory=dict)
+    """By rule id; those that are not given are the rules' own."""
     waivers: tuple[Waiver, ...] = ()
     compare: Mapping[str, float] = field(default_factory=dict)
+    """How much worse than in an earlier report a metric may be, where one is given."""
     slices: tuple[Slice, ...] = ()
+    """Rows that thresholds are held against by themselves, besides all rows."""
     by_class: bool = False
+    """Whether they are held against the rows of each class, too."""
     domain_sha256: str | None = None
+    """Of a domain file that the policy vouches for: it is taken as it stands."""
     coarse_bounds: bool = False
+    """Whether reports tell powers of ten around the lowest and highest values of columns, or nothing of them."""
     askers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Whose each threshold is, by rule, where not all are this policy's."""
 
     def __post_init__(self) -> None:
         complete = {rule: rule_of(rule).in_force(thresholds) for rule, thresholds in self.rules.items()}

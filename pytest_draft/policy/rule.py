@@ -21,48 +21,31 @@ Thresholds = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one rule says of one examination.
-
-    Attributes
-    ----------
-    result : {"passed", "failed", "inconclusive"}
-    sentence : str
-        What was measured, what the threshold is, and by how much it was crossed.
-    remedy : str or None
-        What to do about just what was found, where the rule's own remedy is not all about this file.
-    """
+    """What one rule says of one examination."""
 
     result: Verdict
     sentence: str
+    """What was measured, what the threshold is, and by how much it was crossed."""
     remedy: str | None = None
+    """What to do about just what was found, where the rule's own remedy is not all about this file."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """One threshold of a rule.
-
-    Attributes
-    ----------
-    whole : bool
-        Whether it is a whole number of rows, else a number.
-    largest : float or None
-        Its upper end; None for no end.
-    strictest : callable
-        Chooses the stricter of two budgets: `max` for an error, which is the attacker's; `min` for rows and epsilon.
-    help : str
-        One sentence.
-    default : float or None
-        In force where the rule is named without it; None for no such threshold.
-    listed : bool
-        Whether it is a list of texts, not a number.
-    """
+    """One threshold of a rule."""
 
     whole: bool
+    """Whether it is a whole number of rows, else a number."""
     largest: float | None
+    """Its upper end; None for no end."""
     strictest: Callable[[Any, Any], Any]
+    """Chooses the stricter of two budgets: `max` for an error, which is the attacker's; `min` for rows and epsilon."""
     help: str
+    """One sentence."""
     default: float | None = None
+    """In force where the rule is named without it; None for no such threshold."""
     listed: bool = False
+    """Whether it is a list of texts, not a number."""
 
     def wrong(self, value: object) -> str | None:
         """Say what a value must be that is none of this threshold; None where nothing is wrong."""
@@ -78,46 +61,35 @@ class Key:
 
 @dataclass(frozen=True)
 class Rule(Generic[Evidence]):
-    """One rule of a policy.
-
-    Attributes
-    ----------
-    id : str
-        Stable: part of the address of its test items.
-    needs : type
-        `Findings`, which an attack must have brought about, so that its doubts count; `ArtifactFacts`, which stand
-        once the file was read, whatever becomes of the attack; `Entropy`, which has doubts of its own; `Compared`, what
-        an earlier report says beside it; or all of the `Examination`, whose doubts the rule itself heeds.
-    keys : mapping of str to Key
-        Its thresholds: any that is crossed fails. Empty where naming the rule says it all.
-    check : callable
-        Takes what it needs and thresholds, returns an `Outcome`.
-    rationale : str
-        Why the rule exists.
-    remedy : str or None
-        What to do where it fails, whatever the file is; None where that depends on the forest
-        (`pytest_draft.policy.remedies.remedy_for`). An outcome's own goes before it.
-    severity : {"error", "warning"}
-        What a failure means where the policy does not say; a warning is told, and stops nothing.
-    attack : bool
-        Whether it judges what an attack finds; always, where it needs `Findings`.
-    bounds : callable or None
-        Takes what it needs, thresholds, and whether the attack converged; judges by what is known of the best possible
-        attack. None where only an attack that converged can pass.
-    blames_file : bool
-        Whether what it finds of an attack comes from what the file stores, which is then told as the cause.
-    """
+    """One rule of a policy."""
 
     id: str
+    """Stable: part of the address of its test items."""
     needs: type[Evidence]
+    """`Findings`, which an attack must have brought about, so that its doubts count; `ArtifactFacts`, which stand once
+    the file was read, whatever becomes of the attack; `Entropy`, which has doubts of its own; `Compared`, what an
+    earlier report says beside it; or all of the `Examination`, whose doubts the rule itself heeds.
+    """
     keys: Mapping[str, Key]
+    """Its thresholds: any that is crossed fails. Empty where naming the rule says it all."""
     check: Callable[[Evidence, Thresholds], Outcome]
+    """Takes what it needs and thresholds, returns an `Outcome`."""
     rationale: str
+    """Why the rule exists."""
     remedy: str | None = None
+    """What to do where it fails, whatever the file is; None where that depends on the forest
+    (`pytest_draft.policy.remedies.remedy_for`). An outcome's own goes before it.
+    """
     severity: Severity = "error"
+    """What a failure means where the policy does not say; a warning is told, and stops nothing."""
     attack: bool = False
+    """Whether it judges what an attack finds; always, where it needs `Findings`."""
     blames_file: bool = True
+    """Whether what it finds of an attack comes from what the file stores, which is then told as the cause."""
     bounds: Callable[[Evidence, Thresholds, bool], Outcome] | None = None
+    """Takes what it needs, thresholds, and whether the attack converged; judges by what is known of the best possible
+    attack. None where only an attack that converged can pass.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attack", self.attack or self.needs is Findings)

@@ -22,31 +22,19 @@ from pytest_draft.policy.waiver import Waiver
 
 @dataclass(frozen=True)
 class Check:
-    """What one rule says of one examination, and what to do about it.
-
-    Attributes
-    ----------
-    rule : str
-    adversary : str
-    result : {"passed", "failed", "inconclusive"}
-    sentence : str
-    cause : str or None
-        What in the file makes it fail.
-    remedy : str or None
-    severity : {"error", "warning"}
-        A warning is told, and stops nothing.
-    waiver : Waiver or None
-        Who answers for it where it did not pass: then it stops nothing, either.
-    """
+    """What one rule says of one examination, and what to do about it."""
 
     rule: str
     adversary: str
     result: Verdict
     sentence: str
     cause: str | None = None
+    """What in the file makes it fail."""
     remedy: str | None = None
     severity: Severity = "error"
+    """A warning is told, and stops nothing."""
     waiver: Waiver | None = None
+    """Who answers for it where it did not pass: then it stops nothing, either."""
 
     def __post_init__(self) -> None:
         for name in ("sentence", "cause", "remedy"):  # of a rule of another distribution, or with names from files

@@ -10,24 +10,16 @@ from pytest_draft.errors import one_line
 
 @dataclass(frozen=True)
 class Waiver:
-    """One rule, waived for one model file.
-
-    Attributes
-    ----------
-    rule : str
-    artifact_sha256 : str
-        Of exactly the file that it is for, in lower case.
-    reason, owner : str
-        Why, and who answers for it.
-    expires : datetime.date
-        The last day on which it holds.
-    """
+    """One rule, waived for one model file."""
 
     rule: str
     artifact_sha256: str
+    """Of exactly the file that it is for, in lower case."""
     reason: str
     owner: str
+    """`reason` and `owner`: why, and who answers for it."""
     expires: date
+    """The last day on which it holds."""
 
     @property
     def text(self) -> str:
