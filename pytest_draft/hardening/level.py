@@ -16,17 +16,12 @@ _NAMES = ("seeds", "counts", "decimals", "labels")
 @total_ordering
 @dataclass(frozen=True)
 class Level:
-    """How much is taken out of a model; each level includes those before it.
-
-    Attributes
-    ----------
-    name : {"seeds", "counts", "decimals", "labels"}
-    decimals : int or None
-        Of leaf fractions, for ``decimals`` alone.
-    """
+    """How much is taken out of a model; each level includes those before it."""
 
     name: str
+    """One of "seeds", "counts", "decimals", "labels"."""
     decimals: int | None = None
+    """Of leaf fractions, for ``decimals`` alone."""
 
     def __str__(self) -> str:
         return self.name if self.decimals is None else f"{self.name}:{self.decimals}"

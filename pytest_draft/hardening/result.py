@@ -9,21 +9,14 @@ from pytest_draft.foreign_text import harmless
 
 @dataclass(frozen=True)
 class Change:
-    """One kind of field that was changed.
-
-    Attributes
-    ----------
-    field : str
-        Its name in the file.
-    count : int
-        How often.
-    what : str
-        Of what there are so many, and what became of it.
-    """
+    """One kind of field that was changed."""
 
     field: str
+    """Its name in the file."""
     count: int
+    """How often."""
     what: str
+    """Of what there are so many, and what became of it."""
 
     def __str__(self) -> str:
         return f"{self.field}: {self.count:,} {self.what}"
@@ -31,26 +24,17 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference:
-    """How far predictions of the hardened model are from the model's own.
-
-    Attributes
-    ----------
-    method : str
-        Such as ``predict_proba``, with the place of the model in front where it is not the whole file.
-    n_rows : int
-    identical : bool
-        Whether all answers are bit for bit the same.
-    largest : float or None
-        The largest absolute difference of numbers; None for labels that are no numbers.
-    changed : float
-        The share of rows with another answer.
-    """
+    """How far predictions of the hardened model are from the model's own."""
 
     method: str
+    """Such as ``predict_proba``, with the place of the model in front where it is not the whole file."""
     n_rows: int
     identical: bool
+    """Whether all answers are bit for bit the same."""
     largest: float | None
+    """The largest absolute difference of numbers; None for labels that are no numbers."""
     changed: float
+    """The share of rows with another answer."""
 
     def __str__(self) -> str:
         if self.identical:
@@ -61,36 +45,24 @@ class Difference:
 
 @dataclass(frozen=True)
 class Hardened:
-    """What became of a model.
-
-    Attributes
-    ----------
-    level : str
-        ``seeds``, ``counts``, ``decimals:N`` or ``labels``.
-    changes : tuple of Change
-        Field by field.
-    differences : tuple of Difference
-        Of all predictions that were compared.
-    compared_on : str
-        Which rows those were.
-    stops : tuple of str
-        What no longer works.
-    stays : tuple of str
-        What still tells something of the training data.
-    path : str or None
-        The file that was written; None for a model in memory.
-    notes : tuple of str
-        What else is to be known.
-    """
+    """What became of a model."""
 
     level: str
+    """``seeds``, ``counts``, ``decimals:N`` or ``labels``."""
     changes: tuple[Change, ...]
+    """Field by field."""
     differences: tuple[Difference, ...]
+    """Of all predictions that were compared."""
     compared_on: str
+    """Which rows those were."""
     stops: tuple[str, ...]
+    """What no longer works."""
     stays: tuple[str, ...]
+    """What still tells something of the training data."""
     path: str | None = None
+    """The file that was written; None for a model in memory."""
     notes: tuple[str, ...] = ()
+    """What else is to be known."""
 
     @property
     def identical(self) -> bool:

@@ -20,15 +20,10 @@ from pytest_draft.decimals import shortest_decimal
 
 @dataclass
 class Seen:
-    """The values of each column that reach a tree when its model predicts.
-
-    Attributes
-    ----------
-    tables : list of ndarray of float32, shape (n_rows, n_features)
-        As a tree gets them; scipy's sparse matrices too.
-    """
+    """The values of each column that reach a tree when its model predicts."""
 
     tables: list[Any] = field(default_factory=list)
+    """Each of float32, shape (n_rows, n_features). As a tree gets them; scipy's sparse matrices too."""
 
 
 class Values:
@@ -120,26 +115,18 @@ def recording(owners: Sequence[Any]) -> Iterator[list[Seen]]:
 
 @dataclass(frozen=True)
 class Shortened:
-    """A tree's thresholds after shortening.
-
-    Attributes
-    ----------
-    thresholds : ndarray of float64, shape (n_nodes,)
-    missing : ndarray of bool, shape (n_features,)
-        Columns in which a value was missing.
-    n_shortened : int
-        Thresholds that changed.
-    n_outside : int
-        Thresholds with no value on one side, which were left as they are.
-    watched : bool
-        Whether it is known what reaches the tree.
-    """
+    """A tree's thresholds after shortening."""
 
     thresholds: FloatArray
+    """Shape (n_nodes,)."""
     missing: BoolArray
+    """Shape (n_features,). Columns in which a value was missing."""
     n_shortened: int
+    """Thresholds that changed."""
     n_outside: int
+    """Thresholds with no value on one side, which were left as they are."""
     watched: bool
+    """Whether it is known what reaches the tree."""
 
 
 def shortened(tree: Any, seen: Seen, values: Values) -> Shortened:

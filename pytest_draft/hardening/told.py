@@ -22,44 +22,34 @@ _LEAST_ROWS = 10
 
 @dataclass
 class Tally:
-    """What was met while a model was hardened.
-
-    Attributes
-    ----------
-    level : Level
-    with_data : bool
-        Whether the owner gave rows.
-    n_rows : frozenset of int
-        Numbers of rows that its parts were trained on, as far as known.
-    fractions, means : int
-        Leaves of classifiers and of regressors that are left.
-    unseen_thresholds, outside, shortened : int
-        Thresholds of trees that nothing is known to reach, with no row on one side, and made shorter.
-    directions, unseen_directions, cleared : int
-        Splits that still send missing values left, of trees that something is known to reach and of others; and splits
-        that no longer tell which child has more rows.
-    renumbered : int
-        Trees whose nodes have other numbers.
-    totals : int
-        Leaves that held totals of classes: dividing them once more rounds otherwise.
-    numbered : bool
-        Whether an ensemble's seed was a number.
-    """
+    """What was met while a model was hardened."""
 
     level: Level
     with_data: bool
+    """Whether the owner gave rows."""
     n_rows: frozenset[int]
+    """Numbers of rows that its parts were trained on, as far as known."""
     fractions: int = 0
     means: int = 0
+    """`fractions` and `means`: leaves of classifiers and of regressors that are left."""
     unseen_thresholds: int = 0
     outside: int = 0
     shortened: int = 0
+    """`unseen_thresholds`, `outside` and `shortened`: thresholds of trees that nothing is known to reach, with no row
+    on one side, and made shorter.
+    """
     directions: int = 0
     unseen_directions: int = 0
     cleared: int = 0
+    """`directions`, `unseen_directions` and `cleared`: splits that still send missing values left, of trees that
+    something is known to reach and of others; and splits that no longer tell which child has more rows.
+    """
     renumbered: int = 0
+    """Trees whose nodes have other numbers."""
     totals: int = 0
+    """Leaves that held totals of classes: dividing them once more rounds otherwise."""
     numbered: bool = False
+    """Whether an ensemble's seed was a number."""
 
     def add(self, done: Rewritten, new: Shortened, wanted: Wanted) -> None:
         """Note what became of a tree."""

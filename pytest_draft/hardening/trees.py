@@ -18,58 +18,41 @@ _IS_SUM = 1e-6  # as far as a leaf's class fractions can be from 1 in sum
 
 @dataclass(frozen=True)
 class Wanted:
-    """What shall become of a tree besides its counts.
-
-    Attributes
-    ----------
-    classifier : bool
-        Whether its leaves hold class fractions.
-    decimals : int or None
-        To which class fractions are rounded.
-    labels : bool
-        Whether each leaf keeps only its label, and siblings with one label become one leaf.
-    without_values : bool
-        Whether leaves' values are taken out too, where nothing uses them.
-    reorder : bool
-        Whether nodes may change their numbers.
-    """
+    """What shall become of a tree besides its counts."""
 
     classifier: bool
+    """Whether its leaves hold class fractions."""
     decimals: int | None = None
+    """To which class fractions are rounded."""
     labels: bool = False
+    """Whether each leaf keeps only its label, and siblings with one label become one leaf."""
     without_values: bool = False
+    """Whether leaves' values are taken out too, where nothing uses them."""
     reorder: bool = True
+    """Whether nodes may change their numbers."""
 
 
 @dataclass(frozen=True)
 class Rewritten:
-    """A tree in canonical form, and what had to be changed to get there.
-
-    Attributes
-    ----------
-    tree : object
-        A new scikit-learn ``Tree``.
-    n_counted, n_leaves : int
-        Nodes, where some had other counts; and leaves of the tree as it was.
-    n_inner_values, n_impurities, n_directions : int
-        Inner nodes with a value, nodes with an impurity, and splits that told which child has more rows.
-    n_merged : int
-        Leaves that went into their sibling.
-    reordered : bool
-        Whether the nodes that are left changed their order.
-    n_totals : int
-        Leaves that held totals of classes in place of fractions, as scikit-learn 1.3 stores them.
-    """
+    """A tree in canonical form, and what had to be changed to get there."""
 
     tree: Any
+    """A new scikit-learn ``Tree``."""
     n_counted: int
     n_leaves: int
+    """`n_counted` and `n_leaves`: nodes, where some had other counts; and leaves of the tree as it was."""
     n_inner_values: int
     n_impurities: int
     n_directions: int
+    """`n_inner_values`, `n_impurities` and `n_directions`: inner nodes with a value, nodes with an impurity, and splits
+    that told which child has more rows.
+    """
     n_merged: int
+    """Leaves that went into their sibling."""
     reordered: bool
+    """Whether the nodes that are left changed their order."""
     n_totals: int
+    """Leaves that held totals of classes in place of fractions, as scikit-learn 1.3 stores them."""
 
 
 def arrays_of(tree: Any) -> tuple[AnyArray, FloatArray]:

@@ -17,17 +17,11 @@ _MOST_ITEMS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """An object of a model.
-
-    Attributes
-    ----------
-    value : object
-    path : str
-        Such as ``best_estimator_.estimators_[3]``; empty for the model itself.
-    """
+    """An object of a model."""
 
     value: Any
     path: str
+    """Such as ``best_estimator_.estimators_[3]``; empty for the model itself."""
 
 
 def objects_in(root: object) -> Iterator[Found]:
