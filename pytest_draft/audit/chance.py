@@ -18,18 +18,12 @@ from pytest_draft.arrays import IntArray
 
 @dataclass(frozen=True)
 class EnoughBits:
-    """From where on a match is no chance any more.
-
-    Attributes
-    ----------
-    anywhere : float
-        An array is taken for a copy where chance makes it with a probability of at most 2 to the power of minus this.
-    in_order : float
-        The same for a column in the rows' order, such as one of 20 rows of zeros and ones, that is a file's only one.
-    """
+    """From where on a match is no chance any more."""
 
     anywhere: float = 20.0
+    """An array is taken for a copy where chance makes it with a probability of at most 2 to the power of minus this."""
     in_order: float = 12.0
+    """The same for a column in the rows' order, such as one of 20 rows of zeros and ones, that is a file's only one."""
 
 
 ENOUGH = EnoughBits()

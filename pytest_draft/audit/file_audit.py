@@ -32,18 +32,12 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True)
 class FileAudit:
-    """What a file tells that is simply there.
-
-    Attributes
-    ----------
-    contents : StoredFacts
-        What stands in it beside its trees.
-    structure : StructureFacts or None
-        How few rows stand behind its leaves or rules; None where it does not tell.
-    """
+    """What a file tells that is simply there."""
 
     contents: StoredFacts
+    """What stands in it beside its trees."""
     structure: StructureFacts | None
+    """How few rows stand behind its leaves or rules; None where it does not tell."""
 
 
 def audit_file(

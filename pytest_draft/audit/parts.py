@@ -28,23 +28,6 @@ from pytest_draft.timebox import TimeBox
 class Parts:
     """What a model tells of a row, by the part that it is in: a leaf of a tree, or a rule of a list.
 
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_parts,)
-        Training rows in each part.
-    bits : ndarray of float64, shape (n_parts,)
-        log2 of the number of vectors that a row there can be; minus infinity for none.
-    shares : ndarray of float64, shape (n_parts,)
-        Mean of its attributes' entropies, each over that of the attribute's domain; NaN where not known.
-    domain_bits : float
-        log2 of the number of vectors of the domain, more than 0.
-    bits_at_thresholds : ndarray of float64, shape (n_parts,)
-        What of `bits` thresholds may tell besides their sides.
-    unseen : int
-        Training rows of which the model tells nothing.
-    exact : bool
-        Whether all bits are exact; else some are upper bounds.
-
     Raises
     ------
     DataError
@@ -52,12 +35,21 @@ class Parts:
     """
 
     rows: IntArray
+    """Shape (n_parts,). Training rows in each part."""
     bits: FloatArray
+    """Shape (n_parts,). log2 of the number of vectors that a row there can be; minus infinity for none."""
     shares: FloatArray
+    """Shape (n_parts,). Mean of its attributes' entropies, each over that of the attribute's domain; NaN where not
+    known.
+    """
     domain_bits: float
+    """log2 of the number of vectors of the domain, more than 0."""
     bits_at_thresholds: FloatArray
+    """Shape (n_parts,). What of `bits` thresholds may tell besides their sides."""
     unseen: int = 0
+    """Training rows of which the model tells nothing."""
     exact: bool = True
+    """Whether all bits are exact; else some are upper bounds."""
 
     def __post_init__(self) -> None:
         if not self.domain_bits > 0:

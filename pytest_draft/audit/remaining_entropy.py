@@ -55,17 +55,14 @@ class Remaining:
     Of trees he knows in which leaf each row is, and of each attribute in `telling_tests` the least and the greatest
     value there and one row that holds it. So he knows between which values each threshold is, and each dataset that is
     left for him explains the file: its counts and its thresholds. Of rule lists, see `remaining_under_rules`.
-
-    Attributes
-    ----------
-    bits : ndarray of float64, shape (n_rows,)
-        log2 of the number of vectors of each row, as far as these are about values that it may share with others.
-    known : ndarray of float64, shape (n_rows,)
-        What of `bits` a row does not have if it is the one that he knows by its value.
     """
 
     bits: FloatArray
+    """Shape (n_rows,). log2 of the number of vectors of each row, as far as these are about values that it may share
+    with others.
+    """
     known: FloatArray
+    """Shape (n_rows,). What of `bits` a row does not have if it is the one that he knows by its value."""
 
     def of_all(self, times: IntArray) -> float:
         """Return the bits of all rows, where each is there some times, of which he knows one."""
@@ -210,22 +207,17 @@ def _gap(values: FloatArray, bound: float) -> tuple[tuple[float, float], list[in
 
 @dataclass(frozen=True, eq=False)
 class _ValueSpans:
-    """The least and the greatest value of the rows in each part, row by row.
-
-    Attributes
-    ----------
-    seen : ndarray of bool, shape (n_rows,)
-        The rows that count, and for which this holds.
-    below, greatest : ndarray of float64, shape (n_rows,)
-        All values of the part are above the one, by the least step, and at most the other.
-    held_by : ndarray of int64
-        One row for each of these values.
-    """
+    """The least and the greatest value of the rows in each part, row by row."""
 
     seen: BoolArray
+    """Shape (n_rows,). The rows that count, and for which this holds."""
     below: FloatArray
     greatest: FloatArray
+    """`below` and `greatest`, shape (n_rows,): all values of the part are above the one, by the least step, and at most
+    the other.
+    """
     held_by: IntArray
+    """One row for each of these values."""
 
     @classmethod
     def of(cls, values: FloatArray, part: NDArray[np.integer], seen: BoolArray) -> _ValueSpans:

@@ -30,21 +30,14 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True)
 class Capture:
-    """What a row can be that one rule of a list captures.
-
-    Attributes
-    ----------
-    bits : float
-        log2 of the number of vectors; minus infinity where there is none.
-    exact : bool
-        Whether that is the number; else the time was out, and it is an upper bound.
-    sizes : tuple of float or None
-        How many values of each attribute are among those vectors; None where the time was out.
-    """
+    """What a row can be that one rule of a list captures."""
 
     bits: float
+    """log2 of the number of vectors; minus infinity where there is none."""
     exact: bool
+    """Whether that is the number; else the time was out, and it is an upper bound."""
     sizes: tuple[float, ...] | None
+    """How many values of each attribute are among those vectors; None where the time was out."""
 
 
 def captures(rules: RuleList, domain: Domain, timebox: TimeBox) -> tuple[Capture, ...]:
@@ -79,27 +72,18 @@ def captures(rules: RuleList, domain: Domain, timebox: TimeBox) -> tuple[Capture
 
 @dataclass(frozen=True, eq=False)
 class CutDomain:
-    """A domain cut into pieces that no test of a rule list divides.
-
-    Attributes
-    ----------
-    weights : dict of int to tuple of int
-        By attribute that is tested: how many values each piece holds; of a numeric one, how many units.
-    units : dict of int to Fraction
-        By numeric attribute that is tested: how many values a unit is.
-    others : dict of int to int
-        How many values each other attribute has.
-    regions : tuple of (dict of int to int)
-        The pieces that each rule allows.
-    ends : dict of int to ndarray of float64
-        By attribute that is tested, but for one-hot groups: the greatest value of each piece, ascending.
-    """
+    """A domain cut into pieces that no test of a rule list divides."""
 
     weights: Mapping[int, tuple[int, ...]]
+    """By attribute that is tested: how many values each piece holds; of a numeric one, how many units."""
     units: Mapping[int, Fraction]
+    """By numeric attribute that is tested: how many values a unit is."""
     others: Mapping[int, int]
+    """How many values each other attribute has."""
     regions: tuple[Region, ...]
+    """The pieces that each rule allows."""
     ends: Mapping[int, FloatArray]
+    """By attribute that is tested, but for one-hot groups: the greatest value of each piece, ascending."""
 
     @classmethod
     def of(cls, rules: RuleList, domain: Domain) -> CutDomain:

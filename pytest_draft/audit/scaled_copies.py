@@ -21,27 +21,18 @@ AnyArray = NDArray[Any]
 
 @dataclass(frozen=True)
 class Limits:
-    """From where on a column is a scaled copy, and tells something.
-
-    Attributes
-    ----------
-    close : float
-        At most this share of a column's variance may be missing: half precision leaves 1e-7, two decimals leave 1e-5.
-    wide : float
-        Two values differ where they are apart by so many times the largest error.
-    fewest_in_any_order : int
-        A column of fewer different values is not looked for in another order.
-    largest_grid : int
-        Values stand on a grid where it has fewer places than this, from the least to the greatest value.
-    even : float
-        How far from a whole number of the grid's units the steps between such values may be.
-    """
+    """From where on a column is a scaled copy, and tells something."""
 
     close: float = 1e-5
+    """At most this share of a column's variance may be missing: half precision leaves 1e-7, two decimals leave 1e-5."""
     wide: float = 4.0
+    """Two values differ where they are apart by so many times the largest error."""
     fewest_in_any_order: int = 20
+    """A column of fewer different values is not looked for in another order."""
     largest_grid: int = 10**7
+    """Values stand on a grid where it has fewer places than this, from the least to the greatest value."""
     even: float = 1e-3
+    """How far from a whole number of the grid's units the steps between such values may be."""
 
 
 LIMITS = Limits()
