@@ -13,85 +13,57 @@ Status = Literal["confirmed", "none passes", "not finished"]
 
 @dataclass(frozen=True)
 class Advice:
-    """Which setting to train, what was tried, and what it costs. Aggregates only: no row of data.
-
-    Attributes
-    ----------
-    holds : str
-        Kind of the model.
-    source, sha256 : str or None
-        Path and hash of the model file; None for a model given in memory.
-    data, data_sha256 : str or None
-        The same of the training data.
-    target : str
-    n_rows : int
-    metric : str
-        Name of the scorer.
-    policy, level : str
-        What files were judged by, and how far they were hardened.
-    seed : int
-    minutes, seconds : float
-        What was given, and what it took.
-    boxes : tuple of float
-        Seconds of a judgement of the sweep, and of the last ones.
-    settings : tuple of Tried
-        All that was scored or judged, the most leaves first.
-    own : Setting
-        The owner's.
-    pick : Setting or None
-        Passed in the sweep and with three fresh seeds; None where no setting did.
-    candidate : Setting or None
-        Of the settings that passed by now, the one that is to be judged next; None where there is a pick.
-    finished, interrupted : bool
-        Whether the search has come to its end, and whether somebody has stopped it.
-    tests : mapping of Setting to Score
-        On rows that chose nothing.
-    tested_on : str
-        Which rows these are; empty where there are none.
-    random_state : Secret or None
-        Of the pick's model, which was judged.
-    code : str or None
-        Python that trains this very model: to be kept as private as the rows, because of the seed in it.
-    public_code : str or None
-        The same without the seed, which trains another model of the setting whenever it is run.
-    commands : tuple of str
-        That harden and judge it; empty where there are no files to name.
-    notes : tuple of str
-    model : estimator or None
-        The pick's, trained on all rows: as private as these, until it is hardened.
-    released : estimator or None
-        The same, hardened.
-    """
+    """Which setting to train, what was tried, and what it costs. Aggregates only: no row of data."""
 
     holds: str
+    """Kind of the model."""
     source: str | None
     sha256: str | None
+    """`source` and `sha256`: path and hash of the model file; None for a model given in memory."""
     data: str | None
     data_sha256: str | None
+    """`data` and `data_sha256`: the same of the training data."""
     target: str
     n_rows: int
     metric: str
+    """Name of the scorer."""
     policy: str
     level: str
+    """`policy` and `level`: what files were judged by, and how far they were hardened."""
     seed: int
     minutes: float
     seconds: float
+    """`minutes` and `seconds`: what was given, and what it took."""
     boxes: tuple[float, float]
+    """Seconds of a judgement of the sweep, and of the last ones."""
     settings: tuple[Tried, ...]
+    """All that was scored or judged, the most leaves first."""
     own: Setting
+    """The owner's."""
     pick: Setting | None
+    """Passed in the sweep and with three fresh seeds; None where no setting did."""
     candidate: Setting | None
+    """Of the settings that passed by now, the one that is to be judged next; None where there is a pick."""
     finished: bool
     interrupted: bool
+    """`finished` and `interrupted`: whether the search has come to its end, and whether somebody has stopped it."""
     tests: dict[Setting, Score]
+    """On rows that chose nothing."""
     tested_on: str
+    """Which rows these are; empty where there are none."""
     random_state: Secret | None
+    """Of the pick's model, which was judged."""
     code: str | None
+    """Python that trains this very model: to be kept as private as the rows, because of the seed in it."""
     public_code: str | None
+    """The same without the seed, which trains another model of the setting whenever it is run."""
     commands: tuple[str, ...]
+    """That harden and judge it; empty where there are no files to name."""
     notes: tuple[str, ...]
     model: Any = field(default=None, repr=False, compare=False)
+    """Estimator or None. The pick's, trained on all rows: as private as these, until it is hardened."""
     released: Any = field(default=None, repr=False, compare=False)
+    """Estimator or None. The same, hardened."""
 
     def __str__(self) -> str:
         from pytest_draft.advice.table import text

@@ -21,25 +21,17 @@ AS_IT_IS = "as it is"
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to train the owner's model.
-
-    Attributes
-    ----------
-    family : str
-        ``as it is`` (but for the number of trees), ``max_leaf_nodes``, ``min_samples_leaf``, ``max_depth``,
-        ``single tree`` or ``private forest``.
-    value : int or float or None
-        Of the family's parameter; None of ``as it is``.
-    trees : int
-    parameters : tuple of (str, object)
-        By which the forest differs from the owner's, or all of another kind.
-    kind : {"forest", "tree", "private"}
-    """
+    """One way to train the owner's model."""
 
     family: str
+    """``as it is`` (but for the number of trees), ``max_leaf_nodes``, ``min_samples_leaf``, ``max_depth``, ``single
+    tree`` or ``private forest``.
+    """
     value: int | float | None
+    """Of the family's parameter; None of ``as it is``."""
     trees: int
     parameters: tuple[tuple[str, Any], ...]
+    """By which the forest differs from the owner's, or all of another kind."""
     kind: Kind = "forest"
 
     @property
@@ -61,21 +53,14 @@ Line = tuple[Setting, ...]
 
 @dataclass(frozen=True)
 class Score:
-    """How well a setting predicts.
-
-    Attributes
-    ----------
-    mean : float
-        By the metric; higher is better.
-    error : float
-        Its standard error.
-    folds : int
-        Fits, or resamples of test rows, that it is taken from.
-    """
+    """How well a setting predicts."""
 
     mean: float
+    """By the metric; higher is better."""
     error: float
+    """Its standard error."""
     folds: int
+    """Fits, or resamples of test rows, that it is taken from."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.mean) and math.isfinite(self.error)):
@@ -85,30 +70,20 @@ class Score:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the gate says of one file.
-
-    Attributes
-    ----------
-    verdict : {"passed", "failed", "inconclusive"}
-    error_over_limit : float or None
-        The attack's error beside the error at which the check fails: above 1 it is not crossed. None without either.
-    why : str
-        One line: which rules did not pass, and the first one's sentence; empty where all passed.
-    leaves : int
-        Of all trees.
-    seconds, box : float
-        How long it took, and could have.
-    seed : int
-        Of the attack.
-    """
+    """What the gate says of one file."""
 
     verdict: Verdict
     error_over_limit: float | None
+    """The attack's error beside the error at which the check fails: above 1 it is not crossed. None without either."""
     why: str
+    """One line: which rules did not pass, and the first one's sentence; empty where all passed."""
     leaves: int
+    """Of all trees."""
     seconds: float
     box: float
+    """`seconds` and `box`: how long it took, and could have."""
     seed: int
+    """Of the attack."""
 
     def __post_init__(self) -> None:
         require_not_negative(error_over_limit=self.error_over_limit, leaves=self.leaves, seconds=self.seconds)
@@ -116,27 +91,18 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Tried:
-    """All that is known of one setting.
-
-    Attributes
-    ----------
-    setting : Setting
-    leaves : int or None
-        Of all trees; told from a few trees until it is judged.
-    score : Score or None
-        By cross-validation.
-    hardened, plain : Judgement or None
-        Of the hardened file, and of the file as scikit-learn writes it.
-    fresh : tuple of Judgement
-        Of hardened files of models trained with other seeds, in boxes of full length.
-    """
+    """All that is known of one setting."""
 
     setting: Setting
     leaves: int | None = None
+    """Of all trees; told from a few trees until it is judged."""
     score: Score | None = None
+    """By cross-validation."""
     hardened: Judgement | None = None
     plain: Judgement | None = None
+    """`hardened` and `plain`: of the hardened file, and of the file as scikit-learn writes it."""
     fresh: tuple[Judgement, ...] = ()
+    """Of hardened files of models trained with other seeds, in boxes of full length."""
 
     @property
     def passed(self) -> bool:
@@ -147,15 +113,10 @@ class Tried:
 
 @dataclass(frozen=True)
 class Secret:
-    """A seed that nobody can guess or try out, as one number of 32 bits can be; its repr is Python that makes it.
-
-    Attributes
-    ----------
-    words : tuple of int
-        Of 32 bits each.
-    """
+    """A seed that nobody can guess or try out, as one number of 32 bits can be; its repr is Python that makes it."""
 
     words: tuple[int, ...]
+    """Of 32 bits each."""
 
     @classmethod
     def drawn(cls) -> Secret:

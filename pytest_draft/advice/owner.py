@@ -45,49 +45,33 @@ _FOR_A_TREE = ("criterion", "min_samples_split", "min_samples_leaf", "max_depth"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Owner:
-    """A model that can be trained again, and its rows. Its repr shows no row.
-
-    Attributes
-    ----------
-    estimator : sklearn.base.BaseEstimator
-        The model, not fitted.
-    place : str
-        Of the forest among its parameters, as in ``clf``; empty where the model is the forest.
-    bag : str or None
-        Of the bagging that the tree at `place` is in; None where there is none.
-    features : pandas.DataFrame or ndarray, shape (n_rows, n_columns)
-        As the model takes them.
-    labels : ndarray, shape (n_rows,)
-    source : str or None
-        Path of the model file; None for one given in memory.
-    sha256 : str or None
-    searched : bool
-        Whether `estimator` is the best one of the file's search.
-    by_name : bool
-        Whether the features are the columns that the model names, in a table with others.
-    label_type : str or None
-        What the label column is made before training: ``str``, ``int``, ``float`` or ``bool``; None for as it is read.
-    data : Table
-    target : str
-        Name of the label column, or array.
-    fitted_like : estimator
-        The model as it was given, which tells its columns and classes.
-    notes : tuple of str
-    """
+    """A model that can be trained again, and its rows. Its repr shows no row."""
 
     estimator: Any
+    """The model, not fitted."""
     place: str
+    """Of the forest among its parameters, as in ``clf``; empty where the model is the forest."""
     bag: str | None
+    """Of the bagging that the tree at `place` is in; None where there is none."""
     features: Any
+    """A DataFrame or an array, shape (n_rows, n_columns). As the model takes them."""
     labels: Any
+    """Shape (n_rows,)."""
     source: str | None
+    """Path of the model file; None for one given in memory."""
     sha256: str | None
     searched: bool
+    """Whether `estimator` is the best one of the file's search."""
     by_name: bool
+    """Whether the features are the columns that the model names, in a table with others."""
     label_type: str | None
+    """What the label column is made before training: ``str``, ``int``, ``float`` or ``bool``; None for as it is read.
+    """
     data: Table
     target: str
+    """Name of the label column, or array."""
     fitted_like: Any
+    """The model as it was given, which tells its columns and classes."""
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:

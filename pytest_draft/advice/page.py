@@ -23,19 +23,12 @@ _SIGNS = {"passed": "✓", "failed": "✕", "inconclusive": "?"}
 
 @dataclass(frozen=True)
 class Point:
-    """One setting of the plot.
-
-    Attributes
-    ----------
-    title : str
-        What is told where the pointer is on it.
-    kind : str
-        Its verdict, by which it is drawn.
-    marks : tuple of Mark
-    """
+    """One setting of the plot."""
 
     title: str
+    """What is told where the pointer is on it."""
     kind: str
+    """Its verdict, by which it is drawn."""
     marks: tuple[Mark, ...]
 
 

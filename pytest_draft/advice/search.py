@@ -46,27 +46,17 @@ class Means(Protocol):
 
 @dataclass
 class Found:
-    """What a search has found out by now.
-
-    Attributes
-    ----------
-    tried : dict of Setting to Tried
-    pick : Setting or None
-        Confirmed by all fresh judgements; None where none is.
-    candidate : Setting or None
-        Without a pick, the setting that passed by now and is to be judged with fresh seeds next.
-    finished : bool
-        Whether nothing was left out for want of time.
-    interrupted : bool
-        Whether somebody has stopped it.
-    judgements : int
-    """
+    """What a search has found out by now."""
 
     tried: dict[Setting, Tried] = field(default_factory=dict)
     pick: Setting | None = None
+    """Confirmed by all fresh judgements; None where none is."""
     candidate: Setting | None = None
+    """Without a pick, the setting that passed by now and is to be judged with fresh seeds next."""
     finished: bool = True
+    """Whether nothing was left out for want of time."""
     interrupted: bool = False
+    """Whether somebody has stopped it."""
     judgements: int = 0
 
 
