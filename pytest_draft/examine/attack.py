@@ -30,51 +30,33 @@ TRUTH_IS_LIKELIER = "the training data explain the file better than all that it 
 
 @dataclass(frozen=True)
 class Shortfall:
-    """Why the error of what was rebuilt is only an upper bound.
-
-    Attributes
-    ----------
-    reasons : tuple of str
-        Empty where nothing says that it is more than the error.
-    truth_is_likelier : bool
-        Whether the training data explain the file better than what was rebuilt, so that the attack has not converged.
-    """
+    """Why the error of what was rebuilt is only an upper bound."""
 
     reasons: tuple[str, ...] = ()
+    """Empty where nothing says that it is more than the error."""
     truth_is_likelier: bool = False
+    """Whether the training data explain the file better than what was rebuilt, so that the attack has not converged."""
 
 
 class Attack(Protocol):
-    """One attack on one file, ready to run.
-
-    Attributes
-    ----------
-    granted : tuple of str
-        What the adversary is granted besides the domain and its side knowledge, in words.
-    notes : tuple of str
-        What a reader should know of such a file.
-    reasons : tuple of str
-        Why this attack cannot make it pass, known before it runs.
-    unused : tuple of str
-        What of the file the attack did not use, told where it is compared with the training data.
-    undecoded : tuple of str
-        What of the file nothing here uses, so that others may get closer than is known here.
-    extremes : Extremes or None
-        Of the nodes of random splits, as far as they were decoded.
-    exact : Problem or None
-        Says all that the file's counts tell, in the inputs' own domain; None where no such thing is built.
-    any_size : bool
-        Whether it can rebuild another number of rows than there are, and is measured then.
-    """
+    """One attack on one file, ready to run."""
 
     granted: tuple[str, ...] = ()
+    """What the adversary is granted besides the domain and its side knowledge, in words."""
     notes: tuple[str, ...] = ()
+    """What a reader should know of such a file."""
     reasons: tuple[str, ...] = ()
+    """Why this attack cannot make it pass, known before it runs."""
     unused: tuple[str, ...] = ()
+    """What of the file the attack did not use, told where it is compared with the training data."""
     undecoded: tuple[str, ...] = ()
+    """What of the file nothing here uses, so that others may get closer than is known here."""
     extremes: Extremes | None = None
+    """Of the nodes of random splits, as far as they were decoded."""
     exact: Problem | None = None
+    """Says all that the file's counts tell, in the inputs' own domain; None where no such thing is built."""
     any_size: bool = False
+    """Whether it can rebuild another number of rows than there are, and is measured then."""
 
     def rebuild(self, search: Search) -> Reconstruction:
         """Attack; may raise `OutOfTimeError`, `InfeasibleError` and `NotCoveredError`."""

@@ -49,26 +49,17 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Opened:
-    """A model file and training data as they are written. Its repr shows no row.
-
-    Attributes
-    ----------
-    artifact : Artifact
-    given : object
-        The training data as they were given; None where there are none.
-    whole : TrainingData or None
-        The same in the model's columns.
-    data : TrainingData or None
-        The rows of them that the model was trained on, with its own labels.
-    refused : Exception or None
-        Why there is no more than that.
-    """
+    """A model file and training data as they are written. Its repr shows no row."""
 
     artifact: Artifact
     given: object
+    """The training data as they were given; None where there are none."""
     whole: TrainingData | None
+    """The same in the model's columns."""
     data: TrainingData | None
+    """The rows of them that the model was trained on, with its own labels."""
     refused: Exception | None = None
+    """Why there is no more than that."""
 
     def __repr__(self) -> str:
         return f"Opened({self.artifact.holds})"
@@ -76,44 +67,28 @@ class Opened:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Inputs:
-    """What an attack and its evaluation start from. Its repr shows no row.
-
-    Attributes
-    ----------
-    case : Case
-    model : Forest or RuleList
-        With indicators in place of columns of two values.
-    domain : Domain
-    data : TrainingData or None
-        In the domain's columns, with indicators too.
-    indicators : Indicators
-        How to write rows as the model sees them.
-    repeats : Repeats or None
-        How to write columns that are left out because others tell them.
-    encoder : Encoder or None
-        Of a pipeline.
-    granted : tuple of str
-        What the file's transformers tell the adversary, in words.
-    slices : tuple of Slice
-    knowledge : Knowledge or None
-        The adversary's side knowledge: the one way by which training data enter the attack.
-    holdout : Holdout or None
-    timebox : TimeBox
-        Of the whole examination.
-    """
+    """What an attack and its evaluation start from. Its repr shows no row."""
 
     case: Case
     model: Forest | RuleList
+    """With indicators in place of columns of two values."""
     domain: Domain
     data: TrainingData | None
+    """In the domain's columns, with indicators too."""
     indicators: Indicators
+    """How to write rows as the model sees them."""
     repeats: Repeats | None
+    """How to write columns that are left out because others tell them."""
     encoder: Encoder | None
+    """Of a pipeline."""
     granted: tuple[str, ...]
+    """What the file's transformers tell the adversary, in words."""
     slices: tuple[Slice, ...]
     knowledge: Knowledge | None
+    """The adversary's side knowledge: the one way by which training data enter the attack."""
     holdout: Holdout | None
     timebox: TimeBox
+    """Of the whole examination."""
 
     def __post_init__(self) -> None:
         if self.data is None and (self.knowledge is not None or self.holdout is not None):

@@ -28,18 +28,12 @@ from pytest_draft.facts.adversary import Adversary
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of attack.
-
-    Attributes
-    ----------
-    attack : callable
-        Makes it of `Inputs` and a search for what can only be built by searching.
-    share : float or None
-        Share of the time box after which it must have ended; None for `ATTACK_SHARE`.
-    """
+    """A kind of attack."""
 
     attack: Callable[[Inputs, Search], Attack]
+    """Makes it of `Inputs` and a search for what can only be built by searching."""
     share: float | None = None
+    """Share of the time box after which it must have ended; None for `ATTACK_SHARE`."""
 
 
 def kind_of(inputs: Inputs) -> Kind:

@@ -21,26 +21,17 @@ from pytest_draft.facts.case import Case
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Settled:
-    """A domain, and training data as they are written in it. Its repr shows no row.
-
-    Attributes
-    ----------
-    domain : Domain
-    indicators : Indicators
-        How to write rows as the model sees them.
-    data : TrainingData or None
-        With indicators in place of columns of two values.
-    granted : tuple of str
-        What the file's transformers, and columns that repeat others, tell the adversary, in words.
-    repeats : Repeats or None
-        Columns that are left out because others tell them; None where there are none.
-    """
+    """A domain, and training data as they are written in it. Its repr shows no row."""
 
     domain: Domain
     indicators: Indicators
+    """How to write rows as the model sees them."""
     data: TrainingData | None
+    """With indicators in place of columns of two values."""
     granted: tuple[str, ...] = ()
+    """What the file's transformers, and columns that repeat others, tell the adversary, in words."""
     repeats: Repeats | None = None
+    """Columns that are left out because others tell them; None where there are none."""
 
     def __repr__(self) -> str:
         return f"Settled({self.domain})"
