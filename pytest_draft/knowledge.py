@@ -30,36 +30,27 @@ MOST_INFORMED_ROWS = 100
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Knowledge:
-    """What an adversary is granted of the training data. Its repr shows no row.
-
-    Attributes
-    ----------
-    attributes : tuple of int
-        Positions, among the domain's, of the attributes that are known in every row.
-    columns : tuple of int
-        Their encoded columns.
-    values : ndarray of float32, shape (n_rows, len(columns))
-        What every training row holds there.
-    known : ndarray of int64, shape (n_known,)
-        Positions of the training rows that are known whole; all of them when `informed`.
-    rows : ndarray of float32, shape (n_known, n_columns)
-    labels : ndarray of int64, shape (n_known,)
-    unknown : ndarray of int64, shape (n_unknown,)
-        Positions of the rows to rebuild, ascending; when `informed`, each by itself, with all others known.
-    informed : bool
-    granted : tuple of str
-        All of this in words: names and numbers only.
-    """
+    """What an adversary is granted of the training data. Its repr shows no row."""
 
     attributes: tuple[int, ...]
+    """Positions, among the domain's, of the attributes that are known in every row."""
     columns: tuple[int, ...]
+    """Their encoded columns."""
     values: NDArray[np.float32]
+    """Shape (n_rows, len(columns)). What every training row holds there."""
     known: IntArray
+    """Shape (n_known,). Positions of the training rows that are known whole; all of them when `informed`."""
     rows: NDArray[np.float32]
+    """Shape (n_known, n_columns)."""
     labels: IntArray
+    """Shape (n_known,)."""
     unknown: IntArray
+    """Shape (n_unknown,). Positions of the rows to rebuild, ascending; when `informed`, each by itself, with all others
+    known.
+    """
     informed: bool
     granted: tuple[str, ...]
+    """All of this in words: names and numbers only."""
 
     def __repr__(self) -> str:
         return f"Knowledge({'; '.join(self.granted)})"

@@ -54,28 +54,22 @@ class Weights:
     Where all attributes are discrete, they are whole numbers over a common denominator. Then the distances are
     exact, equal ones are equal, and an assignment over many equal distances is some twenty times faster than
     over the same ones with rounding errors.
-
-    Attributes
-    ----------
-    columns : ndarray of float64, shape (n_columns,)
-    counted : ndarray of bool, shape (n_columns,)
-        Columns that the distance is measured on; all of them serve to match.
-    total : float
-        The distance of two rows is the weighted sum of absolute differences in counted columns, over this.
-    missing : ndarray of float64, shape (n_columns,)
-        What a missing value counts beside a present one: a difference of the whole range.
-    tolerance : ndarray of float64, shape (n_columns,)
-        The largest difference of values that are close: a share of the range in counted numeric columns, else 0.
-    books : mapping of int to ndarray of float64
-        By column, code books with gaps or of other numbers than whole ones.
     """
 
     columns: NDArray[np.float64]
+    """Shape (n_columns,)."""
     counted: NDArray[np.bool_]
+    """Shape (n_columns,). Columns that the distance is measured on; all of them serve to match."""
     total: float
+    """The distance of two rows is the weighted sum of absolute differences in counted columns, over this."""
     missing: NDArray[np.float64]
+    """Shape (n_columns,). What a missing value counts beside a present one: a difference of the whole range."""
     tolerance: NDArray[np.float64]
+    """Shape (n_columns,). The largest difference of values that are close: a share of the range in counted numeric
+    columns, else 0.
+    """
     books: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+    """By column, code books with gaps or of other numbers than whole ones."""
 
     def measured(self, rows: Rows) -> NDArray[np.float64]:
         """Return rows as differences are taken of them: codes as their places in the code book, or between two."""

@@ -17,28 +17,18 @@ COMPILING = "compiling (once on each machine)"
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a judgement stands.
-
-    Attributes
-    ----------
-    stage : str
-    figure : str or None
-        What `value` is, such as ``residual`` or ``log-likelihood``; None where there is none yet.
-    value : float or None
-    elapsed : float
-        Seconds since the judgement began; while its time box stands still, those for which it has done so.
-    seconds : float
-        Its time box.
-    stands : bool
-        Whether the time box stands still, while code is compiled.
-    """
+    """Where a judgement stands."""
 
     stage: str
     figure: str | None
+    """What `value` is, such as ``residual`` or ``log-likelihood``; None where there is none yet."""
     value: float | None
     elapsed: float
+    """Seconds since the judgement began; while its time box stands still, those for which it has done so."""
     seconds: float
+    """Its time box."""
     stands: bool = False
+    """Whether the time box stands still, while code is compiled."""
 
     def __str__(self) -> str:
         if self.stands:

@@ -151,27 +151,18 @@ _WATCH = _Watch()
 
 @dataclass(frozen=True)
 class TimeBox:
-    """Seconds, and units of work, for a whole judgement: reading, building, solving, matching.
-
-    Attributes
-    ----------
-    seconds : float
-        The length of the box on the wall clock.
-    effort : float
-        The most units of work; infinite where only the clock counts.
-    clock : callable
-        Monotonic clock, in seconds, that stands still while code is compiled; another one can be given in tests.
-    start : float
-        When the box was opened, on `clock`.
-    meter : Meter
-        What was spent, also by boxes that were cut out of this one.
-    """
+    """Seconds, and units of work, for a whole judgement: reading, building, solving, matching."""
 
     seconds: float
+    """The length of the box on the wall clock."""
     effort: float = math.inf
+    """The most units of work; infinite where only the clock counts."""
     clock: Callable[[], float] = CLOCK
+    """Monotonic clock, in seconds, that stands still while code is compiled; another one can be given in tests."""
     start: float = field(default=float("nan"))
+    """When the box was opened, on `clock`."""
     meter: Meter = field(default_factory=Meter)
+    """What was spent, also by boxes that were cut out of this one."""
 
     def __post_init__(self) -> None:
         if not self.seconds > 0:

@@ -19,47 +19,31 @@ CODE = "code of pytest-draft"
 
 @dataclass(frozen=True)
 class File:
-    """A file that a case names.
-
-    Attributes
-    ----------
-    path : str
-        As the case names it.
-    sha256 : str
-    size : int
-        In bytes.
-    """
+    """A file that a case names."""
 
     path: str
+    """As the case names it."""
     sha256: str
     size: int
+    """In bytes."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """One examination for a worker. It holds no content of a file, so that Dask's logs may show it.
-
-    Attributes
-    ----------
-    case : Case
-    files : tuple of File
-    environment : mapping of str to str
-        Of the controller, as `environment` returns it.
-    topic : str
-        Of the events by which the worker tells the controller something.
-    number : int
-        Of this order among all of the topic.
-    share : int or None
-        How many workers of one thread were started on this machine, to divide its memory and processors among; None
-        where the worker has its own share, which its threads divide.
-    """
+    """One examination for a worker. It holds no content of a file, so that Dask's logs may show it."""
 
     case: Case
     files: tuple[File, ...]
     environment: Mapping[str, str]
+    """Of the controller, as `environment` returns it."""
     topic: str
+    """Of the events by which the worker tells the controller something."""
     number: int
+    """Of this order among all of the topic."""
     share: int | None = None
+    """How many workers of one thread were started on this machine, to divide its memory and processors among; None
+    where the worker has its own share, which its threads divide.
+    """
 
 
 @cache

@@ -31,35 +31,26 @@ an inferred ordinal attribute has."""
 
 @dataclass(frozen=True)
 class Attribute:
-    """One original attribute and the encoded columns that hold it. Its repr shows no bound, which may be a row's value.
-
-    Attributes
-    ----------
-    name : str
-        A column's name, or the common prefix of a one-hot group.
-    kind : {"binary", "one-hot", "ordinal", "numeric"}
-    columns : tuple of int
-        Indices of its encoded columns: several for a one-hot group, else one.
-    low, high : float
-        Bounds of what is not missing, included. 0 and 1 for binary columns and one-hot groups.
-    missing : bool
-        Whether a row may have no value (NaN) here. A one-hot group always has one.
-    values : tuple of float, or None
-        The code book of an ordinal attribute, ascending, from `low` to `high`; None where it is all whole numbers
-        between them. Single precision, in which trees compare, tells the values apart.
-    dropped : bool
-        Whether a one-hot group has one more value, without a column of its own: a row that is 0 in all of them
-        (``drop="first"``).
-    """
+    """One original attribute and its encoded columns. Its repr shows no bound, which may be a row's value."""
 
     name: str
+    """A column's name, or the common prefix of a one-hot group."""
     kind: Kind
     columns: tuple[int, ...]
+    """Indices of its encoded columns: several for a one-hot group, else one."""
     low: float = field(default=0.0, repr=False)
     high: float = field(default=1.0, repr=False)
+    """`low` and `high`: bounds of what is not missing, included. 0 and 1 for binary columns and one-hot groups."""
     missing: bool = False
+    """Whether a row may have no value (NaN) here. A one-hot group always has one."""
     values: tuple[float, ...] | None = field(default=None, repr=False)
+    """The code book of an ordinal attribute, ascending, from `low` to `high`; None where it is all whole numbers
+    between them. Single precision, in which trees compare, tells the values apart.
+    """
     dropped: bool = False
+    """Whether a one-hot group has one more value, without a column of its own: a row that is 0 in all of them
+    (``drop="first"``).
+    """
 
     @classmethod
     def coded(cls, name: str, column: int, values: Sequence[float] | FloatArray, missing: bool = False) -> Attribute:

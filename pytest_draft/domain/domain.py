@@ -20,20 +20,13 @@ from pytest_draft.errors import DataError, one_line
 
 @dataclass(frozen=True)
 class Domain:
-    """The attributes of a forest's input, each encoded column belonging to exactly one.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Names of the encoded columns, in the forest's order.
-    attributes : tuple of Attribute
-    source : str
-        ``inferred from the training data`` or the name of a domain file.
-    """
+    """The attributes of a forest's input, each encoded column belonging to exactly one."""
 
     columns: tuple[str, ...]
+    """Names of the encoded columns, in the forest's order."""
     attributes: tuple[Attribute, ...]
     source: str
+    """``inferred from the training data`` or the name of a domain file."""
 
     def __post_init__(self) -> None:
         owners = sorted(column for attribute in self.attributes for column in attribute.columns)

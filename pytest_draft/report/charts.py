@@ -37,14 +37,7 @@ _INNER = WIDTH - _LEFT - _RIGHT
 
 @dataclass(frozen=True)
 class Mark:
-    """One SVG element.
-
-    Attributes
-    ----------
-    tag : str
-    attributes : dict of str to object
-    text : str
-    """
+    """One SVG element."""
 
     tag: str
     attributes: dict[str, object]
@@ -53,25 +46,15 @@ class Mark:
 
 @dataclass(frozen=True)
 class Chart:
-    """One drawing, `WIDTH` wide.
-
-    Attributes
-    ----------
-    name : str
-        Part of its id on the page.
-    title : str
-    description : str
-        All that it shows, in words: for those who do not see it.
-    caption : str
-        How to read it.
-    height : int
-    marks : tuple of Mark
-    """
+    """One drawing, `WIDTH` wide."""
 
     name: str
+    """Part of its id on the page."""
     title: str
     description: str
+    """All that it shows, in words: for those who do not see it."""
     caption: str
+    """How to read it."""
     height: int
     marks: tuple[Mark, ...]
 

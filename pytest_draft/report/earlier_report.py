@@ -34,18 +34,12 @@ _KEPT_METRICS = (
 
 @dataclass(frozen=True)
 class Earlier:
-    """The results of an earlier report.
-
-    Attributes
-    ----------
-    results : tuple of dict
-        Only what a comparison needs.
-    not_run : tuple of str
-        Addresses of checks that were planned and not run.
-    """
+    """The results of an earlier report."""
 
     results: tuple[Result, ...] = field(repr=False)
+    """Only what a comparison needs."""
     not_run: tuple[str, ...] = ()
+    """Addresses of checks that were planned and not run."""
 
     @cached_property
     def files(self) -> tuple[str, ...]:
