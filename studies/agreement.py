@@ -44,19 +44,13 @@ _TOLERANCE = 1e-4
 
 @dataclass
 class Verdict:
-    """What the comparison of one instance found.
-
-    Attributes
-    ----------
-    solutions : int
-        Datasets that meet the counts, by enumeration.
-    disagreements, undecided : list of str
-        Facts on which two differ, and facts that one of them did not decide.
-    """
+    """What the comparison of one instance found."""
 
     solutions: int
+    """Datasets that meet the counts, by enumeration."""
     disagreements: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
+    """`disagreements` and `undecided`: facts on which two differ, and facts that one of them did not decide."""
 
     def expect(self, same: bool, fact: str) -> None:
         """Note a disagreement unless two are the same."""

@@ -22,32 +22,24 @@ class TooManyError(Exception):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Enumeration:
-    """The equations of one instance over (vector, class) pairs, row by row.
-
-    Attributes
-    ----------
-    vectors : ndarray of float32, shape (n_vectors, n_columns)
-    adds : ndarray of int64, shape (n_rows, n_pairs, n_equations)
-        What each row would add to the counts as each pair; pair ``vector * n_classes + class``.
-    observed : ndarray of int64, shape (n_equations,)
-    group : ndarray of int64, shape (n_rows,)
-        Ascending; rows of one group can change places.
-    excluded : ndarray of bool, shape (n_trees, n_pairs)
-        Whether some threshold of a tree contradicts that a row which it saw is a pair.
-    possible : ndarray of bool, shape (n_rows, n_pairs)
-        Whether no threshold contradicts that a row is a pair.
-    order : ndarray of int64, shape (n_rows,)
-        The instance's row of each row here.
-    n_classes : int
-    """
+    """The equations of one instance over (vector, class) pairs, row by row."""
 
     vectors: NDArray[np.float32]
+    """Shape (n_vectors, n_columns)."""
     adds: IntArray
+    """Shape (n_rows, n_pairs, n_equations). What each row would add to the counts as each pair; pair ``vector *
+    n_classes + class``.
+    """
     observed: IntArray
+    """Shape (n_equations,)."""
     group: IntArray
+    """Shape (n_rows,). Ascending; rows of one group can change places."""
     excluded: NDArray[np.bool_]
+    """Shape (n_trees, n_pairs). Whether some threshold of a tree contradicts that a row which it saw is a pair."""
     possible: NDArray[np.bool_]
+    """Shape (n_rows, n_pairs). Whether no threshold contradicts that a row is a pair."""
     order: IntArray
+    """Shape (n_rows,). The instance's row of each row here."""
     n_classes: int
 
     @classmethod

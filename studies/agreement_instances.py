@@ -46,24 +46,15 @@ _DROPPED, _CODED = 1 / 3, 1 / 2
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Instance:
-    """A small forest with the rows that it was grown on. Its repr shows no row.
-
-    Attributes
-    ----------
-    setting : {"no bagging", "occurrences known", "occurrences unknown"}
-    forest : Forest
-    domain : Domain
-    truth : ModelDataset or None
-        None where the forest's counts were changed afterwards, so that these rows no longer explain them.
-    occurrences : ndarray of int64, shape (n_trees, n_rows)
-        As the seeds tell; no model gets them where they are unknown.
-    """
+    """A small forest with the rows that it was grown on. Its repr shows no row."""
 
     setting: Setting
     forest: Forest
     domain: Domain
     truth: ModelDataset | None
+    """None where the forest's counts were changed afterwards, so that these rows no longer explain them."""
     occurrences: IntArray
+    """Shape (n_trees, n_rows). As the seeds tell; no model gets them where they are unknown."""
 
     def __repr__(self) -> str:
         return f"<Instance: {self.setting}, {self.n_rows} rows, {self.domain.n_vectors} vectors>"

@@ -66,18 +66,11 @@ _SECONDS, _EFFORT = 20.0, 1.0
 
 @dataclass(frozen=True)
 class Answer:
-    """What one judgement claimed, and what of that is false.
-
-    Attributes
-    ----------
-    status : str
-    proved : int
-        Rows that are claimed to be certain or shared.
-    violations : tuple of str
-    """
+    """What one judgement claimed, and what of that is false."""
 
     status: str
     proved: int
+    """Rows that are claimed to be certain or shared."""
     violations: tuple[str, ...]
 
 

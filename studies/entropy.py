@@ -65,50 +65,34 @@ _COUNTING_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Line:
-    """One model, measured.
-
-    Attributes
-    ----------
-    data, learner : str
-    seed : int
-    support : float
-        Least share of the training rows in a leaf or rule.
-    depth : int
-        Limit of a tree's depth, or of a list's rules without the default.
-    size : int
-        Splits of a tree, or rules of a list without the default.
-    majority : float
-        Share of the training rows that are of the more frequent class.
-    train_accuracy, test_accuracy : float
-    dist_g, dist : float
-        Of definitions 4 and 2, each column a Boolean; `dist` is NaN where it is not known.
-    dist_g_one_hot : float
-        Of definition 4 in the inferred domain.
-    lowest, median, highest : float
-        ``Dist_G`` of a row by itself, each column a Boolean.
-    certified : bool
-        Whether the model is proven to be optimal, or claimed by DL8.5 to be; False for greedy ones.
-    seconds : float
-        Of learning; a search that yields models of all sizes counts for each of them.
-    """
+    """One model, measured."""
 
     data: str
     learner: str
     seed: int
     support: float
+    """Least share of the training rows in a leaf or rule."""
     depth: int
+    """Limit of a tree's depth, or of a list's rules without the default."""
     size: int
+    """Splits of a tree, or rules of a list without the default."""
     majority: float
+    """Share of the training rows that are of the more frequent class."""
     train_accuracy: float
     test_accuracy: float
     dist_g: float
     dist: float
+    """`dist_g` and `dist`: of definitions 4 and 2, each column a Boolean; `dist` is NaN where it is not known."""
     dist_g_one_hot: float
+    """Of definition 4 in the inferred domain."""
     lowest: float
     median: float
     highest: float
+    """`lowest`, `median` and `highest`: ``Dist_G`` of a row by itself, each column a Boolean."""
     certified: bool
+    """Whether the model is proven to be optimal, or claimed by DL8.5 to be; False for greedy ones."""
     seconds: float
+    """Of learning; a search that yields models of all sizes counts for each of them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -49,37 +49,25 @@ MORE = 10.0
 
 @dataclass(frozen=True)
 class Hunted:
-    """One triple and what became of it: aggregates only.
-
-    Attributes
-    ----------
-    seed, number : int
-        Of the triple.
-    table, model, policy, adversary : str
-    verdict : str
-    status : str
-        The solver's.
-    contradictions, apart : tuple of Contradiction
-        That speak against a pass; that fail because they know more.
-    bugs : tuple of str
-        Internal errors.
-    why : str
-        What was told first where it did not pass.
-    seconds : float
-    """
+    """One triple and what became of it: aggregates only."""
 
     seed: int
     number: int
+    """`seed` and `number`: of the triple."""
     table: str
     model: str
     policy: str
     adversary: str
     verdict: str
     status: str
+    """The solver's."""
     contradictions: tuple[Contradiction, ...] = ()
     apart: tuple[Contradiction, ...] = ()
+    """`contradictions` and `apart`: that speak against a pass; that fail because they know more."""
     bugs: tuple[str, ...] = ()
+    """Internal errors."""
     why: str = ""
+    """What was told first where it did not pass."""
     seconds: float = 0.0
 
     @classmethod

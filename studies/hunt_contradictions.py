@@ -38,19 +38,12 @@ _EVALUATION = 30.0
 
 @dataclass(frozen=True)
 class Contradiction:
-    """What speaks against a pass.
-
-    Attributes
-    ----------
-    by : str
-        As in the module's list.
-    clear : bool
-        Whether looser thresholds are crossed, too.
-    figures : str
-    """
+    """What speaks against a pass."""
 
     by: str
+    """As in the module's list."""
     clear: bool
+    """Whether looser thresholds are crossed, too."""
     figures: str
 
 

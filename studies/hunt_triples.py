@@ -51,16 +51,10 @@ _GUARD = 60.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Triple:
-    """A table, a model and a policy. Its repr shows no row.
-
-    Attributes
-    ----------
-    specimen : Specimen
-        With `STRANGERS` times as many strangers.
-    policy : Policy
-    """
+    """A table, a model and a policy. Its repr shows no row."""
 
     specimen: Specimen
+    """With `STRANGERS` times as many strangers."""
     policy: Policy
 
     def __repr__(self) -> str:

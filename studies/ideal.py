@@ -42,28 +42,20 @@ _AT_ONCE = 1_000_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanations:
-    """A small file, and all datasets that explain it. Its repr shows no row.
-
-    Attributes
-    ----------
-    instance : Instance
-    datasets : ndarray of float32, shape (n_datasets, n_rows, n_columns)
-        In the order of the instance's rows where they can be told apart; of rows that can change places, one order of
-        all.
-    weight : ndarray of float64, shape (n_datasets,)
-        How many assignments of vectors to rows each of them stands for.
-    number : int
-        How many they are where the order of labelled rows does not count.
-    least_error, most_perfect_rows : float
-        As `exact_ideal` returns them.
-    """
+    """A small file, and all datasets that explain it. Its repr shows no row."""
 
     instance: Instance
     datasets: NDArray[np.float32]
+    """Shape (n_datasets, n_rows, n_columns). In the order of the instance's rows where they can be told apart; of rows
+    that can change places, one order of all.
+    """
     weight: FloatArray
+    """Shape (n_datasets,). How many assignments of vectors to rows each of them stands for."""
     number: int
+    """How many they are where the order of labelled rows does not count."""
     least_error: float
     most_perfect_rows: float
+    """`least_error` and `most_perfect_rows`: as `exact_ideal` returns them."""
 
     def __repr__(self) -> str:
         return f"<Explanations: {len(self.datasets)} datasets of {self.instance!r}>"

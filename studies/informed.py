@@ -65,23 +65,18 @@ Rows = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Run:
-    """One forest, and the errors of each attack on its rows.
-
-    Attributes
-    ----------
-    errors : dict of str to float
-        Mean error on encoded columns, by attack.
-    inliers, outliers : float
-        Ours, on the attacked rows that are such; not a number without any.
-    perfect, papers_perfect : float
-        Percent of the attacked rows that our likeliest vector, and the paper's attack, rebuild perfectly.
-    """
+    """One forest, and the errors of each attack on its rows."""
 
     errors: dict[str, float]
+    """Mean error on encoded columns, by attack."""
     inliers: float
     outliers: float
+    """`inliers` and `outliers`: ours, on the attacked rows that are such; not a number without any."""
     perfect: float
     papers_perfect: float
+    """`perfect` and `papers_perfect`: percent of the attacked rows that our likeliest vector, and the paper's attack,
+    rebuild perfectly.
+    """
 
 
 def study(

@@ -64,18 +64,7 @@ Judge = Callable[[Specimen], Judgement]
 
 @dataclass(frozen=True)
 class Trial:
-    """One relation on one table and model: aggregates only.
-
-    Attributes
-    ----------
-    relation, table, model : str
-    seed : int
-    fate : {"held", "milder", "lacked time"}
-    broken : tuple of str
-        What was promised and did not hold, with figures.
-    seconds : float
-        Of this process; a judgement that several relations start from counts for the first of them.
-    """
+    """One relation on one table and model: aggregates only."""
 
     relation: str
     table: str
@@ -83,7 +72,9 @@ class Trial:
     seed: int
     fate: Fate
     broken: tuple[str, ...]
+    """What was promised and did not hold, with figures."""
     seconds: float
+    """Of this process; a judgement that several relations start from counts for the first of them."""
 
     @property
     def command(self) -> str:

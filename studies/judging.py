@@ -35,19 +35,12 @@ ROOM = 0.1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Judged:
-    """A specimen's examination, and what was rebuilt. Its repr shows no row.
-
-    Attributes
-    ----------
-    examination : Examination
-    reconstruction : Reconstruction or None
-    floors : tuple of Examination
-        Of adversaries who know less, which the gate judges as well.
-    """
+    """A specimen's examination, and what was rebuilt. Its repr shows no row."""
 
     examination: Examination
     reconstruction: Reconstruction | None
     floors: tuple[Examination, ...] = ()
+    """Of adversaries who know less, which the gate judges as well."""
 
     def __repr__(self) -> str:
         return f"<Judged: {self.examination.solver_status}>"
@@ -55,41 +48,27 @@ class Judged:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a policy says of an examination, and the figures behind it: aggregates only.
-
-    Attributes
-    ----------
-    verdict : {"passed", "inconclusive", "failed"}
-    clear : {"passed", "inconclusive", "failed"}
-        The verdict by thresholds that are looser by `ROOM`: what is failed by them too is no borderline case.
-    rules, clear_rules : mapping of str to {"passed", "inconclusive", "failed"}
-        The same for each rule.
-    status : str
-        The solver's.
-    lacked_time : bool
-        Whether more time could change it.
-    n_rows : int
-        Rows that were to be rebuilt; 0 where nothing was measured.
-    error : float or None
-        Reconstruction error on encoded columns.
-    perfect, certain : int
-        Rows that are rebuilt perfectly, and that are proved.
-    sentences : tuple of str
-        Why rules did not pass, those first that count.
-    seconds : float
-    """
+    """What a policy says of an examination, and the figures behind it: aggregates only."""
 
     verdict: Verdict
     clear: Verdict
+    """The verdict by thresholds that are looser by `ROOM`: what is failed by them too is no borderline case."""
     rules: dict[str, Verdict]
     clear_rules: dict[str, Verdict]
+    """`rules` and `clear_rules`: the same for each rule."""
     status: str
+    """The solver's."""
     lacked_time: bool
+    """Whether more time could change it."""
     n_rows: int
+    """Rows that were to be rebuilt; 0 where nothing was measured."""
     error: float | None
+    """Reconstruction error on encoded columns."""
     perfect: int
     certain: int
+    """`perfect` and `certain`: rows that are rebuilt perfectly, and that are proved."""
     sentences: tuple[str, ...]
+    """Why rules did not pass, those first that count."""
     seconds: float
 
 

@@ -70,21 +70,13 @@ _TRUTHS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
 
 @dataclass(frozen=True)
 class Mutant:
-    """One small change of one module.
-
-    Attributes
-    ----------
-    path : str
-        Of the module, below the root.
-    start, end : int
-        Where the change stands, in bytes.
-    line : int
-    was, became : str
-    """
+    """One small change of one module."""
 
     path: str
+    """Of the module, below the root."""
     start: int
     end: int
+    """`start` and `end`: where the change stands, in bytes."""
     line: int
     was: str
     became: str

@@ -91,51 +91,33 @@ data contradict a proof; decoded: share of the extremes behind random thresholds
 
 @dataclass(frozen=True)
 class Setting:
-    """What all runs of a study have in common.
-
-    Attributes
-    ----------
-    forest : {"random", "extra", "regressor"}
-    n_trees : int
-    n_rows : int
-        Rows drawn at random, or all where there are no more; 0 for all.
-    seconds : float
-        Time box of the gate, for everything.
-    workers : int
-    papers_seconds : float or None
-        Limit of the solver of DRAFT's own model, which is built before; None not to run it.
-    effort : float or None
-        As in `Case`.
-    """
+    """What all runs of a study have in common."""
 
     forest: str
+    """One of "random", "extra", "regressor"."""
     n_trees: int = 100
     n_rows: int = 0
+    """Rows drawn at random, or all where there are no more; 0 for all."""
     seconds: float = 60.0
+    """Time box of the gate, for everything."""
     workers: int = 2
     papers_seconds: float | None = None
+    """Limit of the solver of DRAFT's own model, which is built before; None not to run it."""
     effort: float | None = None
+    """As in `Case`."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One forest, judged: aggregates only.
-
-    Attributes
-    ----------
-    n_rows : int
-    status, verdict : str
-    papers_status : str or None
-        Of DRAFT's own model; None where it was not run.
-    figures : dict of str to float
-        By the names of the printed columns; NaN where there is none.
-    """
+    """One forest, judged: aggregates only."""
 
     n_rows: int
     status: str
     verdict: str
     papers_status: str | None
+    """Of DRAFT's own model; None where it was not run."""
     figures: dict[str, float]
+    """By the names of the printed columns; NaN where there is none."""
 
 
 def study(names: Sequence[str], seeds: Sequence[int], setting: Setting) -> Study:

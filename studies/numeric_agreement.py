@@ -71,24 +71,16 @@ _ONE_HOT, _GAPS, _REPEATED = 0.15, 0.3, 0.4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Instance:
-    """A forest with the rows that it was grown on. Its repr shows no row.
-
-    Attributes
-    ----------
-    forest : Forest
-    domain : Domain
-    rows : ndarray of float32, shape (n_rows, n_columns)
-    labels : ndarray of int64, shape (n_rows,)
-        All 0 for regressors.
-    target : ndarray of float64, shape (n_rows,)
-        What it was fitted to.
-    """
+    """A forest with the rows that it was grown on. Its repr shows no row."""
 
     forest: Forest
     domain: Domain
     rows: NDArray[np.float32]
+    """Shape (n_rows, n_columns)."""
     labels: IntArray
+    """Shape (n_rows,). All 0 for regressors."""
     target: NDArray[np.float64]
+    """Shape (n_rows,). What it was fitted to."""
 
     def __repr__(self) -> str:
         n_rows, n_columns = self.rows.shape
@@ -97,23 +89,16 @@ class Instance:
 
 @dataclass
 class Verdict:
-    """What was held to be exact of one instance, and what of that was wrong.
-
-    Attributes
-    ----------
-    violations : list of str
-    proved_values, bounded_cells, certain_cells, certain_rows : int
-        How much there was to be wrong.
-    consistent : bool
-        Whether the search found a dataset that misses nothing.
-    """
+    """What was held to be exact of one instance, and what of that was wrong."""
 
     violations: list[str] = field(default_factory=list)
     proved_values: int = 0
     bounded_cells: int = 0
     certain_cells: int = 0
     certain_rows: int = 0
+    """`proved_values`, `bounded_cells`, `certain_cells` and `certain_rows`: how much there was to be wrong."""
     consistent: bool = False
+    """Whether the search found a dataset that misses nothing."""
 
     def expect(self, holds: bool, fact: str) -> None:
         """Note a violation unless a fact holds."""

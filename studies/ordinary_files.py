@@ -370,18 +370,11 @@ def _on_numbers_with_init(x: pd.DataFrame, y: pd.Series[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Told:
-    """What is told of one file.
-
-    Attributes
-    ----------
-    name : str
-    result : str
-        Of the rule ``verbatim-data``, or ``refused``.
-    sentence : str
-    """
+    """What is told of one file."""
 
     name: str
     result: str
+    """Of the rule ``verbatim-data``, or ``refused``."""
     sentence: str
 
 

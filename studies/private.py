@@ -49,76 +49,53 @@ _HEADER = (
 
 @dataclass(frozen=True)
 class Setting:
-    """One kind of forest and adversary.
-
-    Attributes
-    ----------
-    name : str
-        Of the data set.
-    n_trees, depth : int
-    epsilon : float
-    known : int
-        Attributes that the adversary knows in every row.
-    n_rows : int
-        Training rows.
-    drawn : bool
-        Whether they are drawn at random, by the seed; else they are the table's first ones.
-    """
+    """One kind of forest and adversary."""
 
     name: str
+    """Of the data set."""
     n_trees: int
     depth: int
     epsilon: float
     known: int = 0
+    """Attributes that the adversary knows in every row."""
     n_rows: int = N_ROWS
+    """Training rows."""
     drawn: bool = False
+    """Whether they are drawn at random, by the seed; else they are the table's first ones."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One forest, attacked; errors are NaN where there is no dataset.
-
-    Attributes
-    ----------
-    status : str
-    error, optimum, worst : float
-        Of the guess, of the likeliest dataset, and of the guess's worst row.
-    perfect : int
-    inlier_error, inlier_perfect, outlier_error, outlier_perfect : float
-        Perfect rows as shares.
-    p_value : float
-    n_rows : int
-        That were rebuilt.
-    gap : float
-        What the bound is above the log-likelihood of the likeliest dataset.
-    above_truth : float
-        What that log-likelihood is above the truth's.
-    seconds : float
-        Of the attack.
-    train_accuracy, test_accuracy : float
-        Of the private forest, on the training rows and on all others.
-    other_mean, other_deviation : float
-        Of the errors to datasets that are drawn from the other rows, by which the p-value is told.
-    """
+    """One forest, attacked; errors are NaN where there is no dataset."""
 
     status: str
     error: float = np.nan
     optimum: float = np.nan
     worst: float = np.nan
+    """`error`, `optimum` and `worst`: of the guess, of the likeliest dataset, and of the guess's worst row."""
     perfect: int = 0
     inlier_error: float = np.nan
     inlier_perfect: float = np.nan
     outlier_error: float = np.nan
     outlier_perfect: float = np.nan
+    """`inlier_error`, `inlier_perfect`, `outlier_error` and `outlier_perfect`: perfect rows as shares."""
     p_value: float = np.nan
     n_rows: int = 0
+    """That were rebuilt."""
     gap: float = np.nan
+    """What the bound is above the log-likelihood of the likeliest dataset."""
     above_truth: float = np.nan
+    """What that log-likelihood is above the truth's."""
     seconds: float = 0.0
+    """Of the attack."""
     train_accuracy: float = np.nan
     test_accuracy: float = np.nan
+    """`train_accuracy` and `test_accuracy`: of the private forest, on the training rows and on all others."""
     other_mean: float = np.nan
     other_deviation: float = np.nan
+    """`other_mean` and `other_deviation`: of the errors to datasets that are drawn from the other rows, by which the
+    p-value is told.
+    """
 
 
 def study(

@@ -56,19 +56,13 @@ _SHOWN = 160
 
 @dataclass(frozen=True)
 class Difference:
-    """Where two reports are not the same.
-
-    Attributes
-    ----------
-    path : str
-        Keys and positions from the top.
-    before, after : str
-        As JSON, or that there is nothing.
-    """
+    """Where two reports are not the same."""
 
     path: str
+    """Keys and positions from the top."""
     before: str
     after: str
+    """`before` and `after`: as JSON, or that there is nothing."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.before} -> {self.after}"

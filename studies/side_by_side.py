@@ -49,21 +49,14 @@ _MATCHING_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class Attempt:
-    """What one of the two made of a forest: aggregates only.
-
-    Attributes
-    ----------
-    status : str
-        Its own word, or why there is none.
-    seconds : float
-        Of the attack; where the process was ended, how long it had run.
-    error : float or None
-        Reconstruction error; None without a reconstruction.
-    """
+    """What one of the two made of a forest: aggregates only."""
 
     status: str
+    """Its own word, or why there is none."""
     seconds: float
+    """Of the attack; where the process was ended, how long it had run."""
     error: float | None
+    """Reconstruction error; None without a reconstruction."""
 
 
 def run(

@@ -44,63 +44,43 @@ LABEL = "label"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Specimen:
-    """A table, the model to be trained on it, and how both are written and judged. Its repr shows no row.
-
-    Attributes
-    ----------
-    table, model : str
-        Names.
-    frame : pandas.DataFrame
-        What the model is trained on.
-    labels : ndarray, shape (n_rows,)
-        Classes, or a regressor's targets.
-    roles : mapping of str to {"binary", "one-hot", "ordinal", "numeric"}
-        What each column is.
-    groups : mapping of str to tuple of str
-        Columns of each one-hot group.
-    estimator : object
-        Unfitted.
-    strangers : pandas.DataFrame
-        Rows of the same population that are not trained on, as many or a multiple.
-    sample_weight : ndarray of float64, shape (n_rows,), or None
-    rewritten : tuple of callable
-        Each takes the fitted model and returns what is written instead.
-    write : callable
-        Takes what is to be written and a path.
-    given : str
-        How the training data are given: ``frame``, ``arrays``, or the suffix of a file.
-    order : ndarray of int, shape (n_rows,), or None
-        The rows in which the data are given; None for the order of training.
-    reversed_columns : bool
-        Whether the data are given with their columns in the opposite order.
-    domain : str or None
-        Text of a domain file.
-    adversary : str
-    seconds, effort : float
-        As in `pytest_draft.facts.case.Case`.
-    seed : int
-        The attack's.
-    """
+    """A table, the model to be trained on it, and how both are written and judged. Its repr shows no row."""
 
     table: str
     model: str
+    """`table` and `model`: names."""
     frame: pd.DataFrame
+    """What the model is trained on."""
     labels: NDArray[Any]
+    """Shape (n_rows,). Classes, or a regressor's targets."""
     roles: Mapping[str, Role]
+    """What each column is."""
     groups: Mapping[str, tuple[str, ...]]
+    """Columns of each one-hot group."""
     estimator: Any
+    """Unfitted."""
     strangers: pd.DataFrame
+    """Rows of the same population that are not trained on, as many or a multiple."""
     sample_weight: NDArray[np.float64] | None = None
+    """Shape (n_rows,)."""
     rewritten: tuple[Callable[[Any], Any], ...] = ()
+    """Each takes the fitted model and returns what is written instead."""
     write: Callable[[Any, Path], object] = joblib.dump
+    """Takes what is to be written and a path."""
     given: str = "frame"
+    """How the training data are given: ``frame``, ``arrays``, or the suffix of a file."""
     order: NDArray[np.int64] | None = None
+    """Shape (n_rows,). The rows in which the data are given; None for the order of training."""
     reversed_columns: bool = False
+    """Whether the data are given with their columns in the opposite order."""
     domain: str | None = None
+    """Text of a domain file."""
     adversary: str = "artifact"
     seconds: float = 40.0
     effort: float = 1.0
+    """`seconds` and `effort`: as in `pytest_draft.facts.case.Case`."""
     seed: int = 0
+    """The attack's."""
 
     def __repr__(self) -> str:
         return f"<Specimen: {self.table}/{self.model}, {len(self.frame)} rows>"
@@ -133,21 +113,14 @@ class Specimen:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """A generated table. Its repr shows no row.
-
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-    labels : ndarray of int64, shape (n_rows,)
-    roles : mapping of str to str
-    groups : mapping of str to tuple of str
-        As in `Specimen`.
-    """
+    """A generated table. Its repr shows no row."""
 
     frame: pd.DataFrame
     labels: NDArray[np.int64]
+    """Shape (n_rows,)."""
     roles: dict[str, Role]
     groups: dict[str, tuple[str, ...]]
+    """As in `Specimen`."""
 
     def __repr__(self) -> str:
         return f"<Table: {self.frame.shape[0]} rows, {self.frame.shape[1]} columns>"
@@ -155,13 +128,7 @@ class Table:
 
 @dataclass(eq=False, repr=False)
 class Drawing:
-    """Columns that are drawn one after the other. Its repr shows no row.
-
-    Attributes
-    ----------
-    rng : numpy.random.Generator
-    n_rows : int
-    """
+    """Columns that are drawn one after the other. Its repr shows no row."""
 
     rng: Generator
     n_rows: int

@@ -103,35 +103,23 @@ FORESTS: Mapping[str, tuple[tuple[Any, Any], dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Setting:
-    """One judgement of the grid.
-
-    Attributes
-    ----------
-    table, forest : str
-        Of `TABLES` and `FORESTS`.
-    adversary : str
-    rows : int
-        Drawn at random; all of a table that has fewer.
-    seed : int
-        Of the rows and of the forest.
-    seconds : float
-        Time box.
-    attack_seed : int
-    level : str
-        Of hardening; ``"plain"`` for the file as it is.
-    bootstrap : bool or None
-        Of the forest; None for what its kind does if nothing is said.
-    """
+    """One judgement of the grid."""
 
     table: str
     forest: str
+    """`table` and `forest`: of `TABLES` and `FORESTS`."""
     adversary: str = "artifact"
     rows: int = 400
+    """Drawn at random; all of a table that has fewer."""
     seed: int = 0
+    """Of the rows and of the forest."""
     seconds: float = 60.0
+    """Time box."""
     attack_seed: int = 0
     level: str = "plain"
+    """Of hardening; ``"plain"`` for the file as it is."""
     bootstrap: bool | None = None
+    """Of the forest; None for what its kind does if nothing is said."""
 
     @property
     def question(self) -> tuple[str, str, str, int, int, str, bool | None]:
@@ -141,43 +129,31 @@ class Setting:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the gate said: aggregates only. A figure is None where there is none.
-
-    Attributes
-    ----------
-    setting : Setting
-    verdict : {"passed", "inconclusive", "failed"}
-    rule : str or None
-        The first that decided it; None where all passed.
-    sentence : str or None
-        Of that rule.
-    status : str
-        The solver's.
-    error, bar, random_error : float or None
-        Reconstruction error, below which it fails, and of random guesses.
-    perfect_rows : int or None
-    least_error, most_perfect_rows : float or None
-        Of the ideal attacker.
-    determined : float or None
-        Share of determined rows in blocks of 8 rows, the smaller one of any rows and of neighbours.
-    box, seconds : float
-        Seconds of the time box that were used, and of the whole judgement, with what was compiled.
-    """
+    """What the gate said: aggregates only. A figure is None where there is none."""
 
     setting: Setting
     verdict: str
+    """One of "passed", "inconclusive", "failed"."""
     rule: str | None
+    """The first that decided it; None where all passed."""
     sentence: str | None
+    """Of that rule."""
     status: str
+    """The solver's."""
     error: float | None
     bar: float | None
     random_error: float | None
+    """`error`, `bar` and `random_error`: reconstruction error, below which it fails, and of random guesses."""
     perfect_rows: int | None
     least_error: float | None
     most_perfect_rows: float | None
+    """`least_error` and `most_perfect_rows`: of the ideal attacker."""
     determined: float | None
+    """Share of determined rows in blocks of 8 rows, the smaller one of any rows and of neighbours."""
     box: float
     seconds: float
+    """`box` and `seconds`: seconds of the time box that were used, and of the whole judgement, with what was compiled.
+    """
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Answer:

@@ -24,36 +24,21 @@ _CPU = Path("/proc/cpuinfo")
 
 @dataclass(frozen=True)
 class Call:
-    """What is sent to the process that computes.
-
-    Attributes
-    ----------
-    compute : callable
-    cell : Cell
-    code : str
-        Hash of the code that it is to be computed by.
-    """
+    """What is sent to the process that computes."""
 
     compute: Callable[..., Any]
     cell: Cell
     code: str
+    """Hash of the code that it is to be computed by."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What comes back.
-
-    Attributes
-    ----------
-    results : dict of str to plain value, or None
-    failure : str
-        One line; empty where there are results.
-    seconds : float
-    machine, versions : str
-    """
+    """What comes back."""
 
     results: dict[str, Plain] | None
     failure: str = ""
+    """One line; empty where there are results."""
     seconds: float = 0.0
     machine: str = ""
     versions: str = ""

@@ -21,30 +21,20 @@ _MINUTE, _HOUR = 60, 3600
 
 @dataclass(frozen=True)
 class Stand:
-    """Where a study stands.
-
-    Attributes
-    ----------
-    study : str
-    total : int
-        Cells.
-    kept : int
-        That stood in the store already.
-    done, failed : int
-        That were computed in this run, and that could not be.
-    elapsed : float
-        Seconds of this run.
-    news : str
-        A line that is to stay; empty where there is none.
-    """
+    """Where a study stands."""
 
     study: str
     total: int
+    """Cells."""
     kept: int
+    """That stood in the store already."""
     done: int = 0
     failed: int = 0
+    """`done` and `failed`: that were computed in this run, and that could not be."""
     elapsed: float = 0.0
+    """Seconds of this run."""
     news: str = ""
+    """A line that is to stay; empty where there is none."""
 
     @property
     def left(self) -> int:

@@ -37,30 +37,23 @@ _LEFTOVER_SECONDS = 3_600.0
 
 @dataclass(frozen=True)
 class Row:
-    """One finished cell.
-
-    Attributes
-    ----------
-    key, question, code : str
-        Hashes of all that the results depend on, of the same without the code, and of the code.
-    at : str
-        When it was finished: UTC, ISO 8601.
-    seconds : float
-        That it took.
-    machine, versions : str
-        Where, and by which versions of which packages.
-    values : dict of str to plain value
-        Parameters and results.
-    """
+    """One finished cell."""
 
     key: str
     question: str
     code: str
+    """`key`, `question` and `code`: hashes of all that the results depend on, of the same without the code, and of the
+    code.
+    """
     at: str
+    """When it was finished: UTC, ISO 8601."""
     seconds: float
+    """That it took."""
     machine: str
     versions: str
+    """`machine` and `versions`: where, and by which versions of which packages."""
     values: dict[str, Plain]
+    """Parameters and results."""
 
 
 class Store:

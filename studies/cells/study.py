@@ -31,51 +31,37 @@ class PlainError(DraftError, TypeError):
 
 @dataclass(frozen=True)
 class Study:
-    """Independent cells, and the function that computes one of them.
-
-    Attributes
-    ----------
-    name : str
-        Such as ``"icml-figure-5"``; the folder of its rows is named so.
-    compute : callable
-        Of a module's top level, so that it is pickled by its name. It is called with a cell's parameters and with
-        `given`, returns one flat row of plain values (a mapping or a dataclass), which are aggregates only, and prints
-        nothing.
-    cells : sequence of mapping
-        Flat, plain parameters; no two cells are equal.
-    given : mapping of str to Path, or to mapping of value to Path
-        Input files by the name of the argument that `compute` takes them as. Where several files stand under a name,
-        the cell's parameter of this name says which one is meant, and the call gets the file in place of it: with
-        ``given={"table": {"adult": Path("x/adult.csv")}}``, the cell ``{"table": "adult"}`` is computed by
-        ``compute(table=Path("x/adult.csv"))``; where None stands there, the value stays as it is. A cell depends on the
-        content of its own files, not on their paths.
-    """
+    """Independent cells, and the function that computes one of them."""
 
     name: str
+    """Such as ``"icml-figure-5"``; the folder of its rows is named so."""
     compute: Callable[..., Any]
+    """Of a module's top level, so that it is pickled by its name. It is called with a cell's parameters and with
+    `given`, returns one flat row of plain values (a mapping or a dataclass), which are aggregates only, and prints
+    nothing.
+    """
     cells: Sequence[Mapping[str, Plain]]
+    """Flat, plain parameters; no two cells are equal."""
     given: Files = field(default_factory=dict)
+    """Input files by the name of the argument that `compute` takes them as. Where several files stand under a name, the
+    cell's parameter of this name says which one is meant, and the call gets the file in place of it: with
+    ``given={"table": {"adult": Path("x/adult.csv")}}``, the cell ``{"table": "adult"}`` is computed by
+    ``compute(table=Path("x/adult.csv"))``; where None stands there, the value stays as it is. A cell depends on the
+    content of its own files, not on their paths.
+    """
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell, ready to be computed.
-
-    Attributes
-    ----------
-    key : str
-        Hash of all that its result depends on.
-    question : str
-        The same without the code.
-    parameters : dict of str to plain value
-    files : dict of str to (Path, str)
-        Path and SHA-256 of each file, by argument.
-    """
+    """One cell, ready to be computed."""
 
     key: str
+    """Hash of all that its result depends on."""
     question: str
+    """The same without the code."""
     parameters: dict[str, Plain]
     files: dict[str, tuple[Path, str]]
+    """Path and SHA-256 of each file, by argument."""
 
     def __str__(self) -> str:
         return one_line(" ".join(f"{name}={value}" for name, value in self.parameters.items()), 200)

@@ -47,27 +47,18 @@ class Number:
 
 @dataclass(frozen=True)
 class Recipe:
-    """One table.
-
-    Attributes
-    ----------
-    data_id : int
-        On OpenML.
-    columns : dict of str to AtLeast, OneOf or Number
-        The published columns in their order.
-    sums : dict of str to int
-        What the values of each published column add up to: the ones of a binary one.
-    n_rows : int
-        Published rows.
-    dropped : dict of str to value
-        Rows are left out where a raw column has this value.
-    """
+    """One table."""
 
     data_id: int
+    """On OpenML."""
     columns: Mapping[str, AtLeast | OneOf | Number]
+    """The published columns in their order."""
     sums: Mapping[str, int]
+    """What the values of each published column add up to: the ones of a binary one."""
     n_rows: int
+    """Published rows."""
     dropped: Mapping[str, int] = field(default_factory=dict)
+    """Rows are left out where a raw column has this value."""
 
 
 def binarized(raw: pd.DataFrame, recipe: Recipe) -> pd.DataFrame:

@@ -39,31 +39,21 @@ _BATCH = 20_000
 
 @dataclass(frozen=True)
 class Recipe:
-    """A mutant, told by what differs from the honest file that it was made of.
-
-    Attributes
-    ----------
-    target : str
-    seed, number : int
-        Which have made it, as long as nothing about the making of mutants changes.
-    what : str
-        How it failed.
-    file : str
-        Name of the honest file.
-    start, end : int
-        Which bytes of that are replaced.
-    instead : str
-        By what: packed by zlib, in base 64.
-    """
+    """A mutant, told by what differs from the honest file that it was made of."""
 
     target: str
     seed: int
     number: int
+    """`seed` and `number`: which have made it, as long as nothing about the making of mutants changes."""
     what: str
+    """How it failed."""
     file: str
+    """Name of the honest file."""
     start: int
     end: int
+    """`start` and `end`: which bytes of that are replaced."""
     instead: str
+    """By what: packed by zlib, in base 64."""
 
     @property
     def content(self) -> bytes:

@@ -61,24 +61,16 @@ class WrongError(Exception):
 
 @dataclass(frozen=True)
 class Target:
-    """One kind of file.
-
-    Attributes
-    ----------
-    seeds : str
-        Patterns of the honest files' names, separated by blanks.
-    damages : tuple of callable
-        From which one is drawn for each change; the same one several times is drawn more often.
-    accept : callable
-        Reads a file, and raises `WrongError` where what comes out is not valid.
-    errors : tuple of type
-        What reading it may raise.
-    """
+    """One kind of file."""
 
     seeds: str
+    """Patterns of the honest files' names, separated by blanks."""
     damages: tuple[Damage, ...]
+    """From which one is drawn for each change; the same one several times is drawn more often."""
     accept: Callable[[Path], None]
+    """Reads a file, and raises `WrongError` where what comes out is not valid."""
     errors: tuple[type[DraftError], ...]
+    """What reading it may raise."""
 
     @property
     def files(self) -> tuple[tuple[str, bytes], ...]:

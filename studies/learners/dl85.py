@@ -27,17 +27,11 @@ from studies.optional import optional
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The best tree that was found.
-
-    Attributes
-    ----------
-    tree : Tree
-    certified : bool
-        Whether the search ended in time, after which DL8.5 claims the tree to be optimal.
-    """
+    """The best tree that was found."""
 
     tree: Tree
     certified: bool
+    """Whether the search ended in time, after which DL8.5 claims the tree to be optimal."""
 
 
 def pydl85() -> Any:

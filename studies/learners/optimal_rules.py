@@ -41,21 +41,14 @@ _UNITS = 5e-10  # measured: one test of one feature vector of one set
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The best rule list of at most some number of rules.
-
-    Attributes
-    ----------
-    rules : RuleList
-        The first found of those with the fewest mistakes, and of these with the fewest rules; others can be as good.
-    mistakes : int
-        Training rows that it gets wrong.
-    bound : int
-        No list of so many rules makes fewer mistakes: proven.
-    """
+    """The best rule list of at most some number of rules."""
 
     rules: RuleList
+    """The first found of those with the fewest mistakes, and of these with the fewest rules; others can be as good."""
     mistakes: int
+    """Training rows that it gets wrong."""
     bound: int
+    """No list of so many rules makes fewer mistakes: proven."""
 
     @property
     def certified(self) -> bool:
@@ -64,41 +57,27 @@ class Optimum:
 
 
 class _Vectors(NamedTuple):
-    """The different feature vectors.
-
-    Attributes
-    ----------
-    holds : ndarray of uint64, shape (n_vectors,)
-        The tests that hold, as bits.
-    zeros, ones : ndarray of int64, shape (n_vectors,)
-        Rows of each class.
-    """
+    """The different feature vectors."""
 
     holds: Masks
+    """Shape (n_vectors,). The tests that hold, as bits."""
     zeros: IntArray
     ones: IntArray
+    """`zeros` and `ones`, shape (n_vectors,): rows of each class."""
 
 
 class _Layer(NamedTuple):
-    """Sets of rows that some number of rules leaves over, each with the fewest mistakes.
-
-    Attributes
-    ----------
-    dead : ndarray of uint64, shape (n_sets,)
-        The tests that hold for none of the rows, as bits.
-    mistakes : ndarray of int64, shape (n_sets,)
-        Of the rules so far.
-    least : ndarray of int64, shape (n_sets,)
-        Mistakes of the rules so far, and those that no list avoids in the rows left.
-    parent, test : ndarray of int32, shape (n_sets,)
-        The set before, and the test that led from there.
-    """
+    """Sets of rows that some number of rules leaves over, each with the fewest mistakes."""
 
     dead: Masks
+    """Shape (n_sets,). The tests that hold for none of the rows, as bits."""
     mistakes: IntArray
+    """Shape (n_sets,). Of the rules so far."""
     least: IntArray
+    """Shape (n_sets,). Mistakes of the rules so far, and those that no list avoids in the rows left."""
     parent: NDArray[np.int32]
     test: NDArray[np.int32]
+    """`parent` and `test`, shape (n_sets,): the set before, and the test that led from there."""
 
     def only(self, which: NDArray[np.bool_] | NDArray[np.intp] | slice) -> _Layer:
         return _Layer._make(part[which] for part in self)

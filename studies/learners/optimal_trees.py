@@ -40,20 +40,13 @@ _UNITS = 7e-10  # measured: one column of one feature vector of one set
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The best tree of at most some depth.
-
-    Attributes
-    ----------
-    tree : Tree
-    mistakes : int
-        Training rows that it gets wrong.
-    bound : int
-        No tree of that depth makes fewer mistakes: proven.
-    """
+    """The best tree of at most some depth."""
 
     tree: Tree
     mistakes: int
+    """Training rows that it gets wrong."""
     bound: int
+    """No tree of that depth makes fewer mistakes: proven."""
 
     @property
     def certified(self) -> bool:
@@ -62,18 +55,14 @@ class Optimum:
 
 
 class _Layer(NamedTuple):
-    """The sets of rows that a number of splits, and no smaller one, leads to.
-
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (n_sets, 2)
-        Rows of each class.
-    parts : ndarray of int32, shape (n_sets, n_columns, 2)
-        Where each column is 0 and 1, counted through all layers; -1 where a part would be too small.
-    """
+    """The sets of rows that a number of splits, and no smaller one, leads to."""
 
     counts: IntArray
+    """Shape (n_sets, 2). Rows of each class."""
     parts: Int32
+    """Shape (n_sets, n_columns, 2). Where each column is 0 and 1, counted through all layers; -1 where a part would be
+    too small.
+    """
 
 
 def learn(features: BoolArray, labels: BoolArray, max_depth: int, min_rows: int, box: TimeBox) -> tuple[Optimum, ...]:

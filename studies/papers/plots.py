@@ -21,28 +21,19 @@ PANELS = {"compas": "COMPAS", "adult": "Adult", "default_credit": "Default Credi
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A line of a panel.
-
-    Attributes
-    ----------
-    x, y : sequence of float
-        Not-a-number is a gap.
-    label : str
-        In the legend, once for all panels; empty for none.
-    colour : int
-        Which of the colours.
-    published : bool
-        The authors' are dotted, without points and bars; ours drawn through.
-    spread : sequence of float or None
-        Standard errors, drawn as bars.
-    """
+    """A line of a panel."""
 
     x: Sequence[float] | FloatArray
     y: Sequence[float] | FloatArray
+    """`x` and `y`: not-a-number is a gap."""
     label: str
+    """In the legend, once for all panels; empty for none."""
     colour: int = 0
+    """Which of the colours."""
     published: bool = False
+    """The authors' are dotted, without points and bars; ours drawn through."""
     spread: Sequence[float] | FloatArray | None = None
+    """Standard errors, drawn as bars."""
 
 
 def panels(

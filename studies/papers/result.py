@@ -21,69 +21,48 @@ PARTS = ("quick", "cut", "all")
 
 @dataclass(frozen=True)
 class Section:
-    """A table of a page.
-
-    Attributes
-    ----------
-    heading : str
-    text : str
-        Markdown above the table.
-    table : DataFrame
-        Of what is printed; its column names are the head. A cell with a number that is worse than the published one is
-        made by `bold`.
-    """
+    """A table of a page."""
 
     heading: str
     text: str
+    """Markdown above the table."""
     table: pd.DataFrame
+    """Of what is printed; its column names are the head. A cell with a number that is worse than the published one is
+    made by `bold`.
+    """
 
 
 @dataclass(frozen=True)
 class PaperResult:
-    """A table or figure of a paper, and how it is computed and shown here.
-
-    Attributes
-    ----------
-    name : str
-        Of the study and of the page, such as ``icml-figure-2``.
-    title : str
-        Heading of the page.
-    measured : str
-        What the paper measured, and how we measure it; Markdown.
-    compute : callable
-        Of the cells, in the sense of `studies.cells.Study`; its rows may tell the ``load`` of the machine
-        (`studies.papers.load`). It and what it imports stands in other modules than texts, tables and plots, so that
-        these can change without computing anything anew.
-    cells : callable
-        Returns the cells of one of `PARTS`; ``cut`` ones are among all.
-    cut : str
-        What the cells of the docs leave out of the paper's.
-    tables : tuple of str
-        Names of the CSV files that are computed on, in the folder of the data sets; a cell's ``data`` is one of them.
-    published : tuple of str
-        Names of the CSV files of the authors' runs, in their folder.
-    sections : callable
-        Takes our rows and the authors' by file name; returns the tables of the page.
-    draw : callable
-        Takes the same; returns a matplotlib figure.
-    remarks : str
-        What is to be said below the tables; Markdown.
-    shared : str
-        Name of the study, where several results are of the same cells; else the study has the result's name.
-    """
+    """A table or figure of a paper, and how it is computed and shown here."""
 
     name: str
+    """Of the study and of the page, such as ``icml-figure-2``."""
     title: str
+    """Heading of the page."""
     measured: str
+    """What the paper measured, and how we measure it; Markdown."""
     compute: Callable[..., Mapping[str, Plain]]
+    """Of the cells, in the sense of `studies.cells.Study`; its rows may tell the ``load`` of the machine
+    (`studies.papers.load`). It and what it imports stands in other modules than texts, tables and plots, so that these
+    can change without computing anything anew.
+    """
     cells: Callable[[str], Cells]
+    """Returns the cells of one of `PARTS`; ``cut`` ones are among all."""
     cut: str
+    """What the cells of the docs leave out of the paper's."""
     tables: tuple[str, ...]
+    """Names of the CSV files that are computed on, in the folder of the data sets; a cell's ``data`` is one of them."""
     published: tuple[str, ...]
+    """Names of the CSV files of the authors' runs, in their folder."""
     sections: Callable[[pd.DataFrame, Mapping[str, pd.DataFrame]], Sequence[Section]]
+    """Takes our rows and the authors' by file name; returns the tables of the page."""
     draw: Callable[[pd.DataFrame, Mapping[str, pd.DataFrame]], Any]
+    """Takes the same; returns a matplotlib figure."""
     remarks: str = ""
+    """What is to be said below the tables; Markdown."""
     shared: str = ""
+    """Name of the study, where several results are of the same cells; else the study has the result's name."""
 
     def study(self, part: str, datasets: Path) -> Study:
         """Return the study of one of `PARTS`."""
@@ -190,22 +169,17 @@ def is_slower(ours: FloatArray, theirs: FloatArray) -> bool:
 
 @dataclass(frozen=True)
 class Unanswered:
-    """Runs without an answer, ours beside the authors' of the same setting.
-
-    Attributes
-    ----------
-    ours, published : str
-        How many of how many, ours in bold where their share is larger; a dash where there are no runs.
-    more : bool
-        Whether our share is larger.
-    reason : str
-        Why; empty where it is not.
-    """
+    """Runs without an answer, ours beside the authors' of the same setting."""
 
     ours: str
     published: str
+    """`ours` and `published`: how many of how many, ours in bold where their share is larger; a dash where there are no
+    runs.
+    """
     more: bool
+    """Whether our share is larger."""
     reason: str
+    """Why; empty where it is not."""
 
 
 def unanswered(rows: pd.DataFrame, runs: pd.DataFrame, published: str = "reconstruction_error") -> Unanswered:

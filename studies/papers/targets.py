@@ -48,22 +48,16 @@ _RANDOM_GUESSES = 100
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Target:
-    """A forest as its file tells it, with what it was trained on.
-
-    Attributes
-    ----------
-    forest : Forest
-    domain : Domain
-    data : TrainingData
-    train_accuracy, test_accuracy : float
-        On the training rows, and on all others; not a number where there are no others.
-    """
+    """A forest as its file tells it, with what it was trained on."""
 
     forest: Forest
     domain: Domain
     data: TrainingData
     train_accuracy: float
     test_accuracy: float
+    """`train_accuracy` and `test_accuracy`: on the training rows, and on all others; not a number where there are no
+    others.
+    """
 
     def __repr__(self) -> str:
         return f"Target({self.data.n_rows} rows, {self.forest.n_trees} trees)"

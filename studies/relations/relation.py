@@ -28,33 +28,23 @@ VERDICT: frozenset[Promise] = frozenset({"verdict"})
 
 @dataclass(frozen=True)
 class Relation:
-    """Two writings, of which the second must not be judged more mildly.
-
-    Attributes
-    ----------
-    name : str
-    rewrite : callable
-        Takes a specimen, returns the one that must not be judged more mildly; None where it does not apply.
-    promises : frozenset of str
-        What must hold.
-    before : callable
-        Returns the specimen to compare with.
-    retrained : bool
-        Whether other trees are grown by it.
-    both_ways : bool
-        Whether the first must not pass where the second fails, either: they hold the same.
-    hidden : bool
-        Whether the leak is no more than a part of the second: then the second must not pass where the first does not,
-        and nothing else must hold.
-    """
+    """Two writings, of which the second must not be judged more mildly."""
 
     name: str
     rewrite: Rewrite
+    """Takes a specimen, returns the one that must not be judged more mildly; None where it does not apply."""
     promises: frozenset[Promise]
+    """What must hold."""
     before: Rewrite = lambda specimen: specimen
+    """Returns the specimen to compare with."""
     retrained: bool = False
+    """Whether other trees are grown by it."""
     both_ways: bool = True
+    """Whether the first must not pass where the second fails, either: they hold the same."""
     hidden: bool = False
+    """Whether the leak is no more than a part of the second: then the second must not pass where the first does not,
+    and nothing else must hold.
+    """
 
 
 RELATIONS: dict[str, Relation] = {}
