@@ -33,7 +33,9 @@ myst_heading_anchors = 4
 
 numpydoc_show_class_members = False
 autosummary_generate = False  # numpydoc loads it
-autodoc_typehints = "none"  # the docstrings say the types
+autodoc_default_options = {"members": True, "undoc-members": True, "member-order": "bysource"}
+autodoc_typehints = "description"  # a field's type is its annotation,
+autodoc_typehints_description_target = "documented"  # a parameter's stands in the docstring
 
 html_theme = "furo"
 html_title = "pytest-draft"

@@ -132,7 +132,14 @@ def fixture_list() -> str:
 
 def result_fields() -> str:
     """Return a table of what the fixture ``draft_result`` gives."""
-    return parameters(sections(fixtures.DraftResult)["Attributes"], "attribute")
+    tree = ast.parse(inspect.getsource(fixtures.DraftResult)).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    rows = []
+    for field, after in zip(tree.body, [*tree.body[1:], None], strict=True):
+        if isinstance(field, ast.AnnAssign):
+            said = ast.literal_eval(after.value) if isinstance(after, ast.Expr) else ""
+            rows.append((f"`{ast.unparse(field.target)}`", f"`{ast.unparse(field.annotation)}`", text(said)))
+    return table(("attribute", "type", "meaning"), rows)
 
 
 def hook_list() -> str:

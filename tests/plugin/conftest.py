@@ -169,13 +169,7 @@ def released(tmp_path_factory) -> Path:
 
 @dataclass(frozen=True)
 class Project:
-    """A folder with forests and their data, and a pytest that runs there.
-
-    Attributes
-    ----------
-    pytester : pytest.Pytester
-    remembered : Remembered
-    """
+    """A folder with forests and their data, and a pytest that runs there."""
 
     pytester: pytest.Pytester
     remembered: Remembered

@@ -25,24 +25,16 @@ _FILES = ("artifact", "data", "domain", "holdout")
 
 @dataclass
 class Remembered:
-    """What children have answered to the tests of this run.
-
-    Attributes
-    ----------
-    folder : Path
-        All processes of the run share it.
-    asked : list of Case
-        All that was asked of children here, whether it was remembered or not.
-    off : bool
-        Whether each examination runs, whatever is remembered.
-    rows : bool
-        Whether a remembered answer comes with the rows that were rebuilt, to unpickle which the engine is imported.
-    """
+    """What children have answered to the tests of this run."""
 
     folder: Path
+    """All processes of the run share it."""
     asked: list[Case] = field(default_factory=list)
+    """All that was asked of children here, whether it was remembered or not."""
     off: bool = False
+    """Whether each examination runs, whatever is remembered."""
     rows: bool = True
+    """Whether a remembered answer comes with the rows that were rebuilt, to unpickle which the engine is imported."""
 
     def instead_of(self, run: Callable[..., tuple[Examination, Any]]) -> Callable[..., tuple[Examination, Any]]:
         """Return what takes the place of `Children.run`."""

@@ -17,23 +17,17 @@ N_ROWS = 60
 
 @dataclass(frozen=True)
 class Hostile:
-    """A file and the refusal that it must get.
-
-    Attributes
-    ----------
-    name : str
-        What it tries.
-    content : bytes
-    kind : {"corrupt", "too big", "not allowed", "unsupported", "several models"}
-        The last is of what is unsupported as long as nobody says which model is meant.
-    words : tuple of str
-        Pieces of the refusal's sentence.
-    """
+    """A file and the refusal that it must get."""
 
     name: str
+    """What it tries."""
     content: bytes
     kind: str
+    """One of "corrupt", "too big", "not allowed", "unsupported", "several models". The last is of what is unsupported
+    as long as nobody says which model is meant.
+    """
     words: tuple[str, ...] = ()
+    """Pieces of the refusal's sentence."""
 
 
 def corrupt(name: str, content: bytes, *words: str) -> Hostile:
