@@ -129,7 +129,7 @@ def test_every_link_leads_to_a_file_and_a_heading_that_exist(all_pages, generate
     def text_of(file):
         return generated.expanded(file.read_text(encoding="utf-8")) if DOCS in file.parents else file.read_text("utf-8")
 
-    pytest.importorskip("numpydoc", reason="hooks and results are taken apart by numpydoc, of the extra docs")
+    pytest.importorskip("numpydoc", reason="hooks are taken apart by numpydoc, of the extra docs")
     files = [ROOT / f"{name}.md" for name in ["README", *OTHERS]]
     files += [DOCS / f"{name}.md" for name in all_pages if name != "README"]
     assert {file.name: found for file in files if (found := list(broken_links(file, text_of(file), text_of)))} == {}
