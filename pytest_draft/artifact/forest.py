@@ -54,6 +54,9 @@ class Tree:
         The tree's stored ``random_state``; for bagging ensembles the ensemble's seed of this tree.
     impurity : ndarray of float64, shape (n_nodes,), or None
         Of a regressor, as stored: it can be removed, or changed.
+    no_midpoint : ndarray of bool, shape (n_nodes,), or None
+        Where a best split's threshold is no midpoint of values of the rows that are counted, as it was one of a column
+        that was left out (`pytest_draft.data.repeats`), or of rows that were drawn; None for nowhere.
     """
 
     left: IntArray
@@ -66,6 +69,7 @@ class Tree:
     n_distinct: IntArray
     seed: int | None
     impurity: FloatArray | None = None
+    no_midpoint: BoolArray | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -172,8 +176,6 @@ class Forest:
     draws_told : bool
         Whether the file tells how rows were drawn and that none was weighted, as ONNX does not: else `bootstrap` is
         what its kind of model does if nothing is said.
-    midpoints : bool
-        Whether thresholds of best splits are taken for midpoints of values of the rows that it counts.
     outputs : Outputs or None
         What the leaves tell where its file holds no counts of rows, and none could be restored; None
         where there are counts. `Tree.value` then holds outputs at the leaves and 0 elsewhere, `Tree.weight` and
@@ -206,7 +208,6 @@ class Forest:
     privacy: Privacy | None = None
     also_tells: str | None = None
     draws_told: bool = True
-    midpoints: bool = True
     outputs: Outputs | None = None
     restored: Restored | None = None
     of_column: IntArray | None = None
