@@ -17,6 +17,7 @@ import numpy as np
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.occurrences import lacks_seeds
 from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
@@ -68,8 +69,14 @@ class Beside:
         if self._search is not None:
             self._search.end()
 
-    def look(self, attack: Attack) -> None:
-        """Find out what somebody gets who knows all other rows, where the file tells that."""
+    def look(self, extremes: Extremes | None = None) -> None:
+        """Find out what somebody gets who knows all other rows, where the file tells that.
+
+        Parameters
+        ----------
+        extremes : Extremes or None
+            Of the nodes of random splits, once they are decoded.
+        """
         inputs, data = self.inputs, self.inputs.data
         if data is None or inputs.forest.is_private or self._informed:
             return
@@ -97,7 +104,7 @@ class Beside:
                     inputs.case.seed,
                     self._record.limits.whole.first(INFORMED_SHARE),
                     known=self._known,
-                    extremes=attack.extremes,
+                    extremes=extremes,
                     proved=proved,
                     draws_known=draws_known,
                 )

@@ -64,7 +64,7 @@ class Guesser:
     weights: Weights
 
     def __repr__(self) -> str:
-        return f"Guesser({len(self.held.rows)} rows, not shown)"
+        return f"Guesser(of {self.held}, not shown)"
 
     def inside(self) -> Rows:
         """Return the middle of the values of others that a box holds, shape (n_rows, n_columns)."""
