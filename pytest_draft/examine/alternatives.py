@@ -88,7 +88,7 @@ class Beside:
                 if is_numeric(inputs.domain) and not tell_gaps_only(forest, inputs.domain, data.rows):
                     return
                 if not forest.bootstrap:
-                    counted = counted_by(forest, data.rows, data.labels)
+                    counted = None if forest.outputs is None else counted_by(forest, data.rows, data.labels)
                     if counted is None:
                         return
                     forest, draws_known = counted, True
