@@ -52,9 +52,9 @@ def told(which):
 def pytest_configure(config):
     from pytest_draft.isolation import Children
     run = Children.run
-    def weighed(*arguments):
+    def weighed(*arguments, **named):
         told("waits")
-        answer = run(*arguments)
+        answer = run(*arguments, **named)
         told("answered")
         return answer
     Children.run = weighed
