@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 # All that is taken from the package, in one place.
 from pytest_draft import errors
 from pytest_draft.documents import rules_folder
-from pytest_draft.plugin import fixtures, hookspecs, marks, options
+from pytest_draft.plugin import fixtures, hookspecs, marks, options, results
 from pytest_draft.policy import rules
 from pytest_draft.policy.policy import Policy, read_policy
 from pytest_draft.report.schema import fleet_schema
@@ -132,7 +132,7 @@ def fixture_list() -> str:
 
 def result_fields() -> str:
     """Return a table of what the fixture ``draft_result`` gives."""
-    return parameters(sections(fixtures.DraftResult)["Attributes"], "attribute")
+    return parameters(sections(results.DraftResult)["Attributes"], "attribute")
 
 
 def hook_list() -> str:
