@@ -94,6 +94,9 @@ class KnownOthers:
     guess, without_file : ndarray of float32, shape (n_rows, n_columns)
     told : ndarray of bool, shape (n_rows, n_attributes)
         Which values have no other value left.
+    exact, exact_without_file : ndarray of bool, shape (n_rows, n_attributes)
+        Which values are exactly those of the guess that is so most often, with the file and without it.
+    is_numeric : ndarray of bool, shape (n_attributes,)
     halves : tuple of Half
     proved : bool
         As in `Informed`.
@@ -106,6 +109,9 @@ class KnownOthers:
     guess: Rows
     without_file: Rows
     told: BoolArray
+    exact: BoolArray
+    exact_without_file: BoolArray
+    is_numeric: BoolArray
     halves: tuple[Half, ...]
     proved: bool
     bits: float
@@ -122,11 +128,15 @@ class KnownOthers:
         attributes : sequence of int or None
             Those whose columns are left; None for all.
         """
+        kept = list(range(self.told.shape[1]) if attributes is None else attributes)
         return replace(
             self,
             guess=change(self.guess),
             without_file=change(self.without_file),
-            told=self.told if attributes is None else self.told[:, list(attributes)],
+            told=self.told[:, kept],
+            exact=self.exact[:, kept],
+            exact_without_file=self.exact_without_file[:, kept],
+            is_numeric=self.is_numeric[kept],
             halves=tuple(
                 Half(half.rows, tuple(change(guess) for guess in half.guesses), change(half.others))
                 for half in self.halves
@@ -147,6 +157,8 @@ class KnownOthers:
             guess=self.guess[kept],
             without_file=self.without_file[kept],
             told=self.told[kept],
+            exact=self.exact[kept],
+            exact_without_file=self.exact_without_file[kept],
             halves=tuple(halves),
         )
 
@@ -178,7 +190,8 @@ class KnownOthers:
                 return None
             baseline.append(others.upper)
             matched.append(min(one.lower for one in guesses))
-        each, numeric = self._each(truth, weights, unknown), weights.tolerance > 0
+        each = self._each(truth, weights, unknown)
+        numeric = [a for a in unknown if self.is_numeric[a]]
         return Informed(
             rows=len(self.rows),
             of_rows=self.of_rows,
@@ -195,8 +208,8 @@ class KnownOthers:
             near_rows_without_file=float(each.near_without_file.all(axis=1).mean()),
             proved=self.proved,
             bits=self.bits,
-            near_numeric=float(each.near[:, numeric].mean()) if numeric.any() else None,
-            near_numeric_without_file=float(each.near_without_file[:, numeric].mean()) if numeric.any() else None,
+            exact_numeric=float(self.exact[:, numeric].mean()) if numeric else None,
+            exact_numeric_without_file=float(self.exact_without_file[:, numeric].mean()) if numeric else None,
             row_errors=hundredths(each.error),
         )
 
@@ -357,12 +370,20 @@ def known_others(
         best = best_by_others(tables, rows[looked_at[mine]], weights, domain)
         halves.append(Half(looked_at[mine], (*tables, best, copied), rows[looked_at[theirs]]))
     truth = rows[looked_at]
+    with_file, without = (guesses_of(one, everyone, all_of_them, donors) for one in (held, nothing))
+    exact, exact_without = (
+        _exact(guesses, Guesser(one, rows, donors, weights), truth)
+        for one, guesses in ((held, with_file), (nothing, without))
+    )
     return KnownOthers(
         rows=looked_at,
         of_rows=len(unknown),
-        guess=best_by_others(guesses_of(held, everyone, all_of_them, donors), truth, weights, domain),
-        without_file=best_by_others(guesses_of(nothing, everyone, all_of_them, donors), truth, weights, domain),
+        guess=best_by_others(with_file, truth, weights, domain),
+        without_file=best_by_others(without, truth, weights, domain),
         told=held.told(),
+        exact=exact,
+        exact_without_file=exact_without,
+        is_numeric=np.array([attribute.kind == "numeric" for attribute in domain.attributes]),
         halves=tuple(halves),
         proved=proved,
         bits=0.0
@@ -395,6 +416,17 @@ def _bits(
         return 0.0
     with timebox.flag() as stop:
         return cell_bits(truth, rows, stop)
+
+
+def _exact(guesses: Sequence[Rows], guesser: Guesser, truth: Rows) -> BoolArray:
+    """Return which values are exactly those of the guess that is so most often in their column, by attribute."""
+    tables = np.stack([*guesses, guesser.commonest(guesses[0])])
+    equal = (tables == truth) | (np.isnan(tables) & np.isnan(truth))
+    found = np.empty((len(truth), len(guesser.held.domain.attributes)), dtype=bool)
+    for a, attribute in enumerate(guesser.held.domain.attributes):
+        own = equal[:, :, list(attribute.columns)].all(axis=2)
+        found[:, a] = own[own.mean(axis=1).argmax()]
+    return found
 
 
 def _without_file(held: Held) -> Held:

@@ -6,9 +6,13 @@ pin the rows, whatever an attack has come to.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
+
+_DEVIATIONS = 3.0
+"""Of a share in a sample: it exceeds its upper limit in one sample of 700."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +90,10 @@ class Informed:
         Shares of the values, and of the rows, of which nothing else is left: proved, given all others.
     near_values, near_rows : float
         Shares that are guessed right, numeric values to within a tolerance.
-    near_numeric : float or None
-        The same of numeric values alone; None without any.
+    exact_numeric : float or None
+        Share of the numeric values that are guessed exactly; None without any.
     near_values_without_file, near_rows_without_file : float
-    near_numeric_without_file : float or None
+    exact_numeric_without_file : float or None
     proved : bool
         Whether the adversary knows which rows were drawn for which tree, so that what is told is told to it; else to
         somebody who knows more.
@@ -118,8 +122,8 @@ class Informed:
     near_rows_without_file: float
     proved: bool
     bits: float
-    near_numeric: float | None = None
-    near_numeric_without_file: float | None = None
+    exact_numeric: float | None = None
+    exact_numeric_without_file: float | None = None
     row_errors: tuple[float, ...] | None = None
     columns: tuple[InformedColumn, ...] = ()
     slices: tuple[InformedSlice, ...] = ()
@@ -140,8 +144,8 @@ class Informed:
             near_rows=self.near_rows,
             near_values_without_file=self.near_values_without_file,
             near_rows_without_file=self.near_rows_without_file,
-            near_numeric=self.near_numeric,
-            near_numeric_without_file=self.near_numeric_without_file,
+            exact_numeric=self.exact_numeric,
+            exact_numeric_without_file=self.exact_numeric_without_file,
         )
         if self.row_errors is not None and len(self.row_errors) != 101:
             raise ValueError(f"{len(self.row_errors)} quantiles, not 101")
@@ -152,3 +156,12 @@ class Informed:
         if not self.split_half_error:
             return 1.0 if not self.matched_error else float("inf")
         return self.matched_error / self.split_half_error
+
+    @property
+    def most_told_rows(self) -> float:
+        """The most that `told_rows` can be of all rows: Wilson's upper limit where these are a sample."""
+        if self.rows == self.of_rows:
+            return self.told_rows
+        share, n = self.told_rows, self.rows
+        half = math.sqrt(share * (1 - share) / n + (_DEVIATIONS / (2 * n)) ** 2)
+        return min(1.0, (share + _DEVIATIONS**2 / (2 * n) + _DEVIATIONS * half) / (1 + _DEVIATIONS**2 / n))

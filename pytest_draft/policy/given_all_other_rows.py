@@ -15,16 +15,25 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
         return Outcome("inconclusive", why) if why else Outcome("passed", "of such a file this is not asked")
     outcomes = []
     if (share := thresholds.get("max_error_of_split_half")) is not None:
-        outcomes.append(_error(informed, share))
+        outcomes += [_error(found, on, share) for found, on in _judged(examination, informed)]
     if (share := thresholds.get("max_told_rows_share")) is not None:
         outcomes.append(_told(informed, share))
     return combined(outcomes)
 
 
-def _error(informed: Informed, share: float) -> Outcome:
+def _judged(examination: Examination, informed: Informed) -> list[tuple[Informed, str]]:
+    """Return the figures of all columns, and of those that the file is about, which the others would dilute."""
+    found = [(informed, "")]
+    if (findings := examination.findings) is not None:
+        parts = [part for part in (findings.informative, findings.mostly_determined) if part is not None]
+        found += [(part.informed, part.on) for part in parts if part.informed is not None]
+    return found
+
+
+def _error(informed: Informed, on: str, share: float) -> Outcome:
     bar = share * informed.split_half_error
     shown = (
-        f"whoever has the file and knows all other rows guesses each with an error of {informed.matched_error:.4f}"
+        f"whoever has the file and knows all other rows guesses each with an error of {informed.matched_error:.4f}{on}"
         f"{_of_sample(informed)}, matched as other people's rows are that come to {informed.split_half_error:.4f}; "
         f"row by row {informed.error:.4f}, beside {informed.error_without_file:.4f} without the file"
     )
@@ -35,13 +44,15 @@ def _error(informed: Informed, share: float) -> Outcome:
 
 
 def _told(informed: Informed, share: float) -> Outcome:
+    guessed = informed.near_rows_without_file
+    most = guessed + share * (1 - guessed)
     shown = (
         f"given all other rows, the file tells {informed.told_rows:.1%} of the rows whole{_of_sample(informed)}, and "
         f"{informed.told_values:.1%} of the values"
     )
-    allowed = f"at most {share:.0%} of the rows are allowed"
-    if informed.told_rows > share:
-        return _crossed(informed, f"{shown}; {allowed}, crossed by {informed.told_rows - share:.1%}")
+    allowed = f"at most {most:.1%} of the rows are allowed ({guessed:.1%} guessed without it, {share:.0%} of the rest)"
+    if informed.told_rows > most:
+        return _crossed(informed, f"{shown}; {allowed}, crossed by {informed.told_rows - most:.1%}")
     return Outcome("passed", f"{shown}; {allowed}")
 
 
@@ -71,7 +82,10 @@ RULE = Rule(
             "fail when whoever knows all other rows guesses each within this share of the split-half error",
         ),
         "max_told_rows_share": Key(
-            False, 1.0, min, "fail when a larger share of the rows is told whole to whoever knows all others"
+            False,
+            1.0,
+            min,
+            "fail when whoever knows all others is told a larger share whole of the rows not guessed without the file",
         ),
     },
     check=check,

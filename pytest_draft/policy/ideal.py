@@ -55,8 +55,8 @@ def _of_informed(part: Part, informed: Informed, split_half: float, base: float)
     that other people's rows leave.
     """
     exact = None
-    if informed.near_numeric is not None and part.exact is not None:
-        added = _added(informed.near_numeric, informed.near_numeric_without_file or 0.0)
+    if informed.exact_numeric is not None and part.exact is not None:
+        added = _added(informed.exact_numeric, informed.exact_numeric_without_file or 0.0)
         exact = part.exact.split_half + added * (1 - part.exact.split_half)
     return Ideal(
         least_error=GUESSED * min(informed.of_split_half, 1e6) * split_half,

@@ -121,8 +121,8 @@ def test_rows_are_the_baselines_and_what_the_file_adds_of_the_others():
 def test_numbers_are_bounded_where_there_are_some_on_this_scale():
     part = replace(PART, exact=Exact(60, 0.5, 0.2))
     assert ideal_of(part).most_exact is None
-    assert ideal_of(near_numeric=0.5).most_exact is None
-    most = ideal_of(part, near_numeric=0.5, near_numeric_without_file=0.375).most_exact
+    assert ideal_of(exact_numeric=0.5).most_exact is None
+    most = ideal_of(part, exact_numeric=0.5, exact_numeric_without_file=0.375).most_exact
     assert most == pytest.approx(0.2 + 0.2 / GUESSED * 0.8)
 
 
