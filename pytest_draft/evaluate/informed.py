@@ -51,15 +51,21 @@ class Half:
     ----------
     rows : ndarray of int64, shape (n_half,)
         Which of the training rows are guessed.
-    guesses : tuple of ndarray of float32, shape (n_half, n_columns)
-        Several, of which the nearest counts.
+    guesses, without_file : tuple of ndarray of float32, shape (n_half, n_columns)
+        Several, of which the nearest counts: with the file, and without it.
     others : ndarray of float32, shape (n_half, n_columns)
         As many of the rows that they are guessed from.
     """
 
     rows: IntArray
     guesses: tuple[Rows, ...]
+    without_file: tuple[Rows, ...]
     others: Rows
+
+    @property
+    def both(self) -> tuple[tuple[Rows, ...], tuple[Rows, ...]]:
+        """The guesses with the file, and those without it."""
+        return self.guesses, self.without_file
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,7 +144,12 @@ class KnownOthers:
             exact_without_file=self.exact_without_file[:, kept],
             is_numeric=self.is_numeric[kept],
             halves=tuple(
-                Half(half.rows, tuple(change(guess) for guess in half.guesses), change(half.others))
+                Half(
+                    half.rows,
+                    tuple(map(change, half.guesses)),
+                    tuple(map(change, half.without_file)),
+                    change(half.others),
+                )
                 for half in self.halves
             ),
         )
@@ -149,7 +160,8 @@ class KnownOthers:
         halves = []
         for half in self.halves:
             here = np.isin(half.rows, training_rows)
-            halves.append(Half(half.rows[here], tuple(guess[here] for guess in half.guesses), half.others[here]))
+            guesses, without_file = (tuple(guess[here] for guess in one) for one in half.both)
+            halves.append(Half(half.rows[here], guesses, without_file, half.others[here]))
         return replace(
             self,
             rows=self.rows[kept],
@@ -185,11 +197,15 @@ class KnownOthers:
         for half in halves:
             mine = truth[half.rows]
             others = Comparison().distance(mine, half.others, weights, timebox)
-            guesses = [Comparison().distance(mine, guess, weights, timebox) for guess in half.guesses]
-            if others.exact is None or any(one.exact is None for one in guesses):
+            guesses = [[Comparison().distance(mine, guess, weights, timebox) for guess in one] for one in half.both]
+            if others.exact is None or any(one.exact is None for both in guesses for one in both):
                 return None
-            baseline.append(others.upper)
-            matched.append(min(one.lower for one in guesses))
+            few = (len(mine) + 1) // 2
+            of_few = Comparison().distance(mine[:few], half.others[:few], weights, timebox)
+            baseline.append([others.upper, of_few.upper])
+            with_file, without = (min(one.lower for one in both) for both in guesses)
+            matched.append([with_file, min(without, others.upper)])  # whoever has no file can take other people's rows
+        (with_file, without), (split_half, of_few) = (np.mean(one, axis=0).tolist() for one in (matched, baseline))
         each = self._each(truth, weights, unknown)
         numeric = [a for a in unknown if self.is_numeric[a]]
         return Informed(
@@ -198,8 +214,10 @@ class KnownOthers:
             error=float(each.error.mean()),
             error_without_file=float(each.error_without_file.mean()),
             half_rows=len(halves[0].rows),
-            matched_error=float(np.mean(matched)),
-            split_half_error=float(np.mean(baseline)),
+            matched_error=with_file,
+            matched_error_without_file=without,
+            split_half_error=split_half,
+            shrinks=min(1.0, split_half / of_few) if of_few else 1.0,
             told_values=float(each.told.mean()),
             told_rows=float(each.told.all(axis=1).mean()),
             near_values=float(each.near[:, weights.counted].mean()),
@@ -364,11 +382,9 @@ def known_others(
     pair = order[:size], order[size : 2 * size]
     for mine, theirs in (pair, pair[::-1]) if size else ():
         timebox.require()
-        tables = guesses_of(held, everyone, mine, looked_at[theirs])
-        guesser = Guesser(held.only(mine), rows, looked_at[theirs], weights)
-        copied = guesser.copied(tables[0], guesser.near(tables[0], _NEAREST), rng)
-        best = best_by_others(tables, rows[looked_at[mine]], weights, domain)
-        halves.append(Half(looked_at[mine], (*tables, best, copied), rows[looked_at[theirs]]))
+        others = looked_at[theirs]
+        guesses, without_file = (_of_half(one, everyone, mine, others, weights, rng) for one in (held, nothing))
+        halves.append(Half(looked_at[mine], guesses, without_file, rows[others]))
     truth = rows[looked_at]
     with_file, without = (guesses_of(one, everyone, all_of_them, donors) for one in (held, nothing))
     exact, exact_without = (
@@ -416,6 +432,16 @@ def _bits(
         return 0.0
     with timebox.flag() as stop:
         return cell_bits(truth, rows, stop)
+
+
+def _of_half(
+    held: Held, everyone: KnownRows, mine: IntArray, others: IntArray, weights: Weights, rng: np.random.Generator
+) -> tuple[Rows, ...]:
+    """Return guesses of some rows, given by their places in what is held, from other rows."""
+    tables = guesses_of(held, everyone, mine, others)
+    guesser = Guesser(held.only(mine), everyone.rows, others, weights)
+    copied = guesser.copied(tables[0], guesser.near(tables[0], _NEAREST), rng)
+    return *tables, best_by_others(tables, everyone.rows[held.rows[mine]], weights, held.domain), copied
 
 
 def _exact(guesses: Sequence[Rows], guesser: Guesser, truth: Rows) -> BoolArray:

@@ -84,8 +84,12 @@ class Informed:
         Row beside row.
     half_rows : int
         Rows of a half whose values are guessed from those of the other half alone, so that no row stands in a guess.
-    matched_error, split_half_error : float
-        Of such guesses, and of the other half's rows themselves, each matched to the rows of the first half.
+    matched_error, matched_error_without_file, split_half_error : float
+        Of such guesses, of those without the file, and of the other half's rows themselves, each matched to the rows of
+        the first half.
+    shrinks : float
+        By what the split-half error of twice as many rows is smaller than that of half as many, as a share of it:
+        among more rows one that is near is found more easily.
     told_values, told_rows : float
         Shares of the values, and of the rows, of which nothing else is left: proved, given all others.
     near_values, near_rows : float
@@ -113,7 +117,9 @@ class Informed:
     error_without_file: float
     half_rows: int
     matched_error: float
+    matched_error_without_file: float
     split_half_error: float
+    shrinks: float
     told_values: float
     told_rows: float
     near_values: float
@@ -134,10 +140,12 @@ class Informed:
             error=self.error,
             error_without_file=self.error_without_file,
             matched_error=self.matched_error,
+            matched_error_without_file=self.matched_error_without_file,
             split_half_error=self.split_half_error,
             bits=self.bits,
         )
         require_shares(
+            shrinks=self.shrinks,
             told_values=self.told_values,
             told_rows=self.told_rows,
             near_values=self.near_values,
@@ -153,9 +161,17 @@ class Informed:
     @property
     def of_split_half(self) -> float:
         """The matched error as a share of the split-half one; 1 where both are 0, as for rows that are all alike."""
+        return self._of_split_half(self.matched_error)
+
+    @property
+    def of_split_half_without_file(self) -> float:
+        """The same without the file."""
+        return self._of_split_half(self.matched_error_without_file)
+
+    def _of_split_half(self, error: float) -> float:
         if not self.split_half_error:
-            return 1.0 if not self.matched_error else float("inf")
-        return self.matched_error / self.split_half_error
+            return 1.0 if not error else float("inf")
+        return error / self.split_half_error
 
     @property
     def most_told_rows(self) -> float:

@@ -142,8 +142,8 @@ BY_HAND = KnownOthers(
     exact_without_file=np.array([[False, True], [False, True], [False, True], [True, False]]),
     is_numeric=np.array([True, False]),
     halves=(
-        Half(np.array([0, 1]), (TRUTH[[1, 0]], TRUTH[[0, 0]]), TRUTH[[2, 3]]),
-        Half(np.array([2, 3]), (TRUTH[[2, 2]],), TRUTH[[0, 1]]),
+        Half(np.array([0, 1]), (TRUTH[[1, 0]], TRUTH[[0, 0]]), (TRUTH[[0, 0]],), TRUTH[[2, 3]]),
+        Half(np.array([2, 3]), (TRUTH[[2, 2]],), (TRUTH[[0, 0]],), TRUTH[[0, 1]]),
     ),
     proved=True,
     bits=70.0,
@@ -156,6 +156,7 @@ def test_figures_are_as_by_hand():
     assert found.error == pytest.approx((0 + 1 + 10.05 + 0) / 20 / 4)
     assert found.error_without_file == pytest.approx((5 + 5 + 1 + 10) / 20 / 4)
     assert found.matched_error == pytest.approx((0 + 11 / 20 / 2) / 2)  # of several guesses the nearest
+    assert found.matched_error_without_file == pytest.approx(11 / 40)  # other people's rows are nearer than 0,0
     # 0,0 and 10,1 to 5,0 and 4,1: 5 + 6 of 40; the other way round the same
     assert found.split_half_error == pytest.approx(11 / 40)
     assert (found.told_values, found.told_rows) == (0.5, 0.25)
