@@ -80,8 +80,9 @@ class Beside:
         inputs, data = self.inputs, self.inputs.data
         if data is None or inputs.forest.is_private or self._informed:
             return
-        self.known_others = None  # who decodes extremes knows more, and no pass may rest on less
-        self._record.facts = replace(self._record.facts, informed=None)
+        self.known_others = (
+            None  # who decodes extremes knows more: no pass may rest on less, but what fails does so still
+        )
         forest, times, proved = inputs.forest, self._times(), self._proves
         with suppress(NotCoveredError, DataError, OutOfTimeError):
             draws_known = times is not None

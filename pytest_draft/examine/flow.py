@@ -134,7 +134,7 @@ def _prepared(kind: Kind, beside: Beside, record: Record) -> Attack:
     record.facts = replace(record.facts, domain=inputs.domain_facts(attack.granted))
     record.note(*attack.notes)
     record.doubt(*attack.reasons)
-    if attack.extremes is not None:  # which tell more of each row
+    if attack.extremes is not None and attack.extremes.decoded:  # which tell more of each row
         beside.look(attack.extremes)
     return attack
 

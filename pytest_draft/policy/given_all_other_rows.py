@@ -9,7 +9,7 @@ from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
 
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
-    """Fail when guesses by the file come too close, or when it tells too many rows whole."""
+    """Fail when guesses by the file come too close, or when it tells too many rows whole, or numbers exactly."""
     informed = examination.informed
     if informed is None:
         why = "; ".join(dict.fromkeys(examination.reasons))
@@ -19,6 +19,8 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
         outcomes += [_error(found, on, share) for found, on in _judged(examination, informed)]
     if (share := thresholds.get("max_told_rows_share")) is not None:
         outcomes.append(_told(informed, share))
+    if (share := thresholds.get("max_exact_values_share")) is not None and informed.exact_numeric is not None:
+        outcomes.append(_exact(informed, informed.exact_numeric, share))
     return combined(outcomes)
 
 
@@ -48,15 +50,26 @@ def _error(informed: Informed, on: str, share: float) -> Outcome:
 
 
 def _told(informed: Informed, share: float) -> Outcome:
-    guessed = informed.near_rows_without_file
-    most = guessed + share * (1 - guessed)
     shown = (
         f"given all other rows, the file tells {informed.told_rows:.1%} of the rows whole{_of_sample(informed)}, and "
         f"{informed.told_values:.1%} of the values"
     )
-    allowed = f"at most {most:.1%} of the rows are allowed ({guessed:.1%} guessed without it, {share:.0%} of the rest)"
-    if informed.told_rows > most:
-        return _crossed(informed, f"{shown}; {allowed}, crossed by {informed.told_rows - most:.1%}")
+    return _beyond(informed, shown, "rows", informed.told_rows, informed.near_rows_without_file, share)
+
+
+def _exact(informed: Informed, reached: float, share: float) -> Outcome:
+    shown = f"given all other rows, {reached:.1%} of the numeric values are guessed exactly{_of_sample(informed)}"
+    return _beyond(informed, shown, "values", reached, informed.exact_numeric_without_file or 0.0, share)
+
+
+def _beyond(informed: Informed, shown: str, what: str, reached: float, guessed: float, share: float) -> Outcome:
+    """Judge a share beside that of the same guesses without the file: so much of the rest is allowed."""
+    most = guessed + share * (1 - guessed)
+    allowed = (
+        f"at most {most:.1%} of the {what} are allowed ({guessed:.1%} guessed without it, {share:.0%} of the rest)"
+    )
+    if reached > most:
+        return _crossed(informed, f"{shown}; {allowed}, crossed by {reached - most:.1%}")
     return Outcome("passed", f"{shown}; {allowed}")
 
 
@@ -90,6 +103,12 @@ RULE = Rule(
             1.0,
             min,
             "fail when whoever knows all others is told a larger share whole of the rows not guessed without the file",
+        ),
+        "max_exact_values_share": Key(
+            False,
+            1.0,
+            min,
+            "fail when whoever knows all others guesses more numbers exactly, of those not guessed without the file",
         ),
     },
     check=check,

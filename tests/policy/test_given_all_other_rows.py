@@ -51,6 +51,17 @@ def test_a_failure_by_rows_says_how_many_and_by_how_much():
 
 
 @pytest.mark.parametrize(
+    ("share", "result"), [(0.0, "failed"), (0.4999, "failed"), (0.5001, "passed"), (1.0, "passed")]
+)
+def test_more_numbers_that_are_guessed_exactly_than_the_budget_fail(share, result):
+    numbers = replace(INFORMED, exact_numeric=0.6, exact_numeric_without_file=0.2)
+    assert outcome(numbers, max_exact_values_share=share).result == result
+    assert outcome(max_exact_values_share=share).result == "passed"  # there are none
+    if result == "failed":
+        assert outcome(replace(numbers, proved=False), max_exact_values_share=share).result == "passed"
+
+
+@pytest.mark.parametrize(
     ("share", "told", "result"), [(0.2, 0.5, "passed"), (0.2, 0.05, "failed"), (0.3, 0.5, "failed")]
 )
 def test_any_budget_that_is_crossed_fails(share, told, result):
