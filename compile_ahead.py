@@ -86,8 +86,8 @@ def _models() -> Iterator[tuple[Any, Any, str]]:
     def labels(table: Any) -> Any:
         return (table.sum(axis=1) + rng.normal(size=N_ROWS) > table.sum(axis=1).median()).astype(int)
 
-    def fitted(estimator: Any, table: Any, adversary: str = "artifact") -> tuple[Any, Any, str]:
-        label = labels(table)
+    def fitted(estimator: Any, table: Any, adversary: str = "artifact", label: Any = None) -> tuple[Any, Any, str]:
+        label = labels(table) if label is None else label
         return estimator.fit(table, label), table.assign(label=label), adversary
 
     def hardened(estimator: Any, table: Any, level: str = "labels") -> tuple[Any, Any, str]:
@@ -117,9 +117,14 @@ def _models() -> Iterator[tuple[Any, Any, str]]:
         yield fitted(RandomForestClassifier(8, max_depth=3, bootstrap=False, random_state=0), table)
         yield fitted(ExtraTreesClassifier(8, random_state=0), table)
         yield fitted(RandomForestRegressor(8, random_state=0), table)
+        yield fitted(RandomForestRegressor(8, random_state=0), table, label=rng.normal(size=N_ROWS))
+        yield fitted(RandomForestClassifier(8, random_state=0), table, label=rng.integers(0, 3, N_ROWS))
+        yield fitted(ExtraTreesClassifier(8, random_state=0), table, "artifact+informed")
         yield fitted(RandomForestClassifier(8, max_depth=3, random_state=0), table, "artifact+informed")
         yield fitted(RandomForestClassifier(8, max_depth=3, random_state=0), table, "published")
         yield hardened(RandomForestClassifier(8, random_state=0), table)
+    gaps = mixed.astype(float).mask(rng.random(mixed.shape) < 0.1)
+    yield fitted(RandomForestClassifier(8, random_state=0), gaps, label=labels(mixed))
     yield hardened(RandomForestClassifier(8, random_state=0), discrete, "seeds")
     yield private(discrete)
 

@@ -1,7 +1,8 @@
 """What the plugin costs a pytest run: in goes a number of runs, out come times, where it is unused and where it judges.
 
-Unused: pairs of ``pytest`` runs over one empty test, with the plugin and with ``-p no:draft``, in turn; the order
-within a pair alternates, so that a drift of the machine's speed cancels out.
+Unused: processor seconds of pairs of ``pytest`` runs over one empty test, with the plugin and with ``-p no:draft``, in
+turn; the order within a pair alternates, so that a drift of the machine's speed cancels out. Once where pytest keeps
+compiled bytecode, and once where it may not (as in many containers) and compiles each plugin in every run.
 
 Judging: processor seconds of the process that judges a forest (or of a worker, with pytest-xdist) at the moment when it
 begins to wait for the child that examines it, all of Python's and pytest's own start included.
@@ -29,6 +30,7 @@ from typing import Any
 
 import joblib
 import pandas as pd
+from scipy.stats import binom
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 
@@ -50,9 +52,9 @@ def told(which):
 def pytest_configure(config):
     from pytest_draft.isolation import Children
     run = Children.run
-    def weighed(*arguments):
+    def weighed(*arguments, **named):
         told("waits")
-        answer = run(*arguments)
+        answer = run(*arguments, **named)
         told("answered")
         return answer
     Children.run = weighed
@@ -101,25 +103,35 @@ def run(pairs: int, runs: int = 5, kinds: tuple[str, ...] = (), budget: float = 
 
 
 def _unused(pairs: int) -> None:
-    """Print the median of paired differences, in milliseconds."""
+    """Print medians of paired differences, in milliseconds of a processor, with their intervals of 95 %."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "test_empty.py").write_text(_NOTHING, encoding="utf-8")
         commands = {"with": _QUIET, "without": [*_QUIET, "-p", "no:draft"]}
-        for command in commands.values():
-            _seconds(command, folder)
-        differences, without = [], []
-        for pair in range(pairs):
-            order = ["with", "without"] if pair % 2 else ["without", "with"]
-            spent = {name: _seconds(commands[name], folder) for name in order}
-            differences.append(1000 * (spent["with"] - spent["without"]))
-            without.append(1000 * spent["without"])
-    quartiles = statistics.quantiles(differences, n=4)
-    print(f"pytest without the plugin: median {statistics.median(without):.0f} ms")
-    print(
-        f"with the plugin, unused: median {statistics.median(differences):+.1f} ms "
-        f"(quartiles {quartiles[0]:+.1f} and {quartiles[2]:+.1f}, {pairs} pairs)"
-    )
+        for bytecode, first in (("kept", commands), ("not kept", ["without"])):
+            environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / bytecode)}
+            for name in first:
+                _processor_seconds(commands[name], folder, environment)
+            environment["PYTHONDONTWRITEBYTECODE"] = "1"
+            differences, without = [], []
+            for pair in range(pairs):
+                order = ["with", "without"] if pair % 2 else ["without", "with"]
+                spent = {one: _processor_seconds(commands[one], folder, environment) for one in order}
+                differences.append(1000 * (spent["with"] - spent["without"]))
+                without.append(1000 * spent["without"])
+            low, high = _around_median(differences)
+            print(f"bytecode {bytecode}: pytest without the plugin: median {statistics.median(without):.0f} ms")
+            print(
+                f"bytecode {bytecode}: with the plugin, unused: median {statistics.median(differences):+.1f} ms "
+                f"({low:+.1f} to {high:+.1f}, {pairs} pairs)"
+            )
+
+
+def _around_median(values: list[float]) -> tuple[float, float]:
+    """Return the 95 % interval of a median: the order statistics that a binomial distribution of 1/2 names."""
+    below = max(int(binom.ppf(0.025, len(values), 0.5)) - 1, 0)  # counted from 0
+    ordered = sorted(values)
+    return ordered[below], ordered[-1 - below]
 
 
 def _judging(runs: int) -> None:
@@ -153,11 +165,9 @@ def _first(kind: str, budget: float) -> None:
         command = [*_QUIET, *options, f"--draft-budget={budget:g}", "--draft-report=json:report.json"]
         taken = []
         for _ in range(2):
-            before, since = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-            environment = {**os.environ, "NUMBA_CACHE_DIR": str(kept)}
-            subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=False)
-            seconds, after = time.perf_counter() - since, resource.getrusage(resource.RUSAGE_CHILDREN)
-            processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            since, environment = time.perf_counter(), {**os.environ, "NUMBA_CACHE_DIR": str(kept)}
+            processor = _processor_seconds(command, folder, environment)
+            seconds = time.perf_counter() - since
             (result,) = json.loads((folder / "report.json").read_text(encoding="utf-8"))["results"]
             taken.append(f"{processor:.1f} s of a processor, {seconds:.1f} s, {result['verdict']}")
             if len(taken) == 1:
@@ -187,10 +197,13 @@ def _median(seconds: list[float]) -> str:
     return f"{statistics.median(seconds):.2f} ({min(seconds):.2f} to {max(seconds):.2f})"
 
 
-def _seconds(command: list[str], folder: Path) -> float:
-    start = time.perf_counter()
-    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - start
+def _processor_seconds(command: list[str], folder: Path, environment: Mapping[str, str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=False)
+    if done.returncode > 1:  # 1: a check has failed
+        done.check_returncode()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

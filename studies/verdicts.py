@@ -21,7 +21,11 @@ import joblib
 import numpy as np
 import pandas as pd
 from sklearn import datasets
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from pytest_draft import isolation
@@ -36,6 +40,8 @@ from pytest_draft.policy.verdict import judge, verdict_of
 from studies.cells import Plain, Study
 from studies.cells.store import Store
 from studies.options import add_cells, add_datasets, add_seeds, datasets_of, records, rows_of
+from studies.packaged_tables import PREFIX, is_held_out, packaged
+from studies.packaged_tables import REGRESSION as PACKAGED_REGRESSION
 from studies.public_data import TARGETS
 
 LABEL = "label"
@@ -88,10 +94,13 @@ _EXTRA = (ExtraTreesClassifier, ExtraTreesRegressor)
 _TREE = (DecisionTreeClassifier, DecisionTreeRegressor)
 FORESTS: Mapping[str, tuple[tuple[Any, Any], dict[str, Any]]] = {
     "defaults": (_FOREST, {}),
+    "tuned": (_FOREST, {"n_estimators": 200, "max_depth": 8, "min_samples_leaf": 5, "max_features": 0.5}),
     "100 x depth 5": (_FOREST, {"max_depth": 5}),
     "100 x min leaf 5": (_FOREST, {"min_samples_leaf": 5}),
     "50 x min leaf 20": (_FOREST, {"n_estimators": 50, "min_samples_leaf": 20}),
+    "100 x min leaf 50": (_FOREST, {"min_samples_leaf": 50}),
     "20 x depth 4": (_FOREST, {"n_estimators": 20, "max_depth": 4}),
+    "20 x depth 3": (_FOREST, {"n_estimators": 20, "max_depth": 3}),
     "10 x depth 3": (_FOREST, {"n_estimators": 10, "max_depth": 3}),
     "5 x depth 2": (_FOREST, {"n_estimators": 5, "max_depth": 2}),
     "extra trees": (_EXTRA, {}),
@@ -107,7 +116,7 @@ class Setting:
 
     table: str
     forest: str
-    """`table` and `forest`: of `TABLES` and `FORESTS`."""
+    """`table` and `forest`: as of `table_of`, and of `FORESTS`."""
     adversary: str = "artifact"
     rows: int = 400
     """Drawn at random; all of a table that has fewer."""
@@ -171,7 +180,7 @@ def table_of(name: str, folder: Path | None) -> pd.DataFrame:
     Parameters
     ----------
     name : str
-        Of `TABLES`.
+        Of `TABLES`, or one that a package brings along (`studies.packaged_tables`).
     folder : Path or None
         Of ``compas.csv`` and the like.
 
@@ -182,6 +191,8 @@ def table_of(name: str, folder: Path | None) -> pd.DataFrame:
     """
     if name in GENERATED:
         return GENERATED[name]()
+    if name.startswith(PREFIX):
+        return packaged()[name]
     return pd.read_csv(_file(name, folder)).rename(columns={_PUBLIC[name]: LABEL})
 
 
@@ -214,12 +225,13 @@ def answered(setting: Setting, folder: Path | None, workers: int = 1) -> Answer:
     # Whoever removes a seed has not used one that can be found again.
     secret = int(np.random.default_rng([setting.seed, 1]).integers(2**31, 2**32))
     seed = setting.seed if setting.level == "plain" else secret
-    model = kinds[setting.table in REGRESSION](**parameters, **drawn, random_state=seed)
+    features = table.drop(columns=LABEL)
+    is_regression = setting.table in REGRESSION or setting.table.endswith(PACKAGED_REGRESSION)
+    model = _piped(kinds[is_regression](**parameters, **drawn, random_state=seed), features)
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         artifact, data = Path(scratch) / "model.joblib", Path(scratch) / "train.csv"
         table.to_csv(data, index=False)
-        features = table.drop(columns=LABEL)
         model.fit(features, table[LABEL])
         joblib.dump(model if setting.level == "plain" else hardened(model, setting.level, features)[0], artifact)
         case = Case(
@@ -237,6 +249,17 @@ def answered(setting: Setting, folder: Path | None, workers: int = 1) -> Answer:
         weaker = [isolation.run(replace(case, adversary=floor), enough=enough)[0] for floor in floors]
         examination = isolation.run(case, enough=enough)[0]
         return _answer(setting, examination, weaker, time.monotonic() - since)
+
+
+def _piped(estimator: Any, features: pd.DataFrame) -> Any:
+    """Return what people train on categories and gaps: imputers, a scaler and a one-hot encoder before a forest."""
+    numbers = features.select_dtypes("number").columns.tolist()
+    if len(numbers) == features.shape[1] and not features.isna().to_numpy().any():
+        return estimator
+    rest = [name for name in features if name not in numbers]
+    number = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    category = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore"))
+    return make_pipeline(ColumnTransformer([("number", number, numbers), ("category", category, rest)]), estimator)
 
 
 def _answer(setting: Setting, examination: Examination, floors: Sequence[Examination], seconds: float) -> Answer:
@@ -449,10 +472,18 @@ def differing(answers: Iterable[Answer]) -> tuple[list[str], int]:
     return [head, *lines], contradicted
 
 
+def _table(name: str) -> str:
+    """Return the name of a table, if there is such a one."""
+    if name in TABLES or (name.startswith(PREFIX) and name in packaged()):
+        return name
+    raise argparse.ArgumentTypeError(f"{name} is none of {', '.join(TABLES)}, and no {PREFIX}TABLE")
+
+
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the options of this study."""
     add_datasets(command)
-    command.add_argument("--tables", nargs="+", default=list(TABLES), choices=list(TABLES))
+    command.add_argument("--tables", nargs="+", default=list(TABLES), type=_table, metavar="TABLE")
+    command.add_argument("--packaged", choices=["tuned-on", "held-out"], help="all tables of packages, of one half")
     command.add_argument("--forests", nargs="+", default=list(FORESTS), choices=list(FORESTS), metavar="FOREST")
     command.add_argument("--adversaries", default="artifact", help="such as artifact,published")
     command.add_argument("--rows", type=int, default=400, help="rows drawn at random")
@@ -472,8 +503,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def command(a: argparse.Namespace) -> int:
     """Run this study, or judge again what has a verdict, as other options say, and list what differs."""
+    tables = a.tables
+    if a.packaged is not None:
+        tables = [name for name in packaged() if is_held_out(name) == (a.packaged == "held-out")]
     settings = settings_of(
-        *(a.tables, a.forests, a.adversaries.split(","), a.seeds, a.levels),
+        *(tables, a.forests, a.adversaries.split(","), a.seeds, a.levels),
         rows=a.rows,
         seconds=a.seconds,
         attack_seed=a.attack_seed,
@@ -482,7 +516,7 @@ def command(a: argparse.Namespace) -> int:
     if a.contradict:
         decided = {one.setting.question for one in kept(a.store).values() if one.verdict != "inconclusive"}
         settings = [setting for setting in settings if setting.question in decided]
-    public = [name for name in a.tables if name in _PUBLIC]
+    public = [name for name in tables if name in _PUBLIC]
     rows = rows_of(study(settings, datasets_of(a, public) if public else None, a.workers), a)
     lines, wrong = differing(kept(a.store).values()) if a.contradict else (summary(answers_of(rows)), 0)
     print("\n".join(lines))

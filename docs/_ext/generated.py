@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 # All that is taken from the package, in one place.
 from pytest_draft import errors
 from pytest_draft.documents import rules_folder
-from pytest_draft.plugin import fixtures, hookspecs, marks, options
+from pytest_draft.plugin import fixtures, hookspecs, marks, options, results
 from pytest_draft.policy import rules
 from pytest_draft.policy.policy import Policy, read_policy
 from pytest_draft.report.schema import fleet_schema
@@ -132,10 +132,10 @@ def fixture_list() -> str:
 
 def result_fields() -> str:
     """Return a table of what the fixture ``draft_result`` gives."""
-    tree = ast.parse(inspect.getsource(fixtures.DraftResult)).body[0]
-    assert isinstance(tree, ast.ClassDef)
+    module = ast.parse(Path(str(results.__file__)).read_text(encoding="utf-8"))
+    (result,) = (node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "DraftResult")
     rows = []
-    for field, after in zip(tree.body, [*tree.body[1:], None], strict=True):
+    for field, after in zip(result.body, [*result.body[1:], None], strict=True):
         if isinstance(field, ast.AnnAssign):
             said = ast.literal_eval(after.value) if isinstance(after, ast.Expr) else ""
             rows.append((f"`{ast.unparse(field.target)}`", f"`{ast.unparse(field.annotation)}`", text(said)))

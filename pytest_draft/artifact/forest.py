@@ -54,6 +54,10 @@ class Tree:
     """The tree's stored ``random_state``; for bagging ensembles the ensemble's seed of this tree."""
     impurity: FloatArray | None = None
     """Shape (n_nodes,). Of a regressor, as stored: it can be removed, or changed."""
+    no_midpoint: BoolArray | None = None
+    """Shape (n_nodes,). Where a best split's threshold is no midpoint of values of the rows that are counted, as it was
+    one of a column that was left out (`pytest_draft.data.repeats`), or of rows that were drawn; None for nowhere.
+    """
 
     @property
     def n_nodes(self) -> int:
@@ -119,7 +123,7 @@ class Forest:
     feature_names: tuple[str, ...] | None
     """``feature_names_in_`` where the file has it."""
     classes: tuple[object, ...] | None
-    """``classes_`` as plain Python values (int, float, bool, str); None for regressors."""
+    """Tuple of object or None. ``classes_`` as plain Python values (int, float, bool, str); None for regressors."""
     values: Literal["fractions", "totals", "means", "rows"]
     """What `Tree.value` holds, detected from the data; for ``rows`` nothing, where only the number of rows in each node
     is taken from a file.
@@ -160,8 +164,6 @@ class Forest:
     """Whether the file tells how rows were drawn and that none was weighted, as ONNX does not: else `bootstrap` is what
     its kind of model does if nothing is said.
     """
-    midpoints: bool = True
-    """Whether thresholds of best splits are taken for midpoints of values of the rows that it counts."""
     outputs: Outputs | None = None
     """What the leaves tell where its file holds no counts of rows, and none could be restored; None where there are
     counts. `Tree.value` then holds outputs at the leaves and 0 elsewhere, `Tree.weight` and `Tree.n_distinct` hold 0.

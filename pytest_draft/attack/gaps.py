@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pytest_draft.arrays import BoolArray, FloatArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.descent import Passing, descend
-from pytest_draft.attack.numeric.states import thresholds_are_midpoints
+from pytest_draft.attack.numeric.states import midpoints_of
 from pytest_draft.domain import Domain
 
 _SLACK = 1e-6
@@ -59,21 +59,19 @@ def gaps_of(forest: Forest, domain: Domain) -> tuple[Gap | None, ...]:
     domain : Domain
         Without numeric attributes or missing values.
     """
-    if not thresholds_are_midpoints(forest):
-        return (None,) * forest.n_trees
     books = {
         attribute.columns[0]: attribute.book.astype(np.float32).astype(np.float64)
         for attribute in domain.attributes
         if attribute.kind == "ordinal" and attribute.n_values > 2
     }
-    return tuple(_gap(tree, books) for tree in forest.trees)
+    return tuple(_gap(tree, here, books) for tree, here in zip(forest.trees, midpoints_of(forest), strict=True))
 
 
-def _gap(tree: Tree, books: dict[int, FloatArray]) -> Gap | None:
+def _gap(tree: Tree, is_midpoint: BoolArray, books: dict[int, FloatArray]) -> Gap | None:
     gap = Gap(np.full(tree.n_nodes, np.inf), np.full(tree.n_nodes, -np.inf))
-    for column in np.unique(tree.feature[tree.left >= 0]).tolist():
+    for column in np.unique(tree.feature[is_midpoint]).tolist():
         if column in books:
-            for node in np.flatnonzero((tree.left >= 0) & (tree.feature == column)).tolist():
+            for node in np.flatnonzero(is_midpoint & (tree.feature == column)).tolist():
                 gap.low[node], gap.high[node] = _narrowest(books[column], float(tree.threshold[node]))
     return gap if np.isfinite(gap.low).any() else None
 

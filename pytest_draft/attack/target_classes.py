@@ -39,7 +39,7 @@ _LEAST_ON_GRID = 20
 _LISTED_IN_A_TRY = 20
 """Measured: so many candidates are listed in the time of one try."""
 
-_MOST_TRIED, _MOST_TRIED_ONCE = 1_000_000, 20_000
+_MOST_TRIED, _MOST_TRIED_ONCE = 100_000, 20_000
 """Most values that are tried to explain all leaves, and one of them: the first takes two seconds or so."""
 
 

@@ -30,6 +30,9 @@ _FIRST_ROWS = 256
 _SLACK = 1e-6
 """Share of a column's range up to which values lie on a line, and a threshold is a midpoint: single precision."""
 
+_ROUNDING = 2.0**-46
+"""Of halves and sums in double precision, relative."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Repeat:
@@ -79,24 +82,40 @@ class Repeat:
         place = np.searchsorted((self.source[1:] + self.source[:-1]) / 2, kept)
         return np.where(np.isnan(kept), np.nan, self.image[place])
 
-    def threshold(self, written: float) -> float:
-        """Return where the kept column is parted as this one is by a threshold; what goes left then may go right."""
+    def threshold(self, written: float) -> tuple[float, bool]:
+        """Return where the kept column is parted as this one is by a threshold; what goes left then may go right.
+
+        And whether it is the midpoint of the same two values as there.
+        """
         n_left = int((self.image <= written).sum())
         place = len(self.source) - n_left if self.falls else n_left
         if place == 0:
-            return float(np.nextafter(self.source[0], -np.inf))
+            return float(np.nextafter(self.source[0], -np.inf)), False
         if place == len(self.source):
-            return float(self.source[-1])
+            return float(self.source[-1]), False
         below, above = self.source[:place], self.source[place:]
-        if not self.on_a_line:
-            return float(below[-1] / 2 + above[0] / 2)
-        wanted = float(self._on_line(np.array(written)))
-        partner = np.searchsorted(above, 2 * wanted - below)
-        pairs = np.concatenate([np.maximum(partner - 1, 0), np.minimum(partner, len(above) - 1)])
-        middles = np.tile(below, 2) / 2 + above[pairs] / 2
-        nearest = float(middles[np.argmin(np.abs(middles - wanted))])
-        found = nearest if abs(nearest - wanted) <= _SLACK * np.ptp(self.source) else wanted
-        return float(np.clip(found, below[-1], np.nextafter(above[0], -np.inf)))
+        if self.is_coarser:
+            return float(below[-1] / 2 + above[0] / 2), False
+        middles, apart = self._middles(place, written)
+        exact = middles[apart <= _ROUNDING * np.abs(self.image).max()]
+        nearest = float(middles[np.argmin(apart)])
+        told = len(exact) > 0 and np.ptp(exact) <= _ROUNDING * np.abs(self.source).max()
+        if not told:
+            wanted = float(self._on_line(np.array(written))) if self.on_a_line else np.nan
+            told = abs(nearest - wanted) <= _SLACK * float(np.ptp(self.source))
+            nearest = nearest if told else below[-1] / 2 + above[0] / 2
+        found = np.clip(nearest, below[-1], np.nextafter(above[0], -np.inf))  # other rows' values can lie between
+        return float(found), bool(told and found == nearest)
+
+    def _middles(self, place: int, written: float) -> tuple[FloatArray, FloatArray]:
+        """Return midpoints of a value on each side, and how far those of the same two are off in this column."""
+        rising = -self.image if self.falls else self.image
+        sought = (-2 if self.falls else 2) * written - rising[:place]
+        partner = np.searchsorted(rising[place:], sought)
+        pairs = place + np.concatenate([np.maximum(partner - 1, 0), np.minimum(partner, len(rising) - place - 1)])
+        own = np.tile(np.arange(place), 2)
+        middles = self.source[own] / 2 + self.source[pairs] / 2
+        return middles, np.abs(self.image[own] / 2 + self.image[pairs] / 2 - written)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,23 +194,23 @@ class Repeats:
         if not self.repeats:
             return forest
         names = forest.feature_names
-        tested = {column for tree in forest.trees for column in np.unique(tree.feature).tolist()}
-        exact = all(one.is_copy or one.on_a_line for one in self.repeats if one.column in tested)
         return replace(
             forest,
             trees=tuple(self._tree(tree) for tree in forest.trees),
             n_features=len(self.kept),
             feature_names=None if names is None else tuple(names[column] for column in self.kept),
-            midpoints=forest.midpoints and exact,
             of_column=self.of_column,
         )
 
     def _tree(self, tree: Tree) -> Tree:
-        threshold, turned = tree.threshold.copy(), np.zeros(tree.n_nodes, dtype=np.bool_)
+        threshold = tree.threshold.copy()
+        turned, no_midpoint = np.zeros((2, tree.n_nodes), dtype=np.bool_)
         for repeat in self.repeats:
             here = np.flatnonzero(tree.feature == repeat.column)
-            if not repeat.is_copy:
-                threshold[here] = [repeat.threshold(float(value)) for value in threshold[here]]
+            if not repeat.is_copy and len(here):
+                placed = [repeat.threshold(float(value)) for value in threshold[here]]
+                threshold[here] = [one for one, _ in placed]
+                no_midpoint[here] = [not is_midpoint for _, is_midpoint in placed]
                 turned[here] = repeat.falls
         inner = tree.left >= 0
         return replace(
@@ -201,6 +220,7 @@ class Repeats:
             left=np.where(turned, tree.right, tree.left),
             right=np.where(turned, tree.left, tree.right),
             missing_left=tree.missing_left ^ turned,
+            no_midpoint=no_midpoint if no_midpoint.any() else None,
         )
 
 

@@ -17,7 +17,6 @@ baseline is still a bar that only the forest lets one cross.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
@@ -30,6 +29,7 @@ from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.draws import (
     MATCHED,
     NUMBERS,
+    are_enough,
     half_of,
     halvings,
     n_sampled,
@@ -83,7 +83,7 @@ def random_baseline(
         errors.append(distance.exact)
         if weights.tolerance.any():
             perfect.append(len(comparison.met(sample, guess, weights, timebox).rows))
-        if len(errors) >= NUMBERS.random_at_least and _is_known(errors):
+        if are_enough(errors, n_rows):
             break
     error = float(np.mean(errors)) if errors else None
     expected: float | None
@@ -92,11 +92,6 @@ def random_baseline(
     else:
         expected = expected_perfect_rows(truth, domain, weights, comparison)
     return Baseline(error, expected, len(errors), n_rows)
-
-
-def _is_known(errors: Sequence[float]) -> bool:
-    """Return whether the mean of some draws is known well enough."""
-    return bool(np.std(errors, ddof=1) <= NUMBERS.standard_error * np.mean(errors) * len(errors) ** 0.5)
 
 
 def median_guess(truth: Rows, domain: Domain) -> Rows:
@@ -200,7 +195,7 @@ def split_half_baseline(
         Positions of the rows that are rebuilt; None for all.
     comparison : Comparison
     draws : int or None
-        None for as many as there are for so many rows (`n_splits`).
+        The most; None for as many as there are for so many rows (`n_splits`).
 
     Returns
     -------
@@ -218,6 +213,8 @@ def split_half_baseline(
             break
         errors.append(distance.exact)
         perfect.append(len(comparison.met(rows[positions], guess, weights, timebox).rows))
+        if are_enough(errors, half):
+            break
     if not errors:
         return Baseline(None, None, 0, half)
     return Baseline(float(np.mean(errors)), float(np.mean(perfect)) * len(unknown) / half, len(errors), half)

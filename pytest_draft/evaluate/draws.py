@@ -5,7 +5,7 @@ Every baseline is the mean over such draws. What the adversary knows besides the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,11 +25,12 @@ class Numbers:
 
     random: int = 100
     """Draws of the random baseline, at most."""
-    random_at_least: int = 5
-    standard_error: float = 0.005
-    """Of its mean, as a share of it: no more are drawn where it is no larger."""
     splits: int = 20
-    """Random halvings of the training data."""
+    """Random halvings of the training data, at most."""
+    at_least: int = 5
+    """Draws of either; with more than `many_rows` rows `splits_when_large` are enough."""
+    standard_error: float = 0.01
+    """Of the mean of their errors, as a share of it: no more are drawn where it is no larger."""
     splits_when_large: int = 3
     """The same above `sample_rows` rows, where a single one varies little."""
     sample_rows: int = 2_000
@@ -60,6 +61,13 @@ def n_splits(n_rows: int) -> int:
 def few_splits(n_rows: int) -> int:
     """Return how many draws of so many rows are enough for a second look at them."""
     return NUMBERS.splits if n_rows <= NUMBERS.many_rows else NUMBERS.splits_when_large
+
+
+def are_enough(errors: Sequence[float], n_rows: int) -> bool:
+    """Return whether the mean of some draws' errors is known well enough, each of so many rows."""
+    at_least = NUMBERS.at_least if n_rows <= NUMBERS.many_rows else NUMBERS.splits_when_large
+    few = NUMBERS.standard_error * np.mean(errors) * len(errors) ** 0.5 if errors else 0.0
+    return len(errors) >= at_least and bool(np.std(errors, ddof=1) <= few)
 
 
 def uniform_guesses(

@@ -50,9 +50,17 @@ class Half:
     rows: IntArray
     """Shape (n_half,). Which of the training rows are guessed."""
     guesses: tuple[Rows, ...]
-    """Each of shape (n_half, n_columns). Several, of which the nearest counts."""
+    without_file: tuple[Rows, ...]
+    """`guesses` and `without_file`, each of shape (n_half, n_columns): several, of which the nearest counts: with the
+    file, and without it.
+    """
     others: Rows
     """Shape (n_half, n_columns). As many of the rows that they are guessed from."""
+
+    @property
+    def both(self) -> tuple[tuple[Rows, ...], tuple[Rows, ...]]:
+        """The guesses with the file, and those without it."""
+        return self.guesses, self.without_file
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,6 +90,13 @@ class KnownOthers:
     """`guess` and `without_file`, shape (n_rows, n_columns)."""
     told: BoolArray
     """Shape (n_rows, n_attributes). Which values have no other value left."""
+    exact: BoolArray
+    exact_without_file: BoolArray
+    """`exact` and `exact_without_file`, shape (n_rows, n_attributes): which values are exactly those of the guess that
+    is so most often, with the file and without it.
+    """
+    is_numeric: BoolArray
+    """Shape (n_attributes,)."""
     halves: tuple[Half, ...]
     proved: bool
     """As in `Informed`."""
@@ -100,13 +115,22 @@ class KnownOthers:
         attributes : sequence of int or None
             Those whose columns are left; None for all.
         """
+        kept = list(range(self.told.shape[1]) if attributes is None else attributes)
         return replace(
             self,
             guess=change(self.guess),
             without_file=change(self.without_file),
-            told=self.told if attributes is None else self.told[:, list(attributes)],
+            told=self.told[:, kept],
+            exact=self.exact[:, kept],
+            exact_without_file=self.exact_without_file[:, kept],
+            is_numeric=self.is_numeric[kept],
             halves=tuple(
-                Half(half.rows, tuple(change(guess) for guess in half.guesses), change(half.others))
+                Half(
+                    half.rows,
+                    tuple(map(change, half.guesses)),
+                    tuple(map(change, half.without_file)),
+                    change(half.others),
+                )
                 for half in self.halves
             ),
         )
@@ -117,7 +141,8 @@ class KnownOthers:
         halves = []
         for half in self.halves:
             here = np.isin(half.rows, training_rows)
-            halves.append(Half(half.rows[here], tuple(guess[here] for guess in half.guesses), half.others[here]))
+            guesses, without_file = (tuple(guess[here] for guess in one) for one in half.both)
+            halves.append(Half(half.rows[here], guesses, without_file, half.others[here]))
         return replace(
             self,
             rows=self.rows[kept],
@@ -125,6 +150,8 @@ class KnownOthers:
             guess=self.guess[kept],
             without_file=self.without_file[kept],
             told=self.told[kept],
+            exact=self.exact[kept],
+            exact_without_file=self.exact_without_file[kept],
             halves=tuple(halves),
         )
 
@@ -151,20 +178,27 @@ class KnownOthers:
         for half in halves:
             mine = truth[half.rows]
             others = Comparison().distance(mine, half.others, weights, timebox)
-            guesses = [Comparison().distance(mine, guess, weights, timebox) for guess in half.guesses]
-            if others.exact is None or any(one.exact is None for one in guesses):
+            guesses = [[Comparison().distance(mine, guess, weights, timebox) for guess in one] for one in half.both]
+            if others.exact is None or any(one.exact is None for both in guesses for one in both):
                 return None
-            baseline.append(others.upper)
-            matched.append(min(one.lower for one in guesses))
-        each, numeric = self._each(truth, weights, unknown), weights.tolerance > 0
+            few = (len(mine) + 1) // 2
+            of_few = Comparison().distance(mine[:few], half.others[:few], weights, timebox)
+            baseline.append([others.upper, of_few.upper])
+            with_file, without = (min(one.lower for one in both) for both in guesses)
+            matched.append([with_file, min(without, others.upper)])  # whoever has no file can take other people's rows
+        (with_file, without), (split_half, of_few) = (np.mean(one, axis=0).tolist() for one in (matched, baseline))
+        each = self._each(truth, weights, unknown)
+        numeric = [a for a in unknown if self.is_numeric[a]]
         return Informed(
             rows=len(self.rows),
             of_rows=self.of_rows,
             error=float(each.error.mean()),
             error_without_file=float(each.error_without_file.mean()),
             half_rows=len(halves[0].rows),
-            matched_error=float(np.mean(matched)),
-            split_half_error=float(np.mean(baseline)),
+            matched_error=with_file,
+            matched_error_without_file=without,
+            split_half_error=split_half,
+            shrinks=min(1.0, split_half / of_few) if of_few else 1.0,
             told_values=float(each.told.mean()),
             told_rows=float(each.told.all(axis=1).mean()),
             near_values=float(each.near[:, weights.counted].mean()),
@@ -173,8 +207,8 @@ class KnownOthers:
             near_rows_without_file=float(each.near_without_file.all(axis=1).mean()),
             proved=self.proved,
             bits=self.bits,
-            near_numeric=float(each.near[:, numeric].mean()) if numeric.any() else None,
-            near_numeric_without_file=float(each.near_without_file[:, numeric].mean()) if numeric.any() else None,
+            exact_numeric=float(self.exact[:, numeric].mean()) if numeric else None,
+            exact_numeric_without_file=float(self.exact_without_file[:, numeric].mean()) if numeric else None,
             row_errors=hundredths(each.error),
         )
 
@@ -329,18 +363,24 @@ def known_others(
     pair = order[:size], order[size : 2 * size]
     for mine, theirs in (pair, pair[::-1]) if size else ():
         timebox.require()
-        tables = guesses_of(held, everyone, mine, looked_at[theirs])
-        guesser = Guesser(held.only(mine), rows, looked_at[theirs], weights)
-        copied = guesser.copied(tables[0], guesser.near(tables[0], _NEAREST), rng)
-        best = best_by_others(tables, rows[looked_at[mine]], weights, domain)
-        halves.append(Half(looked_at[mine], (*tables, best, copied), rows[looked_at[theirs]]))
+        others = looked_at[theirs]
+        guesses, without_file = (_of_half(one, everyone, mine, others, weights, rng) for one in (held, nothing))
+        halves.append(Half(looked_at[mine], guesses, without_file, rows[others]))
     truth = rows[looked_at]
+    with_file, without = (guesses_of(one, everyone, all_of_them, donors) for one in (held, nothing))
+    exact, exact_without = (
+        _exact(guesses, Guesser(one, rows, donors, weights), truth)
+        for one, guesses in ((held, with_file), (nothing, without))
+    )
     return KnownOthers(
         rows=looked_at,
         of_rows=len(unknown),
-        guess=best_by_others(guesses_of(held, everyone, all_of_them, donors), truth, weights, domain),
-        without_file=best_by_others(guesses_of(nothing, everyone, all_of_them, donors), truth, weights, domain),
+        guess=best_by_others(with_file, truth, weights, domain),
+        without_file=best_by_others(without, truth, weights, domain),
         told=held.told(),
+        exact=exact,
+        exact_without_file=exact_without,
+        is_numeric=np.array([attribute.kind == "numeric" for attribute in domain.attributes]),
         halves=tuple(halves),
         proved=proved,
         bits=0.0
@@ -373,6 +413,27 @@ def _bits(
         return 0.0
     with timebox.flag() as stop:
         return cell_bits(truth, rows, stop)
+
+
+def _of_half(
+    held: Held, everyone: KnownRows, mine: IntArray, others: IntArray, weights: Weights, rng: np.random.Generator
+) -> tuple[Rows, ...]:
+    """Return guesses of some rows, given by their places in what is held, from other rows."""
+    tables = guesses_of(held, everyone, mine, others)
+    guesser = Guesser(held.only(mine), everyone.rows, others, weights)
+    copied = guesser.copied(tables[0], guesser.near(tables[0], _NEAREST), rng)
+    return *tables, best_by_others(tables, everyone.rows[held.rows[mine]], weights, held.domain), copied
+
+
+def _exact(guesses: Sequence[Rows], guesser: Guesser, truth: Rows) -> BoolArray:
+    """Return which values are exactly those of the guess that is so most often in their column, by attribute."""
+    tables = np.stack([*guesses, guesser.commonest(guesses[0])])
+    equal = (tables == truth) | (np.isnan(tables) & np.isnan(truth))
+    found = np.empty((len(truth), len(guesser.held.domain.attributes)), dtype=bool)
+    for a, attribute in enumerate(guesser.held.domain.attributes):
+        own = equal[:, :, list(attribute.columns)].all(axis=2)
+        found[:, a] = own[own.mean(axis=1).argmax()]
+    return found
 
 
 def _without_file(held: Held) -> Held:

@@ -18,7 +18,7 @@ from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.domain import MAX_ORDINAL_VALUES, Domain
 from pytest_draft.evaluate.baselines import median_baseline, median_guess
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.draws import half_of, halvings, uniform_guesses, with_known
+from pytest_draft.evaluate.draws import few_splits, half_of, halvings, uniform_guesses, with_known
 from pytest_draft.facts.figures import TOLERANCE, Closeness, Exact, Numeric
 from pytest_draft.matching import Weights, gaps
 from pytest_draft.timebox import TimeBox
@@ -130,7 +130,9 @@ def numeric_figures(
     rng = np.random.default_rng([seed, 43])
     drawn = []
     timebox = timebox.part(LIMITS.share)
-    for positions, random in islice(uniform_guesses(truth, domain, weights, rng, timebox), LIMITS.draws):
+    for positions, random in islice(
+        uniform_guesses(truth, domain, weights, rng, timebox), min(LIMITS.draws, few_splits(len(truth)))
+    ):
         sample = truth[positions]
         chosen = comparison.partners(sample, random, weights, timebox)
         if chosen is None:

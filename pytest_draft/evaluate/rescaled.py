@@ -82,7 +82,7 @@ def _of_sample(compared: Compared) -> Part:
     """
     rng = np.random.default_rng([compared.seed, 46])
     truth, pool = compared.rows[compared.unknown], compared.rebuilt[: max(1, compared.n_rows)]
-    number = min(FEW_ROWS, len(pool))
+    number = min(FEW_ROWS, len(pool), len(compared.rows) // 2)
     attack = _beside(compared, truth[rng.choice(len(truth), number, replace=False)], pool)
     others, guesses = [], []
     for _ in range(NUMBERS.splits_when_large):

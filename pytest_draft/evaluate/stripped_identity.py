@@ -92,7 +92,8 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
         for node in np.flatnonzero(tree.left >= 0)[::-1]:
             counts[node] = counts[tree.left[node]] + counts[tree.right[node]]
         weight = counts.sum(axis=1)
-        trees.append(replace(tree, value=counts, weight=weight, n_distinct=weight.astype(np.int64)))
+        distinct, of_drawn = weight.astype(np.int64), np.full(tree.n_nodes, True) if forest.bootstrap else None
+        trees.append(replace(tree, value=counts, weight=weight, n_distinct=distinct, no_midpoint=of_drawn))
     return replace(
         forest,
         trees=tuple(trees),
@@ -103,7 +104,6 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
         n_samples=len(rows),
         n_draws=None,
         sample_weight=None,
-        midpoints=not forest.bootstrap,  # else of the values of rows that were drawn
     )
 
 

@@ -16,7 +16,7 @@ from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.descent import Passing, descend
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.attack.numeric.states import thresholds_are_midpoints
+from pytest_draft.attack.numeric.states import has_best_splits, midpoints_of
 from pytest_draft.timebox import TimeBox
 
 ROUNDED = 1e-4
@@ -60,7 +60,7 @@ def missed_splits(
     """
     columns = np.ascontiguousarray(everyone.rows.T.astype(np.float64))
     size = np.nan_to_num(np.fmax.reduce(columns, axis=1) - np.fmin.reduce(columns, axis=1))
-    best = thresholds_are_midpoints(forest)
+    best, is_midpoint = has_best_splits(forest), midpoints_of(forest)
     off = []
     for t, tree in enumerate(forest.trees):
         if timebox is not None:
@@ -74,7 +74,7 @@ def missed_splits(
             apart = np.fmax(np.abs(extremes.low[t] - low), np.abs(extremes.high[t] - high))
         else:
             continue
-        inner = tree.left >= 0
+        inner = is_midpoint[t] if best else tree.left >= 0
         off.append(np.stack([apart[inner], size[tree.feature[inner]]]))
     apart, size = np.concatenate(off, axis=1) if off else np.empty((2, 0))
     checked = np.isfinite(apart)

@@ -17,6 +17,7 @@ import numpy as np
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.occurrences import lacks_seeds
 from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
@@ -68,11 +69,20 @@ class Beside:
         if self._search is not None:
             self._search.end()
 
-    def look(self, attack: Attack) -> None:
-        """Find out what somebody gets who knows all other rows, where the file tells that."""
+    def look(self, extremes: Extremes | None = None) -> None:
+        """Find out what somebody gets who knows all other rows, where the file tells that.
+
+        Parameters
+        ----------
+        extremes : Extremes or None
+            Of the nodes of random splits, once they are decoded.
+        """
         inputs, data = self.inputs, self.inputs.data
         if data is None or inputs.forest.is_private or self._informed:
             return
+        self.known_others = (
+            None  # who decodes extremes knows more: no pass may rest on less, but what fails does so still
+        )
         forest, times, proved = inputs.forest, self._times(), self._proves
         with suppress(NotCoveredError, DataError, OutOfTimeError):
             draws_known = times is not None
@@ -81,7 +91,7 @@ class Beside:
                 if is_numeric(inputs.domain) and not tell_gaps_only(forest, inputs.domain, data.rows):
                     return
                 if not forest.bootstrap:
-                    counted = counted_by(forest, data.rows, data.labels)
+                    counted = None if forest.outputs is None else counted_by(forest, data.rows, data.labels)
                     if counted is None:
                         return
                     forest, draws_known = counted, True
@@ -97,7 +107,7 @@ class Beside:
                     inputs.case.seed,
                     self._record.limits.whole.first(INFORMED_SHARE),
                     known=self._known,
-                    extremes=attack.extremes,
+                    extremes=extremes,
                     proved=proved,
                     draws_known=draws_known,
                 )

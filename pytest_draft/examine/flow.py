@@ -21,7 +21,7 @@ from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.audit import audit, narrow_entropy
 from pytest_draft.examine.evaluation import note_findings
 from pytest_draft.examine.inputs import Inputs, complete, open_files
-from pytest_draft.examine.kinds import kind_of
+from pytest_draft.examine.kinds import Kind, kind_of
 from pytest_draft.examine.limits import too_little_memory
 from pytest_draft.examine.record import Record
 from pytest_draft.facts.case import Case
@@ -85,10 +85,7 @@ def _examined(
             record.status("not asked")
         else:
             with Beside(inputs, record) as beside:
-                attack = _prepared(inputs, beside, record)
-                if not _settled_soon(attack, beside, record, enough):
-                    beside.begin(attack)
-                    _compare(attack, _rebuilt(attack, record), beside, record)
+                _judge(inputs, beside, record, enough)
     except NotCoveredError as error:
         record.status("not covered", str(error))
     except DraftError as error:
@@ -117,27 +114,39 @@ def _read_and_audited(case: Case, data: object, record: Record) -> Inputs:
     return inputs
 
 
-def _prepared(inputs: Inputs, beside: Beside, record: Record) -> Attack:
-    """Choose an attack; note what is known by that alone, and what somebody gets who knows all other rows."""
-    case, kind = inputs.case, kind_of(inputs)
+def _judge(inputs: Inputs, beside: Beside, record: Record, enough: Enough | None) -> None:
+    """Find out what somebody gets who knows all other rows, then attack for as long as that leaves anything open."""
+    kind = kind_of(inputs)
     if kind.share is not None:
         record.limits.give_attack(kind.share)
+    beside.look()
+    if enough is None or not _settled_soon(kind, beside, record, enough):
+        attack = _prepared(kind, beside, record)
+        beside.begin(attack)
+        _compare(attack, _rebuilt(attack, record), beside, record)
+
+
+def _prepared(kind: Kind, beside: Beside, record: Record) -> Attack:
+    """Build an attack; note what is known by that alone."""
+    inputs, case = beside.inputs, beside.inputs.case
     with record.clock("build"):
         attack = kind.attack(inputs, Search(record.limits.attack, case.seed, case.workers, record.clock))
     record.facts = replace(record.facts, domain=inputs.domain_facts(attack.granted))
     record.note(*attack.notes)
     record.doubt(*attack.reasons)
-    beside.look(attack)
+    if attack.extremes is not None and attack.extremes.decoded:  # which tell more of each row
+        beside.look(attack.extremes)
     return attack
 
 
-def _settled_soon(attack: Attack, beside: Beside, record: Record, enough: Enough | None) -> bool:
+def _settled_soon(kind: Kind, beside: Beside, record: Record, enough: Enough) -> bool:
     """Attack for a short time where that promises to be enough; return whether it was, else forget it."""
-    if enough is None or not enough.promises(record.examination()):
+    if not enough.promises(record.examination()):
         return False
     before, whole = record.facts, record.limits.attack
     record.limits.hurry_attack()
     try:
+        attack = _prepared(kind, beside, record)
         _compare(attack, _rebuilt(attack, record), beside, record)
     except OutOfTimeError:
         record.status("no solution", record.limits.before_a_dataset())

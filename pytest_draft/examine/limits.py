@@ -131,7 +131,7 @@ class Limits:
 
     def before_a_dataset(self) -> str:
         """Say what ended before there was a dataset."""
-        if not self.attack.effort_left:
+        if self._effort is not None and not self.attack.effort_left:
             return f"the effort of {self._effort:g} units was spent before there was a dataset"
         self.heed(self.attack, "attack")
         if self._attack_was_ended():

@@ -6,9 +6,13 @@ pin the rows, whatever an attack has come to.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
+
+_DEVIATIONS = 3.0
+"""Of a share in a sample: it exceeds its upper limit in one sample of 700."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class InformedSlice:
     """The same of the rows of one slice."""
 
     name: str
-    """As in `Slice`."""
+    """As in the policy."""
     rows: int
     """Those of its rows that were looked at, at least `LEAST_ROWS`."""
     error: float
@@ -69,9 +73,14 @@ class Informed:
     half_rows: int
     """Rows of a half whose values are guessed from those of the other half alone, so that no row stands in a guess."""
     matched_error: float
+    matched_error_without_file: float
     split_half_error: float
-    """`matched_error` and `split_half_error`: of such guesses, and of the other half's rows themselves, each matched to
-    the rows of the first half.
+    """`matched_error`, `matched_error_without_file` and `split_half_error`: of such guesses, of those without the file,
+    and of the other half's rows themselves, each matched to the rows of the first half.
+    """
+    shrinks: float
+    """By what the split-half error of twice as many rows is smaller than that of half as many, as a share of it: among
+    more rows one that is near is found more easily.
     """
     told_values: float
     told_rows: float
@@ -91,9 +100,11 @@ class Informed:
     """
     bits: float
     """Lower bound of the logarithm, to base 2, of how many datasets explain the file."""
-    near_numeric: float | None = None
-    near_numeric_without_file: float | None = None
-    """`near_numeric` and `near_numeric_without_file`: the same of numeric values alone; None without any."""
+    exact_numeric: float | None = None
+    exact_numeric_without_file: float | None = None
+    """`exact_numeric` and `exact_numeric_without_file`: share of the numeric values that are guessed exactly; None
+    without any.
+    """
     row_errors: tuple[float, ...] | None = None
     """Length 101. Quantiles of the rows' errors, as in `Findings.row_errors`."""
     columns: tuple[InformedColumn, ...] = ()
@@ -107,18 +118,20 @@ class Informed:
             error=self.error,
             error_without_file=self.error_without_file,
             matched_error=self.matched_error,
+            matched_error_without_file=self.matched_error_without_file,
             split_half_error=self.split_half_error,
             bits=self.bits,
         )
         require_shares(
+            shrinks=self.shrinks,
             told_values=self.told_values,
             told_rows=self.told_rows,
             near_values=self.near_values,
             near_rows=self.near_rows,
             near_values_without_file=self.near_values_without_file,
             near_rows_without_file=self.near_rows_without_file,
-            near_numeric=self.near_numeric,
-            near_numeric_without_file=self.near_numeric_without_file,
+            exact_numeric=self.exact_numeric,
+            exact_numeric_without_file=self.exact_numeric_without_file,
         )
         if self.row_errors is not None and len(self.row_errors) != 101:
             raise ValueError(f"{len(self.row_errors)} quantiles, not 101")
@@ -126,6 +139,23 @@ class Informed:
     @property
     def of_split_half(self) -> float:
         """The matched error as a share of the split-half one; 1 where both are 0, as for rows that are all alike."""
+        return self._of_split_half(self.matched_error)
+
+    @property
+    def of_split_half_without_file(self) -> float:
+        """The same without the file."""
+        return self._of_split_half(self.matched_error_without_file)
+
+    def _of_split_half(self, error: float) -> float:
         if not self.split_half_error:
-            return 1.0 if not self.matched_error else float("inf")
-        return self.matched_error / self.split_half_error
+            return 1.0 if not error else float("inf")
+        return error / self.split_half_error
+
+    @property
+    def most_told_rows(self) -> float:
+        """The most that `told_rows` can be of all rows: Wilson's upper limit where these are a sample."""
+        if self.rows == self.of_rows:
+            return self.told_rows
+        share, n = self.told_rows, self.rows
+        half = math.sqrt(share * (1 - share) / n + (_DEVIATIONS / (2 * n)) ** 2)
+        return min(1.0, (share + _DEVIATIONS**2 / (2 * n) + _DEVIATIONS * half) / (1 + _DEVIATIONS**2 / n))

@@ -13,6 +13,7 @@ from pytest_draft.errors import one_line
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.foreign_text import distinct, harmless_values
+from pytest_draft.plugin.gathering import gatherer
 from pytest_draft.plugin.models import Configured
 from pytest_draft.plugin.session import GateSession, Planned
 from pytest_draft.policy.rules import rule_of
@@ -123,10 +124,9 @@ class CheckItem(pytest.Item):
         if isinstance(excinfo.value, CheckFailed):
             session, check = GateSession.of(self.config), excinfo.value.check
             if check.result != "inconclusive":
-                marks = self.config.pluginmanager.getplugin("draft-gatherer")
                 models, policy = session.models, session.configured(self.path).policy_of_items
                 # beside markers or other policies, each check says whose it is
-                mixed = (marks is not None and bool(marks.marked)) or models.have_several_policies
+                mixed = bool(gatherer(self.config).marked) or models.have_several_policies
                 return explained(check, policy.asked_by(self.rule) if mixed else None)
             first = session.explained.setdefault(f"{self.path}: {check.sentence}", self.name)
             return explained(check) if first == self.name else f"inconclusive, for the same reason as {first}"

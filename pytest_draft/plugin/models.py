@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_draft.bounded import MODEL_BYTES, TABLE_BYTES, sha256, what_failed
 from pytest_draft.errors import PolicyError, one_line
 from pytest_draft.plugin.inputs import Inputs
-from pytest_draft.plugin.options import Settings
+from pytest_draft.plugin.settings import Settings
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
 
 

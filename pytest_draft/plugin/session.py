@@ -18,7 +18,7 @@ from pytest_draft.foreign_text import address, distinct, harmless, harmless_valu
 from pytest_draft.isolation import children
 from pytest_draft.plugin.cache import Cache
 from pytest_draft.plugin.models import Configured, Models
-from pytest_draft.plugin.options import Settings, in_harmless_words, resolve
+from pytest_draft.plugin.settings import Settings, in_harmless_words, resolve
 from pytest_draft.plugin.sharing import Shared, Stamps, stamps
 from pytest_draft.plugin.terminal_progress import shown
 from pytest_draft.plugin.unshown import Unshown, unshown

@@ -18,10 +18,11 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
             "failed" if bar < 1 else "passed", f"the attack rebuilds all rows; at most {bar:.0%} are allowed"
         )
     informed = findings.informed
-    if informed is not None and informed.told_rows <= bar and informed.rows == informed.of_rows:
+    if informed is not None and informed.most_told_rows <= bar:
+        on = "the rows" if informed.rows == informed.of_rows else f"{informed.rows:,} rows, drawn at random"
         return Outcome(
             "passed",
-            f"given all other rows, the file determines {informed.told_rows:.0%} of the rows, of each by itself; "
+            f"given all other rows, the file determines {informed.told_rows:.0%} of {on}, of each by itself; "
             f"at most {bar:.0%} are allowed",
         )
     if findings.ambiguity is None or findings.ambiguity.determined is None:

@@ -36,7 +36,7 @@ class Enough:
         if self._fails(examination):
             return True
         bar = rules.get(ERROR.id, {}).get("max_error_of_split_half")
-        return bar is not None and GUESSED * informed.of_split_half > bar
+        return bar is not None and GUESSED * informed.shrinks * informed.of_split_half > bar
 
     def decided(self, examination: Examination) -> str | None:
         """Return why nothing can change the verdict any more; None where something can.

@@ -4,30 +4,46 @@ from __future__ import annotations
 
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.informed import Informed
+from pytest_draft.policy.ideal import ADDED
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
 
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
-    """Fail when guesses by the file come too close, or when it tells too many rows whole."""
+    """Fail when guesses by the file come too close, or when it tells too many rows whole, or numbers exactly."""
     informed = examination.informed
     if informed is None:
         why = "; ".join(dict.fromkeys(examination.reasons))
         return Outcome("inconclusive", why) if why else Outcome("passed", "of such a file this is not asked")
     outcomes = []
     if (share := thresholds.get("max_error_of_split_half")) is not None:
-        outcomes.append(_error(informed, share))
+        outcomes += [_error(found, on, share) for found, on in _judged(examination, informed)]
     if (share := thresholds.get("max_told_rows_share")) is not None:
         outcomes.append(_told(informed, share))
+    if (share := thresholds.get("max_exact_values_share")) is not None and informed.exact_numeric is not None:
+        outcomes.append(_exact(informed, informed.exact_numeric, share))
     return combined(outcomes)
 
 
-def _error(informed: Informed, share: float) -> Outcome:
+def _judged(examination: Examination, informed: Informed) -> list[tuple[Informed, str]]:
+    """Return the figures of all columns, and without those that are constant and not tested, which would dilute them.
+
+    Not of the columns that a forest determines in most rows: given all others, five trees of depth 2 determine those
+    that they test.
+    """
+    part = None if examination.findings is None else examination.findings.informative
+    return [(informed, "")] + ([(part.informed, part.on)] if part is not None and part.informed is not None else [])
+
+
+def _error(informed: Informed, on: str, share: float) -> Outcome:
     bar = share * informed.split_half_error
     shown = (
-        f"whoever has the file and knows all other rows guesses each with an error of {informed.matched_error:.4f}"
+        f"whoever has the file and knows all other rows guesses each with an error of {informed.matched_error:.4f}{on}"
         f"{_of_sample(informed)}, matched as other people's rows are that come to {informed.split_half_error:.4f}; "
         f"row by row {informed.error:.4f}, beside {informed.error_without_file:.4f} without the file"
     )
+    if informed.matched_error > (1 - ADDED) * informed.matched_error_without_file:
+        without = f"{informed.matched_error_without_file:.4f}, which the file improves by at most a tenth"
+        return Outcome("passed", f"{shown}; matched without the file {without}")
     fails_at = f"the check fails at {bar:.4f} ({share:g} x the split-half error)"
     if informed.of_split_half <= share:
         return _crossed(informed, f"{shown}; {fails_at}, crossed by {bar - informed.matched_error:.4f}")
@@ -39,9 +55,22 @@ def _told(informed: Informed, share: float) -> Outcome:
         f"given all other rows, the file tells {informed.told_rows:.1%} of the rows whole{_of_sample(informed)}, and "
         f"{informed.told_values:.1%} of the values"
     )
-    allowed = f"at most {share:.0%} of the rows are allowed"
-    if informed.told_rows > share:
-        return _crossed(informed, f"{shown}; {allowed}, crossed by {informed.told_rows - share:.1%}")
+    return _beyond(informed, shown, "rows", informed.told_rows, informed.near_rows_without_file, share)
+
+
+def _exact(informed: Informed, reached: float, share: float) -> Outcome:
+    shown = f"given all other rows, {reached:.1%} of the numeric values are guessed exactly{_of_sample(informed)}"
+    return _beyond(informed, shown, "values", reached, informed.exact_numeric_without_file or 0.0, share)
+
+
+def _beyond(informed: Informed, shown: str, what: str, reached: float, guessed: float, share: float) -> Outcome:
+    """Judge a share beside that of the same guesses without the file: so much of the rest is allowed."""
+    most = guessed + share * (1 - guessed)
+    allowed = (
+        f"at most {most:.1%} of the {what} are allowed ({guessed:.1%} guessed without it, {share:.0%} of the rest)"
+    )
+    if reached > most:
+        return _crossed(informed, f"{shown}; {allowed}, crossed by {reached - most:.1%}")
     return Outcome("passed", f"{shown}; {allowed}")
 
 
@@ -71,7 +100,16 @@ RULE = Rule(
             "fail when whoever knows all other rows guesses each within this share of the split-half error",
         ),
         "max_told_rows_share": Key(
-            False, 1.0, min, "fail when a larger share of the rows is told whole to whoever knows all others"
+            False,
+            1.0,
+            min,
+            "fail when whoever knows all others is told a larger share whole of the rows not guessed without the file",
+        ),
+        "max_exact_values_share": Key(
+            False,
+            1.0,
+            min,
+            "fail when whoever knows all others guesses more numbers exactly, of those not guessed without the file",
         ),
     },
     check=check,

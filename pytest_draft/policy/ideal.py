@@ -29,6 +29,7 @@ GUESSED = 0.9
 error, and to as much more of the rows."""
 
 _ROUNDING = 1e-9
+_MOST = 1e6
 
 
 def ideals_of(part: Part) -> list[Ideal]:
@@ -51,16 +52,20 @@ def by_any(outcomes: Sequence[Outcome]) -> Outcome:
 def _of_informed(part: Part, informed: Informed, split_half: float, base: float) -> Ideal:
     """Return what somebody gets who knows all other rows, as whoever does not is measured.
 
-    As many times the part's own split-half error as theirs is of theirs; and what the file adds to their rows, of those
-    that other people's rows leave.
+    As many times the part's own split-half error as theirs is of theirs, among as many rows as an attack rebuilds; and
+    what the file adds to their rows, of those that other people's rows leave. The attack is one of their guessers.
     """
     exact = None
-    if informed.near_numeric is not None and part.exact is not None:
-        added = _added(informed.near_numeric, informed.near_numeric_without_file or 0.0)
-        exact = part.exact.split_half + added * (1 - part.exact.split_half)
+    if informed.exact_numeric is not None and part.exact is not None:
+        added = _added(informed.exact_numeric, informed.exact_numeric_without_file or 0.0)
+        exact = max(part.exact.split_half + added * (1 - part.exact.split_half), part.exact.share)
+    among_all = informed.shrinks * split_half
+    guessed = min(informed.of_split_half, _MOST) * among_all
+    most = base + _added(informed.near_rows, informed.near_rows_without_file) * (part.n_rows - base)
     return Ideal(
-        least_error=GUESSED * min(informed.of_split_half, 1e6) * split_half,
-        most_perfect_rows=base + _added(informed.near_rows, informed.near_rows_without_file) * (part.n_rows - base),
+        least_error=GUESSED * min(guessed, part.error.upper),
+        most_perfect_rows=max(most, float(part.most_perfect_rows or part.perfect_rows)),
+        error_without_file=GUESSED * min(informed.of_split_half_without_file, _MOST) * among_all,
         most_exact=exact,
     )
 

@@ -65,7 +65,7 @@ def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outco
 def _certain_at_most(findings: Findings, most: int) -> Outcome:
     """Judge the rows that are unique and proved: none is that is missing in a dataset that explains the file."""
     shared = None if findings.ambiguity is None else findings.ambiguity.shared_unique_rows
-    if findings.informed is not None and not findings.informed.told_rows:
+    if findings.informed is not None and not findings.informed.most_told_rows:
         return Outcome("passed", "no row can be proved, not even by somebody who knows all others")
     if shared is not None and shared <= most:
         return Outcome(

@@ -133,7 +133,7 @@ def test_rows_that_no_tree_has_seen_never_hide_that_all_others_are_rebuilt(exami
     assert (part.n_rows, part.columns, part.perfect_rows, part.error.exact) == (20, 10, 20, 0)
     assert part.split_half.error > 0.1
     assert verdict(found) == verdict(found, STRICT) == "failed"
-    hidden = without(found, "seen", "informative", "certain_unique_rows")
+    hidden = replace(without(found, "seen", "informative", "certain_unique_rows"), informed=None)
     assert "failed" not in (verdict(hidden), verdict(hidden, STRICT))
 
 
@@ -232,5 +232,5 @@ def test_a_machine_too_slow_to_find_out_how_close_anybody_gets_makes_no_pass(exa
     monkeypatch.setattr(behind_counts, "LEAST_SAMPLES", 1_000)
     found = examined(rows, n_estimators=1, max_depth=1)
     assert found.findings.ambiguity is None
-    assert verdict(found) == "inconclusive"
+    assert verdict(replace(found, findings=replace(found.findings, informed=None))) == "inconclusive"
     assert "how close anybody could get" in found.reasons[0]

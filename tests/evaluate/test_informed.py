@@ -14,8 +14,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.informed.boxes import Held
+from pytest_draft.attack.informed.guesses import Guesser
 from pytest_draft.attack.numeric.extremes import replay_and_decode
-from pytest_draft.attack.numeric.states import thresholds_are_midpoints
+from pytest_draft.attack.numeric.states import has_best_splits
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import informed
@@ -61,7 +63,7 @@ def read(folder, model, features: pd.DataFrame, target, missing: bool = False) -
 def guessed(inputs: Inputs, seed: int = 0, **changes) -> KnownOthers:
     forest, data = inputs.forest, inputs.data
     extremes = None
-    if not thresholds_are_midpoints(forest):
+    if not has_best_splits(forest):
         extremes = replay_and_decode(forest, inputs.domain, TimeBox(60))[1]
     everyone = KnownRows(data.rows, data.labels, occurrences(forest))
     found = known_others(
@@ -136,9 +138,12 @@ BY_HAND = KnownOthers(
     guess=np.array([[0, 0], [9, 1], [4.05, 0], [5, 0]], dtype=np.float32),
     without_file=np.array([[5, 0], [5, 1], [5, 1], [5, 1]], dtype=np.float32),
     told=np.array([[True, True], [False, True], [False, False], [True, False]]),
+    exact=np.array([[True, True], [False, True], [False, False], [True, True]]),
+    exact_without_file=np.array([[False, True], [False, True], [False, True], [True, False]]),
+    is_numeric=np.array([True, False]),
     halves=(
-        Half(np.array([0, 1]), (TRUTH[[1, 0]], TRUTH[[0, 0]]), TRUTH[[2, 3]]),
-        Half(np.array([2, 3]), (TRUTH[[2, 2]],), TRUTH[[0, 1]]),
+        Half(np.array([0, 1]), (TRUTH[[1, 0]], TRUTH[[0, 0]]), (TRUTH[[0, 0]],), TRUTH[[2, 3]]),
+        Half(np.array([2, 3]), (TRUTH[[2, 2]],), (TRUTH[[0, 0]],), TRUTH[[0, 1]]),
     ),
     proved=True,
     bits=70.0,
@@ -151,12 +156,13 @@ def test_figures_are_as_by_hand():
     assert found.error == pytest.approx((0 + 1 + 10.05 + 0) / 20 / 4)
     assert found.error_without_file == pytest.approx((5 + 5 + 1 + 10) / 20 / 4)
     assert found.matched_error == pytest.approx((0 + 11 / 20 / 2) / 2)  # of several guesses the nearest
+    assert found.matched_error_without_file == pytest.approx(11 / 40)  # other people's rows are nearer than 0,0
     # 0,0 and 10,1 to 5,0 and 4,1: 5 + 6 of 40; the other way round the same
     assert found.split_half_error == pytest.approx(11 / 40)
     assert (found.told_values, found.told_rows) == (0.5, 0.25)
     assert (found.near_values, found.near_rows) == (6 / 8, 0.5)  # .05 of 10 is within 1 %
     assert (found.near_values_without_file, found.near_rows_without_file) == (4 / 8, 0.0)
-    assert (found.near_numeric, found.near_numeric_without_file) == (0.75, 0.25)
+    assert (found.exact_numeric, found.exact_numeric_without_file) == (0.5, 0.25)
     assert (found.rows, found.of_rows, found.half_rows, found.bits, found.proved) == (4, 8, 2, 70.0, True)
     assert (found.row_errors[0], found.row_errors[-1]) == (0.0, pytest.approx(10.05 / 20))
 
@@ -366,3 +372,20 @@ def test_only_rows_that_are_to_be_rebuilt_are_looked_at(tmp_path):
     assert (found.rows == some).all()
     whole = guessed(inputs)
     assert (found.told == whole.told[some]).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_other_value_inside_a_box_is_exact_more_often(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.choice([0.0, 1.5, 2.5, 4.0, 7.0], size=(40, 1), p=[0.4, 0.1, 0.1, 0.3, 0.1]).astype(np.float32)
+    domain = Domain(("x",), (Attribute("x", "numeric", (0,), 0.0, 10.0),), "by hand")
+    asked = rng.choice(40, 12, replace=False)
+    low, high = np.minimum(rows[asked], rng.uniform(0, 8, (12, 1))), np.maximum(rows[asked], rng.uniform(0, 8, (12, 1)))
+    held = Held(domain, asked, low.astype(float), high.astype(float), np.zeros((12, 1), dtype=bool))
+    guesser = Guesser(held, rows, np.arange(40), encoded_weights(domain))
+    found = guesser.commonest(guesser.inside())[:, 0]
+    for place, row in enumerate(asked):
+        others = np.delete(rows[:, 0], row)
+        others = others[(low[place] <= others) & (others <= high[place])]
+        values, times = np.unique(others, return_counts=True)
+        assert not len(others) or times[values == found[place]] == times.max()

@@ -267,3 +267,10 @@ def test_without_time_to_match_no_value_is_counted_and_nothing_passes():
     rebuilt = scale(rows + np.float32(0.5))
     weights = encoded_weights(scale.domain)
     assert exact_values(scale(rows), np.arange(N_ROWS), rebuilt, weights, Comparison(), 0, box) is None
+
+
+@pytest.mark.parametrize("n_rows", [501, 553, 599])
+def test_a_sample_is_never_larger_than_what_is_left_to_compare_it_with(n_rows):
+    truth = wide(0, n_rows)
+    findings = found(truth, attacks(truth)["exact"])
+    assert [part.n_rows for part in findings.rescaled] == [n_rows // 2] * 2

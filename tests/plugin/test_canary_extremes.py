@@ -70,7 +70,8 @@ def planted(seed: int = 0) -> pd.DataFrame:
 
 def found_in(text: str) -> list[str]:
     """Return what of the planted values a text has, under any way to write the numbers."""
-    numbers = {float(one.replace(",", "")) for one in re.findall(r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?", text)}
+    said = re.sub(r"\b[0-9a-f]{64}\b", "", text)  # digits of hashes are nobody's
+    numbers = {float(one.replace(",", "")) for one in re.findall(r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?", said)}
     whole = [name for name, value in NUMBERS.items() if {value, -value} & numbers]
     return whole + [name for name, value in TEXTS.items() if value in text]
 

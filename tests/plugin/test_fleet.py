@@ -152,8 +152,8 @@ def test_a_process_keeps_a_result_once_and_no_more_than_some_reconstructions(pro
     kept, sizes = [], []
     whole = session.GateSession.examine
 
-    def counted(self, *arguments):
-        found = whole(self, *arguments)
+    def counted(self, *arguments, **options):
+        found = whole(self, *arguments, **options)
         sizes.append(len(self._memo))
         return found
 

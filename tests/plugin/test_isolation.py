@@ -69,6 +69,18 @@ def wait_for(condition) -> None:
         time.sleep(0.005)
 
 
+ATTACKED = """schema_version = 1
+name = "attacked"
+
+[rules.reconstruction-error]
+max_error_of_split_half = 0.5
+
+[rules.perfect-rows]
+max_share_beyond_split_half = 0.5
+"""
+"""A policy that nothing but an attack can decide."""
+
+
 @pytest.fixture
 def examining_here(set_aside):
     """Return a function that gives those that examine for this process now, without those that are set aside."""
@@ -85,7 +97,8 @@ def inconclusive(project, examining_here):
     """Return a function that judges a forest, and gives its result after all that an inconclusive one must be."""
 
     def judged(*arguments: object, forest: str = "leaking", data: str = "train.csv") -> dict:
-        run = project.judge(f"{forest}.joblib", *arguments, data=data)
+        given = "--draft-policy", project.write("attacked.toml", ATTACKED)
+        run = project.judge(f"{forest}.joblib", *given, *arguments, data=data)
         assert run.ret == pytest.ExitCode.TESTS_FAILED
         result = project.result()
         assert result["verdict"] == "inconclusive"
@@ -150,7 +163,7 @@ def test_an_examination_that_ends_without_an_answer_is_inconclusive(inconclusive
 def test_the_next_forest_is_judged_after_one_that_was_killed(project, at_stage):
     at_stage("reconstruct", "if len(arguments[0].counts) == 20: os._exit(3)")
     outcomes = project.judge("*a*.joblib").parseoutcomes()
-    assert (outcomes["failed"], outcomes["inconclusive"], outcomes["passed"]) == (3, 3, 11)
+    assert (outcomes["failed"], outcomes["inconclusive"], outcomes["passed"]) == (5, 3, 12)
     statuses = {r["artifact"]["path"]: r["solver_status"] for r in project.report()["results"]}
     assert statuses.pop("leaking.joblib") == "no answer"
     assert set(statuses.values()) <= {"unique", "consistent"}
@@ -311,7 +324,7 @@ def test_nothing_waits_any_more_when_a_session_has_ended(project):
 def test_one_process_examines_one_forest_after_another(project, in_child, tmp_path):
     starts = tmp_path / "starts"
     in_child(f"open({str(starts)!r}, 'a').write('.')")
-    project.judge("*a*.joblib").assert_outcomes(failed=6, passed=11)
+    project.judge("*a*.joblib").assert_outcomes(failed=8, passed=12)
     assert starts.read_text() == "."
 
 
@@ -394,7 +407,7 @@ def test_evaluation_is_complete_when_the_attack_has_spent_all_effort(project):
     project.judge("shallow.joblib", "--draft-effort=1e-9")
     baselines = project.result()["baselines"]
     if baselines:
-        assert baselines["random"]["draws"] == 100
+        assert baselines["random"]["draws"] >= 5
 
 
 def test_the_paths_of_a_case_are_those_of_the_directory_that_pytest_is_in(project, monkeypatch):
@@ -414,5 +427,5 @@ def test_a_forest_is_examined_once_when_two_processes_share_its_checks(project, 
         f"    open({str(starts)!r}, 'a').write('.')\n"
     )
     run = project.run_apart("--draft-forest=shallow.joblib", "--draft-data=train.csv", "-n2")
-    run.assert_outcomes(passed=6)
+    run.assert_outcomes(passed=7)
     assert starts.read_text() == ".."  # one that the controller has look at the labels, and one that examines

@@ -17,7 +17,7 @@ def once() -> dict[str, object]:
 def plain(project, without_times, once):
     """Return the report of a run with nothing special."""
     if "plain" not in once:
-        project.run(*BOTH, "--draft-report=json:plain.json").assert_outcomes(failed=3, passed=9)
+        project.run(*BOTH, "--draft-report=json:plain.json").assert_outcomes(failed=4, passed=10)
         once["plain"] = without_times(project.report("plain.json"))
     return once["plain"]
 
@@ -36,7 +36,7 @@ def test_the_report_is_the_same_when_run_in_one_process(project, plain, without_
 def test_the_report_is_the_same_when_two_processes_share_the_work(project, plain, without_times):
     result = project.run_apart(*BOTH, "--draft-report=json:other.json", "-n2")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.assert_outcomes(failed=3, passed=9)
+    result.assert_outcomes(failed=4, passed=10)
     assert without_times(project.report("other.json")) == plain
     result.stdout.fnmatch_lines(["leaking.joblib *FAILED", "shallow.joblib *passed"])
 
@@ -58,7 +58,7 @@ def test_a_usage_error_is_one_when_there_would_be_two_processes(project):
 def test_the_demo_fails_one_forest_and_passes_the_other(project):
     result = project.run("--draft-demo")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.assert_outcomes(failed=3, passed=7)
+    result.assert_outcomes(failed=4, passed=8)
     result.stdout.fnmatch_lines(
         [
             "default.joblib *FAILED",

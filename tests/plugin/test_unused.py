@@ -2,43 +2,68 @@
 
 from __future__ import annotations
 
-HEAVY = (
-    "numpy",
-    "scipy",
-    "sklearn",
-    "ortools",
-    "pandas",
-    "pyarrow",
-    "jsonschema",
-    "joblib",
-    "psutil",
-    "pytest_draft.examine.flow",
-    "pytest_draft.isolation",
-)
+NEEDED = {
+    "pytest_draft",
+    "pytest_draft.plugin",
+    "pytest_draft.plugin.fixtures",
+    "pytest_draft.plugin.hooks",
+    "pytest_draft.plugin.hookspecs",
+    "pytest_draft.plugin.marks",
+    "pytest_draft.plugin.options",
+}
+"""The package's modules that register options, marker, fixtures and hooks. They import nothing but pytest."""
 
-WATCH = f"""
+WATCH = """
 import sys
 
 def pytest_unconfigure(config):
-    print("imported:", sorted(set({HEAVY!r}) & set(sys.modules)))
+    print("\\nimported:", *sorted(sys.modules))
 """
 
 
-def test_nothing_heavy_is_imported_when_the_plugin_is_not_used(pytester):
+def imported(pytester, *arguments: str) -> set[str]:
+    """Return the modules that a run of pytest has imported at its end."""
     pytester.makeconftest(WATCH)
-    pytester.makepyfile("def test_something(): assert True")
-    result = pytester.runpytest_subprocess()
+    result = pytester.runpytest_subprocess(*arguments)
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["plugins: *draft*", "imported: []"])
+    (line,) = [line for line in result.outlines if line.startswith("imported: ")]
+    return set(line.split()[1:])
 
 
-def test_nothing_is_imported_for_ini_values_when_nothing_asks_for_a_judgement(pytester):
-    pytester.makeconftest(WATCH)
-    pytester.makeini("[pytest]\ndraft_forest = model.joblib\ndraft_budget = 5")
+def test_only_what_registers_the_plugin_is_imported_when_it_is_not_used(pytester):
+    pytester.makepyfile(
+        """
+        import unittest
+        import pytest
+
+        @pytest.fixture
+        def prepared(): yield 1
+
+        @pytest.mark.parametrize("number", [1, 2])
+        def test_something(number, prepared): assert number
+
+        @pytest.mark.xfail
+        def test_that_fails(): assert False
+
+        @pytest.mark.skip
+        def test_that_is_skipped(): ...
+
+        class Test(unittest.TestCase):
+            def test_a_method(self): ...
+        """
+    )
+    assert imported(pytester) - imported(pytester, "-p", "no:draft") == NEEDED
+
+
+def test_nothing_more_is_imported_for_ini_values_when_nothing_asks_for_a_judgement(pytester):
+    pytester.makeini("[pytest]\ndraft_forest = model.joblib\ndraft_budget = 5\ndraft_strict = true")
     pytester.makepyfile("def test_something(): assert True")
-    result = pytester.runpytest_subprocess()
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["imported: []"])
+    assert imported(pytester) - imported(pytester, "-p", "no:draft") == NEEDED
+
+
+def test_help_markers_and_fixtures_import_nothing_more_when_they_are_shown(pytester):
+    for shown in ("--help", "--markers", "--fixtures"):
+        assert imported(pytester, shown) - imported(pytester, "-p", "no:draft", shown) == NEEDED
 
 
 def test_the_output_is_the_same_as_without_the_plugin_when_it_is_not_used(pytester):
@@ -55,8 +80,29 @@ def test_help_and_markers_show_one_prefix_and_the_marker_when_asked_for(pytester
     markers.fnmatch_lines(["@pytest.mark.reconstruction_budget(*max_error*max_perfect_rows*"])
 
 
-def test_help_imports_nothing_heavy_when_it_is_shown(pytester):
-    pytester.makeconftest(WATCH)
-    result = pytester.runpytest_subprocess("--help")
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["imported: []"])
+def test_fixtures_and_marker_are_known_when_nothing_has_used_them(pytester):
+    listed = pytester.runpytest_subprocess("--fixtures").stdout.str()
+    names = ("forest", "adversary", "training_data", "policy", "attack", "result")
+    assert [name for name in names if f"draft_{name}" not in listed] == []
+    pytester.makepyfile(
+        "import pytest\n@pytest.mark.reconstruction_budget(max_error=1)\ndef test_it(draft_result): ..."
+    )
+    assert pytester.runpytest_subprocess("--strict-markers", "--collect-only").ret == 0
+
+
+def test_strictness_hears_of_a_marked_test_that_was_left_out_when_a_worker_has_collected_it(pytester):
+    pytester.makepyfile(
+        """
+        import pytest
+
+        def test_something(): ...
+
+        @pytest.mark.reconstruction_budget(max_error=1)
+        def test_release(draft_result): ...
+        """
+    )
+    command = ("-n", "1", "-k", "test_something")
+    assert pytester.runpytest_subprocess(*command).ret == 0
+    strict = pytester.runpytest_subprocess(*command, "--draft-strict")
+    assert strict.ret == 1
+    strict.assert_outcomes(passed=1, deselected=0)

@@ -98,15 +98,27 @@ def test_too_few_datasets_are_no_pass_however_far_the_guesses():
     assert enough(GIVEN, ERROR, ROWS).decided(seen(few, away, (SLOW,), (SLOW,))) is None
 
 
-def ideal_of(part=PART, **informed) -> Ideal:
+UNSOLVED = replace(PART, error=Distance(1.0, 1.0, 1.0), perfect_rows=0)
+
+
+def ideal_of(part=UNSOLVED, **informed) -> Ideal:
     (ideal,) = ideals_of(replace(part, informed=replace(INFORMED, **informed)))
     return ideal
 
 
 def test_an_error_is_the_same_share_of_the_parts_own_split_half_error_less_what_better_guessers_get():
-    part = replace(PART, split_half=Baseline(0.1, 4.0, 20, 10))
+    part = replace(UNSOLVED, split_half=Baseline(0.1, 4.0, 20, 10))
     assert ideal_of(part).least_error == pytest.approx(GUESSED * 0.25 * 0.1)
     assert ideal_of(part, matched_error=0.3).least_error == pytest.approx(GUESSED * 1.5 * 0.1)
+    assert ideal_of(part, matched_error=0.3, shrinks=0.8).least_error == pytest.approx(GUESSED * 1.5 * 0.1 * 0.8)
+    assert ideal_of(part).error_without_file == pytest.approx(GUESSED * 0.9 * 0.1)
+
+
+def test_the_attack_is_a_guesser_too():
+    solved = replace(UNSOLVED, error=Distance(0.01, 0.01, 0.02), perfect_rows=17, exact=Exact(60, 0.5, 0.2))
+    found = ideal_of(solved, exact_numeric=0.3, exact_numeric_without_file=0.3)
+    assert found.least_error == pytest.approx(GUESSED * 0.01)
+    assert (found.most_perfect_rows, found.most_exact) == (17, 0.5)
 
 
 def test_rows_are_the_baselines_and_what_the_file_adds_of_the_others():
@@ -119,10 +131,10 @@ def test_rows_are_the_baselines_and_what_the_file_adds_of_the_others():
 
 
 def test_numbers_are_bounded_where_there_are_some_on_this_scale():
-    part = replace(PART, exact=Exact(60, 0.5, 0.2))
+    part = replace(UNSOLVED, exact=Exact(60, 0.1, 0.2))
     assert ideal_of(part).most_exact is None
-    assert ideal_of(near_numeric=0.5).most_exact is None
-    most = ideal_of(part, near_numeric=0.5, near_numeric_without_file=0.375).most_exact
+    assert ideal_of(exact_numeric=0.5).most_exact is None
+    most = ideal_of(part, exact_numeric=0.5, exact_numeric_without_file=0.375).most_exact
     assert most == pytest.approx(0.2 + 0.2 / GUESSED * 0.8)
 
 
@@ -136,8 +148,8 @@ def test_a_part_without_baseline_has_no_bound_of_rows_from_it():
 def test_every_bound_is_held_and_any_is_enough():
     ideal = Ideal(0.1, 3.0)
     assert ideals_of(PART) == []
-    assert ideals_of(replace(PART, ideal=ideal)) == [ideal]
-    both = ideals_of(replace(PART, ideal=ideal, informed=INFORMED))
+    assert ideals_of(replace(UNSOLVED, ideal=ideal)) == [ideal]
+    both = ideals_of(replace(UNSOLVED, ideal=ideal, informed=INFORMED))
     assert both[1:] == [ideal]
     assert both[0] == ideal_of()
     passed, other, open_ = Outcome("passed", "a"), Outcome("passed", "b"), Outcome("inconclusive", "c")

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from scipy import stats
 
-from builders import INFORMED, examination
+from builders import FINDINGS, INFORMED, PART, examination
 from pytest_draft.facts.informed import Informed
 from pytest_draft.policy.rule import Outcome
 from pytest_draft.policy.rules import RULES
 
 ERROR, TOLD = "max_error_of_split_half", "max_told_rows_share"
+MANY = replace(INFORMED, told_rows=0.28)  # a fifth is guessed without the file, and a tenth of the rest is told
 
 
 def outcome(informed: Informed | None = INFORMED, reasons=(), **thresholds: float) -> Outcome:
@@ -34,28 +36,40 @@ def test_a_failure_says_both_errors_both_baselines_the_bar_and_by_how_much():
 
 
 @pytest.mark.parametrize(
-    ("share", "result"), [(0.0, "failed"), (0.0999, "failed"), (0.1, "passed"), (0.5, "passed"), (1.0, "passed")]
+    ("share", "result"), [(0.0, "failed"), (0.0999, "failed"), (0.1001, "passed"), (0.5, "passed"), (1.0, "passed")]
 )
 def test_more_rows_that_are_told_whole_than_the_budget_fail(share, result):
-    assert outcome(**{TOLD: share}).result == result
+    assert outcome(MANY, **{TOLD: share}).result == result
+    assert outcome(**{TOLD: share}).result == "passed"  # no more than are guessed
 
 
 def test_a_failure_by_rows_says_how_many_and_by_how_much():
-    assert outcome(**{TOLD: 0.04}).sentence == (
-        "given all other rows, the file tells 10.0% of the rows whole, and 30.0% of the values; at most 4% of the rows "
-        "are allowed, crossed by 6.0%"
+    assert outcome(MANY, **{TOLD: 0.04}).sentence == (
+        "given all other rows, the file tells 28.0% of the rows whole, and 30.0% of the values; at most 23.2% of the "
+        "rows are allowed (20.0% guessed without it, 4% of the rest), crossed by 4.8%"
     )
+
+
+@pytest.mark.parametrize(
+    ("share", "result"), [(0.0, "failed"), (0.4999, "failed"), (0.5001, "passed"), (1.0, "passed")]
+)
+def test_more_numbers_that_are_guessed_exactly_than_the_budget_fail(share, result):
+    numbers = replace(INFORMED, exact_numeric=0.6, exact_numeric_without_file=0.2)
+    assert outcome(numbers, max_exact_values_share=share).result == result
+    assert outcome(max_exact_values_share=share).result == "passed"  # there are none
+    if result == "failed":
+        assert outcome(replace(numbers, proved=False), max_exact_values_share=share).result == "passed"
 
 
 @pytest.mark.parametrize(
     ("share", "told", "result"), [(0.2, 0.5, "passed"), (0.2, 0.05, "failed"), (0.3, 0.5, "failed")]
 )
 def test_any_budget_that_is_crossed_fails(share, told, result):
-    found = outcome(**{ERROR: share, TOLD: told})
+    found = outcome(MANY, **{ERROR: share, TOLD: told})
     assert found.result == result
     if result == "passed":
         assert "matched as other people's" in found.sentence
-        assert "tells 10.0% of the rows whole" in found.sentence
+        assert "tells 28.0% of the rows whole" in found.sentence
 
 
 @pytest.mark.parametrize("thresholds", [{ERROR: 0.5}, {ERROR: 0.1}, {TOLD: 0.0}, {TOLD: 0.5}])
@@ -67,7 +81,7 @@ def test_of_a_sample_is_said_how_many_rows_it_has_and_of_all_rows_nothing(thresh
 
 @pytest.mark.parametrize("thresholds", [{ERROR: 0.5}, {TOLD: 0.0}])
 def test_what_only_somebody_gets_who_knows_more_than_the_adversary_convicts_nobody(thresholds):
-    found = outcome(replace(INFORMED, proved=False), **thresholds)
+    found = outcome(replace(MANY, proved=False), **thresholds)
     assert found.result == "passed"
     assert found.sentence.endswith("; but that is somebody who knows which rows each tree drew, as nobody does here")
     kept = {ERROR: 0.1, TOLD: 0.5}
@@ -91,3 +105,29 @@ def test_without_figures_there_is_no_pass_while_anything_is_in_doubt(thresholds)
 def test_a_doubt_about_the_attack_takes_nothing_from_what_needs_none():
     assert outcome(reasons=("the attack did not converge",), **{ERROR: 0.1}).result == "passed"
     assert outcome(reasons=("the attack did not converge",), **{ERROR: 0.5}).result == "failed"
+
+
+@pytest.mark.parametrize(
+    ("part", "matched", "result"),
+    [("informative", 0.02, "failed"), ("informative", 0.2, "passed"), ("mostly_determined", 0.02, "passed")],
+)
+def test_constant_columns_dilute_nothing_and_columns_are_not_chosen_by_what_is_determined(part, matched, result):
+    whole = replace(INFORMED, matched_error=0.19)
+    parts = {part: replace(PART, informed=replace(INFORMED, matched_error=matched))}
+    found = examination(informed=whole, findings=replace(FINDINGS, informed=whole, **parts))
+    assert RULES["given-all-other-rows"].check(found, {ERROR: 0.5}).result == result
+    assert outcome(whole, **{ERROR: 0.5}).result == "passed"
+
+
+@pytest.mark.parametrize(("rows", "told"), [(40, 0.0), (400, 0.0), (400, 0.2), (4_000, 1.0)])
+def test_of_a_sample_more_may_be_told_than_was_seen_and_of_all_rows_nothing_more(rows, told):
+    whole = replace(INFORMED, rows=rows, of_rows=rows, half_rows=20, told_rows=told)
+    sampled = replace(whole, of_rows=10 * rows)
+    assert whole.most_told_rows == told
+    assert told <= sampled.most_told_rows <= 1
+    assert sampled.most_told_rows == pytest.approx(binom_upper(told, rows), abs=0.04)
+
+
+def binom_upper(share: float, n: int) -> float:
+    """Return Clopper and Pearson's upper limit at three standard deviations."""
+    return 1.0 if share == 1 else float(stats.beta.ppf(stats.norm.cdf(3), share * n + 1, n - share * n))

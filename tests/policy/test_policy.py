@@ -108,7 +108,8 @@ def test_the_shipped_default_is_valid_and_not_explicit():
 def test_the_shipped_default_states_no_absolute_number_but_that_of_proved_rows():
     thresholds = {key for rule in default_policy().rules.values() for key in rule}
     relative = {"max_error_of_split_half", "max_share_beyond_split_half", "max_exact_values_beyond_split_half"}
-    relative |= {"max_determined_share", "max_single_values_beyond_split_half"}  # of the rows, of their numbers
+    relative |= {"max_determined_share", "max_told_rows_share"}  # of the rows
+    relative |= {"max_single_values_beyond_split_half", "max_exact_values_share"}  # of their numbers
     assert thresholds == {*relative, "min_rows_of_a_category", "max_certain_unique_rows"}
 
 

@@ -14,7 +14,7 @@ from studies.numeric_agreement import compared, generated
 
 @pytest.fixture(autouse=True)
 def little_effort(monkeypatch):
-    monkeypatch.setattr(numeric_agreement, "EFFORT", 0.03)
+    monkeypatch.setattr(numeric_agreement, "EFFORT", 0.06)
 
 
 @pytest.fixture(scope="module")

@@ -120,5 +120,5 @@ def test_a_public_table_is_read_from_its_folder_and_asked_for_in_one_line(tmp_pa
         verdicts.table_of("adult", None)
 
 
-def test_the_grid_has_ninety_forests():
-    assert len(verdicts.settings_of(verdicts.TABLES, verdicts.FORESTS, ["artifact"], [0])) == 90
+def test_the_grid_has_117_forests():
+    assert len(verdicts.settings_of(verdicts.TABLES, verdicts.FORESTS, ["artifact"], [0])) == 117

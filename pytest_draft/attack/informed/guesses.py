@@ -57,7 +57,7 @@ class Guesser:
     weights: Weights
 
     def __repr__(self) -> str:
-        return f"Guesser({len(self.held.rows)} rows, not shown)"
+        return f"Guesser(of {self.held}, not shown)"
 
     def inside(self) -> Rows:
         """Return the middle of the values of others that a box holds, shape (n_rows, n_columns)."""
@@ -94,6 +94,22 @@ class Guesser:
         is_missing = self.held.may_miss[:, column] & ((others_missing > number) | (low > high))
         middle: FloatArray = np.where(is_missing, np.nan, np.clip(guess, low, np.maximum(low, high)))
         return middle
+
+    def commonest(self, inside: Rows) -> Rows:
+        """Return what is most often exact: of a numeric column the commonest of the values of others in a box."""
+        guess = inside.copy()
+        is_donor = np.isin(self.held.rows, self.donors)
+        for attribute in self.held.domain.attributes:
+            column = attribute.columns[0]
+            if attribute.kind != "numeric":
+                continue
+            known = self.rows[self.donors, column]
+            values, times = np.unique(known[~np.isnan(known)].astype(np.float64), return_counts=True)
+            own = np.where(is_donor, self.rows[self.held.rows, column].astype(np.float64), np.nan)
+            found = _commonest_value(self.held.lower[:, column], self.held.upper[:, column], values, times, own)
+            some = ~np.isnan(found) & ~np.isnan(inside[:, column])
+            guess[some, column] = found[some]
+        return guess
 
     def near(self, inside: Rows, number: int = NEAREST) -> IntArray:
         """Return the donors that lie nearest to each box, the nearest first, shape (n_rows, at most `number`)."""
@@ -307,6 +323,23 @@ def _commonest(attribute: Attribute, left: BoolArray, number: IntArray) -> IntAr
         return np.asarray(weight.argmax(axis=1), dtype=np.int64)
     below = np.cumsum(weight, axis=1)
     return np.asarray((below >= below[:, -1:] / 2).argmax(axis=1), dtype=np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _commonest_value(
+    low: FloatArray, high: FloatArray, values: FloatArray, times: IntArray, own: FloatArray
+) -> FloatArray:
+    """Return the commonest of ascending values between bounds, where each row's own is taken out once; NaN for none."""
+    found = np.full(len(low), np.nan)
+    for i in range(len(low)):
+        most = 0
+        for k in range(np.searchsorted(values, low[i]), len(values)):
+            if values[k] > high[i]:
+                break
+            number = times[k] - (values[k] == own[i])
+            if number > most:
+                most, found[i] = number, values[k]
+    return found
 
 
 @njit(cache=True, nogil=True)

@@ -18,15 +18,15 @@ from numba import njit
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.attack.numeric.states import thresholds_are_midpoints
+from pytest_draft.attack.numeric.states import midpoints_of
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
 
 _SLACK = 2.0**-50
 """Of halves and sums in float64, relative."""
 
-_ROUNDING = 2.0**-46
-"""Of a threshold that was brought to another column's scale, relative."""
+_ROUNDING = 2.0**-22
+"""Of values in single precision that were brought to another column's scale, relative."""
 
 _MOST_PASSES = 50
 """Bounds are not narrowed more often than so: what is left over makes them wider."""
@@ -138,7 +138,7 @@ def splits_of(
         np.concatenate([tree.missing_left for tree in trees]),
         highest_left.astype(np.float64),
         np.nextafter(highest_left, np.float32(np.inf)).astype(np.float64),
-        draws_known & thresholds_are_midpoints(forest) & inner & many[feature] & np.isfinite(threshold),
+        draws_known & np.concatenate(midpoints_of(forest)) & many[feature],
         inner & ~np.isnan(low) & ~np.isnan(high),
         np.ascontiguousarray(rows),
         np.ascontiguousarray(times.T),

@@ -110,7 +110,7 @@ def _strongest(weight, number):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def follow(seed, grown, splitter, width, floor, most):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
+def follow(seed, grown, splitter, width, floor, most, stop):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
     """Follow a tree's draws.
 
     Parameters
@@ -125,6 +125,8 @@ def follow(seed, grown, splitter, width, floor, most):  # type: ignore[no-untype
         Log-probability, relative to the layer's best, below which a hypothesis is dropped.
     most : int
         Most edges; nodes that take more are left out, from the first of them on.
+    stop : ndarray of uint8, shape (1,)
+        Looked at before each hypothesis. Where it is raised, nothing is left at the end.
 
     Returns
     -------
@@ -173,6 +175,11 @@ def follow(seed, grown, splitter, width, floor, most):  # type: ignore[no-untype
     seen, speaks = np.empty(16, np.int64), np.empty(16)
 
     for node in range(n_nodes):
+        if stop[0] != 0:
+            return (
+                lost, -np.inf, layer[:1], weight[:0], code[:0], winner[:0], start[:1], drawn[:0], uniform[:0],
+                constant[:0],
+            )  # fmt: skip
         layer[node] = n_edges
         n_states = len(alpha)
         outcome, tested, depth = grown.outcome[node], grown.tested[node], grown.depth[node]
@@ -196,7 +203,7 @@ def follow(seed, grown, splitter, width, floor, most):  # type: ignore[no-untype
         table = np.full(1 << 12, -1, np.int64)
         hashes = np.empty(room, np.int64)
         for s in range(n_states):
-            if n_edges > most:
+            if n_edges > most or stop[0] != 0:
                 break
             n_known = 0 if splitter.best_first or depth == 0 else known[s, depth - 1]
             n_waiting = 0
@@ -213,7 +220,7 @@ def follow(seed, grown, splitter, width, floor, most):  # type: ignore[no-untype
                 w_weight[0] += np.log(0.5)
                 w_weight[1] = w_weight[0]
                 n_waiting = 2
-            while n_waiting:
+            while n_waiting and stop[0] == 0:
                 # The one on top is worked on in place; where it branches, the other is put below it.
                 top = n_waiting - 1
                 f_i, visited, found = w_number[top, 0], w_number[top, 1], w_number[top, 2]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import Groups
-from pytest_draft.attack.numeric.states import States, states_of, thresholds_are_midpoints
+from pytest_draft.attack.numeric.states import States, has_best_splits, states_of
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.facts.status import SolverStatus
@@ -95,7 +95,7 @@ def enumerate_states(forest: Forest, domain: Domain) -> Enumerated | None:
     forest : Forest
     domain : Domain
     """
-    if any(attribute.missing for attribute in domain.attributes) or not thresholds_are_midpoints(forest):
+    if any(attribute.missing for attribute in domain.attributes) or not has_best_splits(forest):
         return None
     states = states_of(forest, domain, {}, points=False)
     return None if math.prod(states.n_states.tolist()) > MOST_VECTORS else _numbered(forest, domain, states)

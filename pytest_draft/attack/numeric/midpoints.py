@@ -22,7 +22,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.column_bounds import CHANGED, CONTRADICTORY, SETTLED, ColumnBounds, pass_once, settle
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.split_groups import bare_splits, joined_nodes, members_of, with_extremes
-from pytest_draft.attack.numeric.states import thresholds_are_midpoints
+from pytest_draft.attack.numeric.states import has_best_splits, midpoints_of
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 
@@ -89,7 +89,7 @@ def propagate_thresholds(
     ValueBounds
     """
     n_rows = leaves.shape[1]
-    nodes = joined_nodes(forest)
+    nodes, best, is_midpoint = joined_nodes(forest), has_best_splits(forest), np.concatenate(midpoints_of(forest))
     members = members_of(nodes.parent, np.where(leaves < 0, -1, leaves + nodes.first[:, None]))
     is_whole = np.diff(members.start) == nodes.n_distinct
     is_number, may_miss = _kinds(domain)
@@ -100,9 +100,8 @@ def propagate_thresholds(
         tested = np.flatnonzero(nodes.feature == f)
         splits = bare_splits(nodes, tested, bound[f], bool(is_number[f]))
         if not may_miss[f]:
-            if thresholds_are_midpoints(forest):
-                # Where present values all go left, the threshold is infinite.
-                threshold = np.where(np.isinf(nodes.threshold[tested]), np.nan, nodes.threshold[tested])
+            if best:
+                threshold = np.where(is_midpoint[tested], nodes.threshold[tested], np.nan)
                 splits = splits._replace(
                     threshold=(threshold[:, None] * (1, -1)).ravel(), is_whole=is_whole[splits.group]
                 )

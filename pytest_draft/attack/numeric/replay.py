@@ -254,9 +254,10 @@ def _follow(
         np.cumsum([0, *map(len, known)]),
         np.concatenate(known),
     )
-    lost, total, layer, weight, code, winner, start, drawn, uniform, constant = follow(
-        rules.seed, grown, splitter, REPLAY.width, REPLAY.floor, REPLAY.most_edges
-    )
+    with timebox.flag() as stop:
+        lost, total, layer, weight, code, winner, start, drawn, uniform, constant = follow(
+            rules.seed, grown, splitter, REPLAY.width, REPLAY.floor, REPLAY.most_edges, stop
+        )
     timebox.spend(1e-6 * len(weight))
     if total == -np.inf or len(layer) == 1:
         return _unknown(tree)

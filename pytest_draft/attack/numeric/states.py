@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.numeric.dataset import Attributes, Nodes
 from pytest_draft.attack.target_classes import TargetCounts
@@ -104,11 +104,16 @@ class States:
         return found
 
 
-def thresholds_of(forest: Forest) -> list[FloatArray]:
-    """Return the thresholds on each column, ascending, each once, without those that only part missing values off."""
+def thresholds_of(forest: Forest, which: Sequence[BoolArray] | None = None) -> list[FloatArray]:
+    """Return the thresholds on each column, ascending, each once, without those that only part missing values off.
+
+    Of some nodes of each tree, where these are given.
+    """
     feature = np.concatenate([tree.feature for tree in forest.trees])
     threshold = np.concatenate([tree.threshold for tree in forest.trees])
     finite = np.isfinite(threshold)
+    if which is not None:
+        finite &= np.concatenate(which)
     return [np.unique(threshold[finite & (feature == f)]) for f in range(forest.n_features)]
 
 
@@ -125,7 +130,7 @@ def states_of(forest: Forest, domain: Domain, known_values: Mapping[int, FloatAr
         Whether few decimals are states each; else only intervals are.
     """
     thresholds = thresholds_of(forest)
-    best = thresholds_are_midpoints(forest)
+    midpoints = thresholds_of(forest, midpoints_of(forest)) if has_best_splits(forest) else None
     low, high = [], []
     step = np.array([1.0 if attribute.gapless else np.nan for attribute in domain.attributes])
     for a, attribute in enumerate(domain.attributes):
@@ -138,7 +143,7 @@ def states_of(forest: Forest, domain: Domain, known_values: Mapping[int, FloatAr
         else:
             column = attribute.columns[0]
             known = known_values.get(column, np.empty(0))
-            step[a] = decimal_step(attribute, thresholds[column] * 2 if best else known)
+            step[a] = decimal_step(attribute, known if midpoints is None else midpoints[column] * 2)
             bottom, top = _numeric_states(attribute, thresholds[column], known, step[a] if points else np.nan)
         low.append(bottom)
         high.append(top)
@@ -146,10 +151,23 @@ def states_of(forest: Forest, domain: Domain, known_values: Mapping[int, FloatAr
     return States(domain, tuple(low), tuple(high), cuts, step)
 
 
-def thresholds_are_midpoints(forest: Forest) -> bool:
+def has_best_splits(forest: Forest) -> bool:
     """Whether every threshold is known to be a best split's, the midpoint of neighbouring values, rather than drawn."""
     splitter = forest.parameters.get("splitter", forest.parameters.get("estimator__splitter"))
-    return forest.midpoints and (forest.kind.startswith("RandomForest") or splitter == "best")
+    return forest.kind.startswith("RandomForest") or splitter == "best"
+
+
+def midpoints_of(forest: Forest) -> list[BoolArray]:
+    """Return, by tree, at which nodes the threshold is known to be the midpoint of neighbouring values.
+
+    It is infinite where present values all go left.
+    """
+    best = has_best_splits(forest)
+    found = []
+    for tree in forest.trees:
+        here = best & (tree.left >= 0) & np.isfinite(tree.threshold)
+        found.append(here if tree.no_midpoint is None else here & ~tree.no_midpoint)
+    return found
 
 
 def decimal_step(attribute: Attribute, values: FloatArray) -> float:
@@ -256,7 +274,7 @@ def nodes_of(
     """
     owner, position = states.domain.attribute_of_column, states.domain.place_of_column
     grouped = np.array([attribute.kind == "one-hot" for attribute in states.domain.attributes])
-    best = thresholds_are_midpoints(forest)
+    is_midpoint = midpoints_of(forest)
     told_apart = forest.tells_distinct
     parts: dict[str, list[NDArray[np.generic]]] = {field: [] for field in Nodes._fields}
     offset = 0
@@ -289,7 +307,7 @@ def nodes_of(
         parts["attribute"].append(tested)
         parts["cut"].append(cut)
         parts["missing_left"].append(tree.missing_left[order])
-        parts["twice"].append(np.where(numeric & best & np.isfinite(threshold), 2 * threshold, np.nan))
+        parts["twice"].append(np.where(numeric & is_midpoint[t][order], 2 * threshold, np.nan))
         parts["lowest"].append(lowest)
         parts["highest"].append(highest)
         parts["weight"].append(np.where(inner, INNER_WEIGHT, 1.0))

@@ -297,4 +297,5 @@ def test_rows_are_guessed_from_donors_alone():
 def test_no_row_is_shown():
     rows = some_rows(np.random.default_rng(0), 5)
     held = boxes(MIXED, rows, np.random.default_rng(1))
-    assert (repr(held), repr(guesser(held, rows))) == ("Held(5 rows, not shown)", "Guesser(5 rows, not shown)")
+    shown = "Held(5 rows, not shown)"
+    assert (repr(held), repr(guesser(held, rows))) == (shown, f"Guesser(of {shown}, not shown)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.ensemble import (
@@ -17,6 +18,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from pytest_draft.artifact import read
+from pytest_draft.attack.numeric import replay as module
 from pytest_draft.attack.numeric.replay import replay
 from pytest_draft.timebox import TimeBox
 
@@ -153,3 +155,19 @@ def test_forests_of_other_versions_are_replayed_by_their_rules(path):
             told += own.stop - own.start
         node += len(tree.in_sync)
     assert told > 10
+
+
+def test_a_tree_whose_draws_take_too_long_is_followed_no_further(tmp_path, monkeypatch):
+    rows, labels = table("numeric")
+    path = tmp_path / "model.joblib"
+    joblib.dump(ExtraTreesClassifier(2, random_state=0).fit(rows, labels), path)
+    forest = read(path).forest
+    assert any(tree.in_sync.any() for tree in replay(forest, TimeBox(60)).trees)
+    whole = module.follow
+
+    def stopped(*arguments):
+        arguments[-1][0] = 1  # as the clock does
+        return whole(*arguments)
+
+    monkeypatch.setattr(module, "follow", stopped)
+    assert not any(tree.in_sync.any() for tree in replay(forest, TimeBox(60)).trees)
