@@ -126,6 +126,7 @@ def test_the_truth_is_a_candidate_with_residual_0_whatever_is_known(release, kno
     assert problem.groups.n_rows == len(knowledge.unknown)
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(known=st.sampled_from(KNOWN), **SIZES)
 def test_what_is_known_is_never_changed_and_never_called_free(release, known, **sizes):

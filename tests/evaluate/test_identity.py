@@ -79,6 +79,7 @@ def attacked(request, tmp_path_factory):
     return Attacked(forest, problem, reconstruct(problem, Search(TimeBox(60), 0, 1)), rows, labels)
 
 
+@pytest.mark.nightly(quick=1)
 def test_the_right_rows_are_confirmed(attacked):
     assert attacked.identity(attacked.rows, attacked.labels).status == "confirmed"
     assert attacked.identity(attacked.rows, attacked.labels, NOTHING).status == "confirmed"

@@ -137,6 +137,7 @@ def table():
     return rows, rng.integers(0, 3, 40)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("adversary", ["artifact", "artifact+columns:a,b", "artifact+rows:25%", "artifact+informed"])
 def test_labels_are_rebuilt_whatever_the_adversary_knows_besides(adversary, table, tmp_path):
     rows, labels = table
@@ -156,6 +157,7 @@ def test_labels_are_rebuilt_whatever_the_adversary_knows_besides(adversary, tabl
     )
 
 
+@pytest.mark.nightly
 def test_a_regressor_has_no_labels(table, tmp_path):
     rows, targets = table
     joblib.dump(RandomForestRegressor(5, max_depth=2, random_state=0).fit(rows, targets), tmp_path / "model.joblib")

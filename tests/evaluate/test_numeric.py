@@ -160,6 +160,7 @@ def test_a_correction_is_one_when_all_is_rebuilt_and_nothing_when_a_baseline_is_
     assert astuple(half.beyond(baseline)) == pytest.approx((0.5, -0.5, 0.5, 0.25, None, None), nan_ok=True)
 
 
+@pytest.mark.nightly
 def test_uniform_guesses_are_close_as_often_as_chance_says():
     truth = DOMAIN.uniform(200, np.random.default_rng(1))
     findings = found(truth, truth)

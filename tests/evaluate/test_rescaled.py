@@ -239,6 +239,7 @@ def attacks(truth: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     ("attack", "fails"),
     [
@@ -269,6 +270,7 @@ def test_without_time_to_match_no_value_is_counted_and_nothing_passes():
     assert exact_values(scale(rows), np.arange(N_ROWS), rebuilt, weights, Comparison(), 0, box) is None
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("n_rows", [501, 553, 599])
 def test_a_sample_is_never_larger_than_what_is_left_to_compare_it_with(n_rows):
     truth = wide(0, n_rows)
