@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.documents import rules_folder
 from pytest_draft.domain import Attribute, Domain
@@ -20,6 +19,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.figures import Baseline, Distance
 from pytest_draft.facts.findings import Labelled
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.policy.policy import read_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.report.result import METRICS, metrics_of

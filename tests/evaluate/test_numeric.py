@@ -7,7 +7,6 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Attribute, Domain
@@ -21,6 +20,7 @@ from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.facts.figures import Closeness
 from pytest_draft.facts.findings import ProvedValues, Values
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import Knowledge
 from pytest_draft.matching import encoded_weights
 from pytest_draft.timebox import TimeBox

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import parts
@@ -20,6 +19,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.certificate import Bounds, Certificate
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import judge

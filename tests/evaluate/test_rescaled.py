@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.evaluate import baselines
@@ -20,6 +19,7 @@ from pytest_draft.evaluate.scales import by_rank
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.matching import encoded_weights
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rule import Outcome

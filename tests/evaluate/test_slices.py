@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import PolicyError
@@ -15,6 +14,7 @@ from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.rules import Literal, between
 from pytest_draft.facts.slices import LEAST_ROWS, Slice, by_class
 from pytest_draft.knowledge import Knowledge
