@@ -321,3 +321,8 @@ class Findings:
         )
         parts = (self.seen, self.informative, self.mostly_determined, self.fully_determined)
         return (whole, *(part for part in parts if part is not None), *self.rescaled)
+
+    @property
+    def by_rank(self) -> Part | None:
+        """The whole, each numeric value measured by its rank; None without numeric columns."""
+        return next((part for part in self.rescaled if part.scale == "rank"), None)

@@ -5,10 +5,11 @@ No NaN, no row of data. A metric that is not known is null.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any
 
+from pytest_draft.facts.entropy import Between
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import TOLERANCE
 from pytest_draft.facts.findings import Findings
@@ -19,96 +20,114 @@ from pytest_draft.policy.verdict import Check, verdict_of
 SCHEMA_VERSION = 2
 """Of ``report.schema.json``; a report of another version is not compared with."""
 
-METRICS = (
-    "reconstruction_error",
-    "original_error",
-    "raw_error",
-    "raw_columns",
-    "random_error",
-    "split_half_error",
-    "perfect_rows",
-    "expected_perfect_rows",
-    "split_half_perfect_rows",
-    "singled_out_rows",
-    "unique_rows",
-    "worst_row_error",
-    "n_rows",
-    "known_rows",
-    "known_attributes",
-    "rows_in_order",
-    "free_share",
-    "determined_values",
-    "determined_error",
-    "free_values",
-    "free_error",
-    "rebuilt_rows",
-    "inlier_rows",
-    "inlier_error",
-    "inlier_perfect_rows",
-    "outlier_rows",
-    "outlier_error",
-    "outlier_perfect_rows",
-    "leak_p_value",
-    "leak_rank",
-    "seen_rows",
-    "seen_error",
-    "seen_perfect_rows",
-    "informative_columns",
-    "informative_error",
-    "informative_perfect_rows",
-    "mostly_determined_columns",
-    "mostly_determined_error",
-    "mostly_determined_perfect_rows",
-    "fully_determined_rows",
-    "fully_determined_compared",
-    "fully_determined_error",
-    "fully_determined_split_half_error",
-    "fully_determined_perfect_rows",
-    "certain_unique_rows",
-    "certain_unique_rows_exact",
-    "error_with_labels",
-    "split_half_error_with_labels",
-    "perfect_rows_with_labels",
-    "split_half_perfect_rows_with_labels",
-    "labels_of_perfect_rows",
-    "majority_labels_of_perfect_rows",
-    "certain_rows",
-    "certain_rows_exact",
-    "certain_values",
-    "certain_error",
-    "constrained_values",
-    "constrained_error",
-    "proved_values",
-    "median_error",
-    "iqr_error",
-    "close_values",
-    "exact_values",
-    "exact_rows",
-    "rank_error",
-    "rank_split_half_error",
-    "rank_perfect_rows",
-    "rank_split_half_perfect_rows",
-    "rank_exact_values",
-    "rank_split_half_exact_values",
-    "guaranteed_overlap",
-    "guaranteed_overlap_exact",
-    "unique",
-    "given_others_error",
-    "given_others_error_without_file",
-    "given_others_matched_error",
-    "given_others_split_half_error",
-    "given_others_told_values",
-    "given_others_told_rows",
-    "given_others_near_values",
-    "given_others_near_rows",
-    "entropy_reduction",
-    "entropy_reduction_exact",
-    "row_entropy_reduction",
-    "row_entropy_reduction_exact",
-    "dist",
-    "residual",
-    "reproduced_trees",
-)
+_FOUND_IN: dict[str, str | Callable[[Examination], float | int | None]] = {
+    "reconstruction_error": "findings.error.exact",
+    "original_error": "findings.original_error.exact",
+    "raw_error": "findings.raw.error.exact",
+    "raw_columns": "findings.raw.columns",
+    "random_error": "findings.random.error",
+    "split_half_error": "findings.split_half.error",
+    "perfect_rows": "findings.perfect_rows",
+    "expected_perfect_rows": "findings.random.perfect_rows",
+    "split_half_perfect_rows": "findings.split_half.perfect_rows",
+    "singled_out_rows": "findings.singled_out_rows",
+    "unique_rows": "findings.unique_rows",
+    "worst_row_error": "findings.error.worst",
+    "n_rows": lambda one: one.data.rows if one.findings is None else one.findings.n_rows,
+    "known_rows": "findings.known_rows",
+    "known_attributes": "findings.known_attributes",
+    "rows_in_order": "findings.rows_in_order",
+    "free_share": "findings.free_share",
+    "determined_values": "findings.determined.number",
+    "determined_error": "findings.determined.error",
+    "free_values": "findings.free.number",
+    "free_error": "findings.free.error",
+    "rebuilt_rows": "findings.rebuilt_rows",
+    "inlier_rows": "findings.inliers.number",
+    "inlier_error": "findings.inliers.error",
+    "inlier_perfect_rows": "findings.inliers.perfect_rows",
+    "outlier_rows": "findings.outliers.number",
+    "outlier_error": "findings.outliers.error",
+    "outlier_perfect_rows": "findings.outliers.perfect_rows",
+    "leak_p_value": "findings.significance.p_value",
+    "leak_rank": "findings.significance.rank",
+    "seen_rows": "findings.seen.n_rows",
+    "seen_error": "findings.seen.error.exact",
+    "seen_perfect_rows": "findings.seen.perfect_rows",
+    "informative_columns": "findings.informative.columns",
+    "informative_error": "findings.informative.error.exact",
+    "informative_perfect_rows": "findings.informative.perfect_rows",
+    "mostly_determined_columns": "findings.mostly_determined.columns",
+    "mostly_determined_error": "findings.mostly_determined.error.exact",
+    "mostly_determined_perfect_rows": "findings.mostly_determined.perfect_rows",
+    "fully_determined_rows": "findings.fully_determined_rows",
+    "fully_determined_compared": "findings.fully_determined.n_rows",
+    "fully_determined_error": "findings.fully_determined.error.exact",
+    "fully_determined_split_half_error": "findings.fully_determined.split_half.error",
+    "fully_determined_perfect_rows": "findings.fully_determined.perfect_rows",
+    "certain_unique_rows": "findings.certain_unique_rows",
+    "certain_unique_rows_exact": lambda one: _is_exact(one.findings),
+    "error_with_labels": "findings.labelled.error.exact",
+    "split_half_error_with_labels": "findings.labelled.split_half.error",
+    "perfect_rows_with_labels": "findings.labelled.perfect_rows",
+    "split_half_perfect_rows_with_labels": "findings.labelled.split_half.perfect_rows",
+    "labels_of_perfect_rows": "findings.labelled.rows_without",
+    "majority_labels_of_perfect_rows": "findings.labelled.commonest",
+    "certain_rows": lambda one: _at(one, "findings.certain_rows" if one.certificate is None else _CERTAIN + "lower"),
+    "certain_rows_exact": lambda one: _all_certain(one) if one.certificate is None else _at(one, _CERTAIN + "exact"),
+    "certain_values": "findings.certain.number",
+    "certain_error": "findings.certain.error",
+    "constrained_values": "findings.constrained.number",
+    "constrained_error": "findings.constrained.error",
+    "proved_values": "findings.proved_values.number",
+    "median_error": "findings.numeric.median.error",
+    "iqr_error": "findings.numeric.attack.iqr_error",
+    "close_values": "findings.numeric.attack.close_values",
+    "exact_values": "findings.numeric.attack.exact_values",
+    "exact_rows": "findings.numeric.attack.exact_rows",
+    "rank_error": "findings.by_rank.error.exact",
+    "rank_split_half_error": "findings.by_rank.split_half.error",
+    "rank_perfect_rows": "findings.by_rank.perfect_rows",
+    "rank_split_half_perfect_rows": "findings.by_rank.split_half.perfect_rows",
+    "rank_exact_values": "findings.by_rank.exact.share",
+    "rank_split_half_exact_values": "findings.by_rank.exact.split_half",
+    "guaranteed_overlap": "certificate.guaranteed_vectors.lower",
+    "guaranteed_overlap_exact": "certificate.guaranteed_vectors.exact",
+    "unique": "certificate.unique",
+    "given_others_error": "informed.error",
+    "given_others_error_without_file": "informed.error_without_file",
+    "given_others_matched_error": "informed.matched_error",
+    "given_others_split_half_error": "informed.split_half_error",
+    "given_others_told_values": "informed.told_values",
+    "given_others_told_rows": "informed.told_rows",
+    "given_others_near_values": "informed.near_values",
+    "given_others_near_rows": "informed.near_rows",
+    "entropy_reduction": "entropy.ratio.rest.lower",
+    "entropy_reduction_exact": lambda one: _ends_meet(_at(one, "entropy.ratio")),
+    "row_entropy_reduction": "entropy.lowest_row.rest.lower",
+    "row_entropy_reduction_exact": lambda one: _ends_meet(_at(one, "entropy.lowest_row")),
+    "dist": "entropy.dist",
+    "residual": "residual",
+    "reproduced_trees": "reproduced_trees",
+}
+"""Where an examination holds each metric; a metric is null where anything on the way is None."""
+
+_CERTAIN = "certificate.certain_vectors."
+
+_OF_SLICE = {
+    "rebuilt_rows": "rebuilt_rows",
+    "error": "error.exact",
+    "random_error": "random.error",
+    "split_half_error": "split_half.error",
+    "perfect_rows": "perfect_rows",
+    "perfect_share": "perfect_share",
+    "split_half_perfect_share": "split_half.perfect_share",
+    "singled_out_rows": "singled_out_rows",
+    "unique_rows": "unique_rows",
+}
+"""The same of a slice that was measured."""
+
+METRICS = tuple(_FOUND_IN)
 """Names in ``metrics``, always all of them."""
 
 Report = dict[str, Any]
@@ -205,140 +224,32 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
 
 def metrics_of(examination: Examination) -> dict[str, float | int | None]:
     """Return the metrics of an examination, null where unknown; an error that is only bounded is null."""
-    metrics: dict[str, float | int | None] = dict.fromkeys(METRICS)
-    metrics["n_rows"] = examination.data.rows
-    metrics["residual"] = examination.residual
-    metrics["reproduced_trees"] = examination.reproduced_trees
-    if (proved := examination.certificate) is not None:
-        metrics.update(
-            certain_rows=proved.certain_vectors.lower,
-            certain_rows_exact=proved.certain_vectors.exact,
-            guaranteed_overlap=proved.guaranteed_vectors.lower,
-            guaranteed_overlap_exact=proved.guaranteed_vectors.exact,
-            unique=proved.unique,
-        )
-    if (entropy := examination.entropy) is not None:
-        gone, of_a_row = entropy.ratio.rest, entropy.lowest_row.rest
-        metrics.update(
-            entropy_reduction=gone.lower,
-            entropy_reduction_exact=gone.exact is not None,
-            row_entropy_reduction=of_a_row.lower,
-            row_entropy_reduction_exact=of_a_row.exact is not None,
-            dist=entropy.dist,
-        )
-    if (informed := examination.informed) is not None:
-        metrics.update(
-            given_others_error=informed.error,
-            given_others_error_without_file=informed.error_without_file,
-            given_others_matched_error=informed.matched_error,
-            given_others_split_half_error=informed.split_half_error,
-            given_others_told_values=informed.told_values,
-            given_others_told_rows=informed.told_rows,
-            given_others_near_values=informed.near_values,
-            given_others_near_rows=informed.near_rows,
-        )
-    findings = examination.findings
-    if findings is None:
-        return metrics
-    metrics.update(
-        reconstruction_error=findings.error.exact,
-        original_error=findings.original_error.exact,
-        random_error=findings.random.error,
-        split_half_error=findings.split_half.error,
-        perfect_rows=findings.perfect_rows,
-        expected_perfect_rows=findings.random.perfect_rows,
-        split_half_perfect_rows=findings.split_half.perfect_rows,
-        singled_out_rows=findings.singled_out_rows,
-        unique_rows=findings.unique_rows,
-        worst_row_error=findings.error.worst,
-        n_rows=findings.n_rows,
-        known_rows=findings.known_rows,
-        known_attributes=findings.known_attributes,
-        rows_in_order=findings.rows_in_order,
-        free_share=findings.free_share,
-        determined_values=findings.determined.number,
-        determined_error=findings.determined.error,
-        free_values=findings.free.number,
-        free_error=findings.free.error,
-        rebuilt_rows=findings.rebuilt_rows,
-    )
-    for name, some in (("inlier", findings.inliers), ("outlier", findings.outliers)):
-        if some is not None:
-            metrics[f"{name}_rows"] = some.number
-            metrics[f"{name}_error"] = some.error
-            metrics[f"{name}_perfect_rows"] = some.perfect_rows
-    if (raw := findings.raw) is not None:
-        metrics.update(raw_error=raw.error.exact, raw_columns=raw.columns)
-    if (significance := findings.significance) is not None:
-        metrics.update(leak_p_value=significance.p_value, leak_rank=significance.rank)
-    if (seen := findings.seen) is not None:
-        metrics.update(seen_rows=seen.n_rows, seen_error=seen.error.exact, seen_perfect_rows=seen.perfect_rows)
-    metrics.update(_of_values(findings))
-    if findings.certain_rows is not None and proved is None:
-        metrics.update(certain_rows=findings.certain_rows, certain_rows_exact=findings.certain_rows == findings.n_rows)
-    for name, part in (("informative", findings.informative), ("mostly_determined", findings.mostly_determined)):
-        if part is not None:
-            metrics[f"{name}_columns"] = part.columns
-            metrics[f"{name}_error"] = part.error.exact
-            metrics[f"{name}_perfect_rows"] = part.perfect_rows
-    metrics.update(_of_rows(findings))
-    return metrics
-
-
-def _of_rows(findings: Findings) -> dict[str, float | int | None]:
-    """Return the metrics on rows that are known to be rebuilt, and on rows with their labels."""
-    metrics: dict[str, float | int | None] = {
-        "fully_determined_rows": findings.fully_determined_rows,
-        "certain_unique_rows": findings.certain_unique_rows,
+    return {
+        name: _at(examination, found_in) if isinstance(found_in, str) else found_in(examination)
+        for name, found_in in _FOUND_IN.items()
     }
-    if findings.certain_unique_rows is not None:
-        metrics["certain_unique_rows_exact"] = findings.most_certain_unique_rows is None
-    if (part := findings.fully_determined) is not None:
-        metrics |= {
-            "fully_determined_compared": part.n_rows,
-            "fully_determined_error": part.error.exact,
-            "fully_determined_split_half_error": part.split_half.error,
-            "fully_determined_perfect_rows": part.perfect_rows,
-        }
-    if (labelled := findings.labelled) is not None:
-        metrics |= {
-            "error_with_labels": labelled.error.exact,
-            "split_half_error_with_labels": labelled.split_half.error,
-            "perfect_rows_with_labels": labelled.perfect_rows,
-            "split_half_perfect_rows_with_labels": labelled.split_half.perfect_rows,
-            "labels_of_perfect_rows": labelled.rows_without,
-            "majority_labels_of_perfect_rows": labelled.commonest,
-        }
-    return metrics
 
 
-def _of_values(findings: Findings) -> dict[str, float | int | None]:
-    """Return the metrics that are only known where values are proved one by one, or some column is numeric."""
-    metrics: dict[str, float | int | None] = {}
-    for name, values in (("certain", findings.certain), ("constrained", findings.constrained)):
-        if values is not None:
-            metrics |= {f"{name}_values": values.number, f"{name}_error": values.error}
-    if findings.proved_values is not None:
-        metrics["proved_values"] = findings.proved_values.number
-    if (numeric := findings.numeric) is not None:
-        attack = numeric.attack
-        metrics |= {
-            "median_error": numeric.median.error,
-            "iqr_error": attack.iqr_error,
-            "close_values": attack.close_values,
-            "exact_values": attack.exact_values,
-            "exact_rows": attack.exact_rows,
-        }
-    for part in [part for part in findings.rescaled if part.scale == "rank"][:1]:  # the first one is the whole
-        metrics |= {
-            "rank_error": part.error.exact,
-            "rank_split_half_error": part.split_half.error,
-            "rank_perfect_rows": part.perfect_rows,
-            "rank_split_half_perfect_rows": part.split_half.perfect_rows,
-            "rank_exact_values": None if part.exact is None else part.exact.share,
-            "rank_split_half_exact_values": None if part.exact is None else part.exact.split_half,
-        }
-    return metrics
+def _at(value: Any, path: str) -> Any:
+    """Return what stands at the end of a path of attributes; None where something on the way is."""
+    for name in path.split("."):
+        value = None if value is None else getattr(value, name)
+    return value
+
+
+def _ends_meet(bounds: Between | None) -> bool | None:
+    return None if bounds is None else bounds.rest.exact is not None
+
+
+def _is_exact(findings: Findings | None) -> bool | None:
+    if findings is None or findings.certain_unique_rows is None:
+        return None
+    return findings.most_certain_unique_rows is None
+
+
+def _all_certain(examination: Examination) -> bool | None:
+    findings = examination.findings
+    return None if findings is None or findings.certain_rows is None else findings.certain_rows == findings.n_rows
 
 
 def _structure(structure: StructureFacts | None) -> dict[str, Any] | None:
@@ -405,21 +316,8 @@ def _slices(examination: Examination) -> list[dict[str, Any]]:
     """Return the figures of the slices that the policy names; null where a slice has too few rows."""
     figures = () if examination.findings is None else examination.findings.slices
     return [
-        {
-            "name": one.name,
-            "rows": one.rows,
-            "rebuilt_rows": found and found.rebuilt_rows,
-            "error": found and found.error.exact,
-            "random_error": found and found.random.error,
-            "split_half_error": found and found.split_half.error,
-            "perfect_rows": found and found.perfect_rows,
-            "perfect_share": found and found.perfect_share,
-            "split_half_perfect_share": found and found.split_half.perfect_share,
-            "singled_out_rows": found and found.singled_out_rows,
-            "unique_rows": found and found.unique_rows,
-        }
+        {"name": one.name, "rows": one.rows, **{name: _at(one.measured, path) for name, path in _OF_SLICE.items()}}
         for one in figures
-        for found in [one.measured]
     ]
 
 
