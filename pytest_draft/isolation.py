@@ -497,12 +497,7 @@ def _leave_room(cap: int) -> None:
 
 
 class _Messenger:
-    """Sends messages to the parent: most at once, progress a few times a second.
-
-    Parameters
-    ----------
-    pipe : binary file
-    """
+    """Sends messages to the parent: most at once, progress a few times a second."""
 
     def __init__(self, pipe: BinaryIO) -> None:
         self._pipe = pipe

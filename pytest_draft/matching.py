@@ -125,7 +125,6 @@ def encoded_weights(domain: Domain, known: Sequence[int] = ()) -> Weights:
 
     Parameters
     ----------
-    domain : Domain
     known : sequence of int
         Positions of attributes that the adversary knows.
     """
@@ -217,7 +216,6 @@ def differences(first: Rows, second: Rows, weights: Weights) -> NDArray[np.float
     Parameters
     ----------
     first, second : ndarray of float32, shape (n_rows, n_columns)
-    weights : Weights
 
     Returns
     -------
@@ -263,7 +261,6 @@ def matched_distance(first: Rows, second: Rows, weights: Weights, timebox: TimeB
     Parameters
     ----------
     first, second : ndarray of float32, shape (n_rows, n_columns)
-    weights : Weights
     timebox : TimeBox
         An exact assignment is given up when it ends.
 
@@ -304,7 +301,6 @@ def paired_distance(first: Rows, second: Rows, weights: Weights) -> Distance:
     Parameters
     ----------
     first, second : ndarray of float32, shape (n_rows, n_columns)
-    weights : Weights
     """
     if first.shape != second.shape or not len(first):
         raise ValueError(f"two equally large sets are needed, not {first.shape} and {second.shape}")

@@ -150,7 +150,6 @@ def account_of(root: object, budget: Budget, understood: frozenset[tuple[int, st
     ----------
     root : object
         What the interpreter made of the file.
-    budget : Budget
     understood : frozenset of (int, str)
         Attributes that a reader has looked at, by their record's `id` and name.
 

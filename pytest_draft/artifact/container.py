@@ -70,11 +70,6 @@ class Stream(io.BytesIO):
 def load(path: str | bytes | os.PathLike[str], limits: Limits) -> bytes:
     """Read a regular file through one descriptor, without ever blocking on a FIFO or a device.
 
-    Parameters
-    ----------
-    path : path-like
-    limits : Limits
-
     Returns
     -------
     bytes
@@ -220,7 +215,6 @@ def unpack(packed: bytes, limits: Limits) -> Stream:
     ----------
     packed : bytes
         All of the file.
-    limits : Limits
 
     Returns
     -------
@@ -262,10 +256,8 @@ def unpack_member(packed: bytes, *, bz2_packed: bool, limits: Limits, most: int)
 
     Parameters
     ----------
-    packed : bytes
     bz2_packed : bool
         Whether it is packed by bz2; else by deflate.
-    limits : Limits
     most : int
         Bytes that may come out.
 

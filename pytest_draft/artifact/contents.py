@@ -161,7 +161,6 @@ def contents_of(root: object, budget: Budget, understood: frozenset[tuple[int, s
     ----------
     root : object
         What the interpreter made of the file.
-    budget : Budget
     understood : frozenset of (int, str)
         Attributes that a reader has looked at, by their record's `id` and name: they hold what they are for. Those in
         `BY_ROW` are listed all the same.

@@ -39,7 +39,6 @@ def of_noisy_counts(trees: Sequence[Tree], declared: Privacy) -> Privacy:
 
     Parameters
     ----------
-    trees : sequence of Tree
     declared : Privacy
         Noise on counts.
 
@@ -72,7 +71,6 @@ def of_labels(trees: Sequence[Tree], declared: Privacy) -> Privacy:
 
     Parameters
     ----------
-    trees : sequence of Tree
     declared : Privacy
         Labels by permute-and-flip.
 
@@ -122,11 +120,6 @@ def gaussian_delta(scale: float, epsilon: float) -> float:
     ----------
     scale : float
         Standard deviation, in rows; a row changes the count by 1.
-    epsilon : float
-
-    Returns
-    -------
-    float
 
     References
     ----------

@@ -28,10 +28,6 @@ Counts = tuple[int, int]
 def greedy_rule_list(estimator: Object) -> tuple[RuleList, list[str]]:
     """Read a fitted classifier of one of the classes in `GREEDY`.
 
-    Parameters
-    ----------
-    estimator : Object
-
     Returns
     -------
     RuleList

@@ -38,7 +38,6 @@ def interpret(stream: Stream, budget: Budget) -> object:
     ----------
     stream : Stream
         At the first byte of a pickle, which must end where the stream ends.
-    budget : Budget
 
     Returns
     -------
@@ -61,7 +60,6 @@ class _Interpreter:
 
     Parameters
     ----------
-    stream : Stream
     budget : Budget
         Shared with the pickles nested in this one.
     nested : bool

@@ -52,13 +52,8 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
     ----------
     root : object
         What the interpreter made of the file.
-    budget : Budget
     place : str or None
         Which of several models, as in `View.places`.
-
-    Returns
-    -------
-    View
 
     Raises
     ------
@@ -140,7 +135,6 @@ def view_of_rules(rules: RuleList, not_read: Sequence[str]) -> View:
 
     Parameters
     ----------
-    rules : RuleList
     not_read : sequence of str
         What else is in the file.
     """

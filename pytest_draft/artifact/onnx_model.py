@@ -54,7 +54,6 @@ def read_onnx(packed: bytes, limits: Limits) -> OnnxModel:
     ----------
     packed : bytes
         All of the file.
-    limits : Limits
 
     Raises
     ------
@@ -106,11 +105,6 @@ def _arrays(graph: Graph, understood: frozenset[str]) -> Iterator[Stored]:
 
 def _forest_of(graph: Graph, budget: Budget) -> tuple[Forest, str | None, frozenset[str]]:
     """Read the tree ensemble of an ONNX file.
-
-    Parameters
-    ----------
-    graph : Graph
-    budget : Budget
 
     Returns
     -------

@@ -45,11 +45,6 @@ def distinct(classes: tuple[object, ...]) -> tuple[object, ...]:
 class Ensemble:
     """The trees of one node.
 
-    Parameters
-    ----------
-    node : Node
-    budget : Budget
-
     Attributes
     ----------
     classes : tuple of (int or str)
@@ -279,7 +274,6 @@ def as_fractions(shares: FloatArray, tolerance: float) -> FloatArray:
     ----------
     shares : ndarray of float64, shape (n_leaves, n_classes)
         Off by at most half of the tolerance.
-    tolerance : float
 
     Returns
     -------

@@ -111,7 +111,6 @@ def models_in(root: object, budget: Budget) -> list[Found]:
     ----------
     root : object
         What the interpreter made of the file.
-    budget : Budget
 
     Returns
     -------

@@ -24,7 +24,6 @@ def text_of(content: bytes, limits: Limits) -> str | None:
     ----------
     content : bytes
         All of the file.
-    limits : Limits
 
     Raises
     ------

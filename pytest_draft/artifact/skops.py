@@ -54,7 +54,6 @@ def read_skops(packed: bytes, limits: Limits) -> tuple[object, Budget]:
     ----------
     packed : bytes
         All of the file, a zip archive.
-    limits : Limits
 
     Returns
     -------
@@ -108,13 +107,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> Node:
 
 
 class _Reader:
-    """Turns nodes into records.
-
-    Parameters
-    ----------
-    archive : Archive
-    budget : Budget
-    """
+    """Turns nodes into records."""
 
     def __init__(self, archive: Archive, budget: Budget) -> None:
         self._archive = archive

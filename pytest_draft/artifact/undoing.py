@@ -38,10 +38,8 @@ def undone(contents: Contents, root: object, budget: Budget) -> Contents:
 
     Parameters
     ----------
-    contents : Contents
     root : object
         What the interpreter made of the file.
-    budget : Budget
     """
     found: list[Transformer] = []
     names: dict[tuple[str, ...], None] = {}

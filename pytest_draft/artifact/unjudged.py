@@ -147,7 +147,6 @@ class _Search:
         The `id` of the records that were looked at.
     judged : iterable
         The records that are the model.
-    most_steps : int
     elsewhere : frozenset of int
         The `id` of the records that are not looked into.
 

@@ -18,7 +18,6 @@ def records_in(root: object, budget: Budget) -> Iterator[tuple[str, Record]]:
     ----------
     root : object
         What the interpreter made of the file.
-    budget : Budget
 
     Raises
     ------

@@ -130,7 +130,6 @@ def subsample_weights(totals: FloatArray, n_draws: int) -> FloatArray:
     ----------
     totals : ndarray of float64, shape (n_nodes, n_classes)
         Weighted totals by class, the root first.
-    n_draws : int
 
     Returns
     -------

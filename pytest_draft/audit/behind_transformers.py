@@ -48,8 +48,6 @@ def tables_behind(
         The raw columns, by name: a transformer that knows names is given these.
     tables : sequence of sequences of ndarray
         Each the columns of a table, all of as many rows.
-    transformers : sequence of Transformer
-    timebox : TimeBox
     """
     made: list[Columns] = []
     ahead = [(list(table), frozenset[int]()) for table in tables]

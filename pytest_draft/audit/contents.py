@@ -54,18 +54,12 @@ def inspect_contents(
 
     Parameters
     ----------
-    artifact : Artifact
     given : Table, pandas.DataFrame, tuple (X, y), TrainingData or None
         The training data as they were given.
     data : TrainingData or None
         The same as the model sees them, where that is known.
-    timebox : TimeBox
     whole : TrainingData or None
         All rows of the file, where the model was trained on some of them.
-
-    Returns
-    -------
-    StoredFacts
 
     Raises
     ------

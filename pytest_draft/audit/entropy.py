@@ -72,13 +72,8 @@ def audit_rules(
         Without missing values.
     data : TrainingData or None
         Needed where the file does not tell how many rows each rule captured.
-    timebox : TimeBox
     inside : ndarray of bool, shape (n_rows,), or None
         Which rows are inliers.
-
-    Returns
-    -------
-    Entropy
 
     Raises
     ------
@@ -132,16 +127,10 @@ def audit_forest(
     ----------
     forest : Forest
         With the numbers of rows in its leaves.
-    domain : Domain
-    data : TrainingData or None
     timebox : TimeBox
         Where it ends, the trees that are left are not looked at.
     inside : ndarray of bool, shape (n_rows,), or None
         Which rows are inliers.
-
-    Returns
-    -------
-    Entropy
 
     Raises
     ------

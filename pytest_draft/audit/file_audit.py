@@ -57,13 +57,8 @@ def audit_file(
         The training data as they were given.
     data : TrainingData or None
         The same as the model sees them, where that is known.
-    timebox : TimeBox
     whole : TrainingData or None
         All rows of the file, where the model was trained on some of them.
-
-    Returns
-    -------
-    FileAudit
     """
     structure = structure_of(artifact.model, data, timebox)
     try:
@@ -86,15 +81,8 @@ def audit_entropy(
     ----------
     model : Forest or RuleList
         A rule list of the domain's columns.
-    domain : Domain
-    data : TrainingData or None
-    timebox : TimeBox
     inside : ndarray of bool, shape (n_rows,), or None
         Which rows are inliers.
-
-    Returns
-    -------
-    Entropy
 
     Raises
     ------
@@ -111,7 +99,6 @@ def narrowed(entropy: Entropy, problem: Problem, reconstruction: Reconstruction 
 
     Parameters
     ----------
-    entropy : Entropy
     problem : Problem
         Of the forest's own values, for an adversary without side knowledge.
     reconstruction : Reconstruction or None
@@ -130,12 +117,8 @@ def narrowed_without_attack(
 
     Parameters
     ----------
-    entropy : Entropy
-    forest : Forest
-    domain : Domain
     adversary : str
         Without side knowledge.
-    timebox : TimeBox
     """
     if forest.n_trees == 1 or is_numeric(domain):
         return entropy

@@ -154,8 +154,6 @@ class KnownData:
     ----------
     columns : dict of ndarray
         The raw ones, by name.
-    data : TrainingData or None
-    model : Forest or RuleList
     contents : Contents
         With the transformers behind which rows can stand.
     timebox : TimeBox or None

@@ -114,16 +114,10 @@ def parts_of_tree(tree: Tree, rows: IntArray, domain: Domain, unseen: int = 0) -
 
     Parameters
     ----------
-    tree : Tree
     rows : ndarray of int64, shape (n_leaves,)
         Different training rows at each leaf.
-    domain : Domain
     unseen : int
         Training rows that the tree was not grown on.
-
-    Returns
-    -------
-    Parts
     """
     whole, telling = attribute_sizes(domain), list(telling_tests([tree], domain))
     bits, shares, bits_at_thresholds = np.empty((3, len(rows)))
@@ -146,10 +140,6 @@ def parts_of_rules(rules: RuleList, rows: IntArray, domain: Domain, timebox: Tim
         Without missing values.
     timebox : TimeBox
         Of the counting: where it ends, bits are upper bounds.
-
-    Returns
-    -------
-    Parts
     """
     whole, found = attribute_sizes(domain), captures(rules, domain, timebox)
     sizes = [np.full(len(whole), math.nan) if part.sizes is None else np.array(part.sizes) for part in found]

@@ -84,17 +84,10 @@ def remaining_under_trees(
 
     Parameters
     ----------
-    trees : sequence of Tree
-    domain : Domain
     rows : ndarray of float32, shape (n_rows, n_columns)
         All different.
     seen : ndarray of bool, shape (n_trees, n_rows)
         Which rows each tree was grown on.
-    timebox : TimeBox
-
-    Returns
-    -------
-    Remaining
 
     Raises
     ------
@@ -144,11 +137,6 @@ def remaining_under_rules(
         All different.
     captured : ndarray of int64, shape (n_rows,)
         Which rule captured each.
-    timebox : TimeBox
-
-    Returns
-    -------
-    Remaining
 
     Raises
     ------

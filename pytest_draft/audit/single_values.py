@@ -48,7 +48,6 @@ def single_values(
 
     Parameters
     ----------
-    contents : Contents
     tables : sequence of sequences of ndarray
         The training data and what transformers make of it, each as its columns. The one that is met most counts.
     timebox : TimeBox

@@ -29,10 +29,8 @@ def structure_of(model: Forest | RuleList, data: TrainingData | None, timebox: T
 
     Parameters
     ----------
-    model : Forest or RuleList
     data : TrainingData or None
         Which rows are alone in leaves of several trees is only known with them.
-    timebox : TimeBox
 
     Returns
     -------

@@ -187,7 +187,6 @@ class Cluster:
 
         Parameters
         ----------
-        case : Case
         priority : float
             Higher is sooner.
         then : callable, optional
@@ -205,7 +204,6 @@ class Cluster:
 
         Parameters
         ----------
-        case : Case
         tell : callable, optional
             Gets a `Progress` now and then, in this thread; it may raise to end the wait.
         """

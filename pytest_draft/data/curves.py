@@ -46,7 +46,6 @@ def curved(values: AnyArray, step: Curve) -> AnyArray:
     Parameters
     ----------
     values : ndarray, shape (n_rows,)
-    step : Apply, Power, Quantiles or Bin
 
     Returns
     -------
@@ -103,7 +102,6 @@ def straightened(values: FloatArray, step: Curve) -> FloatArray:
     Parameters
     ----------
     values : ndarray of float64, shape (n_rows,)
-    step : Apply, Power, Quantiles or Bin
 
     Returns
     -------

@@ -79,15 +79,10 @@ def domain_from(encoder: Encoder, columns: tuple[str, ...], rows: Rows) -> Domai
 
     Parameters
     ----------
-    encoder : Encoder
     columns : tuple of str, length n_columns
         Names of the forest's columns.
     rows : ndarray of float32, shape (n_rows, n_columns)
         The encoded training data.
-
-    Returns
-    -------
-    Domain
     """
     attributes = [*_groups(encoder, rows), *_ordinals(encoder, columns, rows)]
     held = {index for attribute in attributes for index in attribute.columns}
@@ -187,12 +182,7 @@ class RawColumns:
         return np.hstack(blocks).astype(np.float32)
 
     def known(self, columns: Collection[int]) -> tuple[int, ...]:
-        """Return the positions of `domain`'s attributes that are known where some columns of the forest are.
-
-        Parameters
-        ----------
-        columns : collection of int
-        """
+        """Return the positions of `domain`'s attributes that are known where some columns of the forest are."""
         of_raw = [part for part in self._parts for _ in range(part.n_levels or 1)]
         return tuple(
             a
@@ -255,7 +245,6 @@ def raw_columns(encoder: Encoder, domain: Domain, indicators: Indicators | None 
 
     Parameters
     ----------
-    encoder : Encoder
     domain : Domain
         Of the forest's columns.
     indicators : Indicators or None

@@ -47,7 +47,6 @@ class Indicators:
         Parameters
         ----------
         rows : ndarray of float32, shape (n_rows, n_columns)
-        spared : collection of int
         """
         found = []
         for column in range(rows.shape[1]):
@@ -99,7 +98,6 @@ class Indicators:
 
         Parameters
         ----------
-        literal : Literal
         column : int
             Position in the table of the column that is tested.
         """

@@ -27,7 +27,6 @@ def inliers(rows: Rows, timebox: TimeBox) -> BoolArray | None:
     Parameters
     ----------
     rows : ndarray of float32, shape (n_rows, n_columns)
-    timebox : TimeBox
 
     Returns
     -------

@@ -28,7 +28,6 @@ def class_indices(
         As a model stores them.
     word : str
         What the model is, for messages.
-    n_rows : int
     where : str
         Names the data, for messages.
 

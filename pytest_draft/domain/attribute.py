@@ -58,11 +58,8 @@ class Attribute:
 
         Parameters
         ----------
-        name : str
-        column : int
         values : sequence of float
             At least one, ascending.
-        missing : bool
         """
         book = tuple(float(value) for value in values)
         if book == (0.0, 1.0):
@@ -209,11 +206,6 @@ class Attribute:
         """Return the encoded columns of values drawn uniformly, missing ones as often as any other value.
 
         Of a numeric attribute that may be missing, a share of `MISSING_SHARE` is.
-
-        Parameters
-        ----------
-        n : int
-        rng : numpy.random.Generator
 
         Returns
         -------

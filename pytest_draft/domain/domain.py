@@ -150,11 +150,6 @@ class Domain:
     def uniform(self, n_rows: int, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return rows drawn uniformly from the domain: the random baseline's guesses.
 
-        Parameters
-        ----------
-        n_rows : int
-        rng : numpy.random.Generator
-
         Returns
         -------
         ndarray of float32, shape (n_rows, n_columns)

@@ -34,10 +34,6 @@ def infer(columns: Sequence[str], rows: FloatArray) -> Domain:
     columns : sequence of str, length n_columns
     rows : ndarray of float64, shape (n_rows, n_columns)
 
-    Returns
-    -------
-    Domain
-
     Raises
     ------
     DataError

@@ -30,15 +30,10 @@ def answers(model: Any, rows: Any, methods: Sequence[str] = METHODS) -> dict[str
 
     Parameters
     ----------
-    model : object
     rows : array-like or data frame
         As its ``predict`` takes them.
     methods : sequence of str
         Those that it is asked by, where it has them.
-
-    Returns
-    -------
-    dict of str to list of ndarray
     """
     found: dict[str, list[AnyArray]] = {}
     with in_one_order():
@@ -64,10 +59,6 @@ def differences(
         From `answers`, on the same rows.
     place : str
         Where the model stands in its file.
-
-    Returns
-    -------
-    list of Difference
     """
     name = f"{place}." if place else ""
     return [_difference(f"{name}{method}", before[method], after.get(method, [])) for method in before]

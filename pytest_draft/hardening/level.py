@@ -41,10 +41,6 @@ def level_of(text: str | Level) -> Level:
     text : str or Level
         ``seeds``, ``counts``, ``decimals:N`` with N from 1 to 6, or ``labels``.
 
-    Returns
-    -------
-    Level
-
     Raises
     ------
     UsageError

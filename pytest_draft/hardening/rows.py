@@ -35,16 +35,11 @@ def features_of(model: Any, rows: Any, target: str | None = None) -> Any:
 
     Parameters
     ----------
-    model : object
     rows : data frame or array-like
         All of a data frame's columns that are no features are left out where the model knows its features' names;
         the frame becomes an array where the model was fitted on one.
     target : str, optional
         A column that is left out.
-
-    Returns
-    -------
-    data frame or array-like
 
     Raises
     ------

@@ -134,15 +134,10 @@ def shortened(tree: Any, seen: Seen, values: Values) -> Shortened:
 
     Parameters
     ----------
-    tree : sklearn.tree._tree.Tree
     seen : Seen
         What reaches it.
     values : Values
         Shared by all trees.
-
-    Returns
-    -------
-    Shortened
     """
     thresholds = np.array(tree.threshold, dtype=np.float64)
     feature, inner = np.asarray(tree.feature), np.asarray(tree.children_left) >= 0

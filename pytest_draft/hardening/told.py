@@ -80,11 +80,6 @@ def stops(model: Any, tally: Tally) -> tuple[str, ...]:
     ----------
     model : object
         Hardened.
-    tally : Tally
-
-    Returns
-    -------
-    tuple of str
     """
     said = ["estimators_samples_ raises, and fitting again gives another model: no seed is left"]
     if tally.level < COUNTS:
@@ -130,11 +125,6 @@ def stays(model: Any, tally: Tally) -> tuple[str, ...]:
     ----------
     model : object
         Hardened.
-    tally : Tally
-
-    Returns
-    -------
-    tuple of str
     """
     said = []
     if tally.level < COUNTS:
