@@ -124,3 +124,9 @@ class RuleList:
         for index, rule in enumerate(self.rules):
             result[(result < 0) & rule.holds(rows)] = index
         return result
+
+    def counts_of(self, rows: NDArray[np.floating], labels: IntArray) -> IntArray:
+        """Return how many rows of each class each rule captures, shape (n_rules, n_classes)."""
+        counts = np.zeros((self.n_rules, self.n_classes), dtype=np.int64)
+        np.add.at(counts, (self.captured(rows), labels), 1)
+        return counts

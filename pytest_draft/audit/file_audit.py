@@ -1,24 +1,21 @@
-"""All that a model file tells without an attack: in goes what was read, out come a `FileAudit` and an `Entropy`.
+"""All that a model file tells without an attack: in goes what was read, out comes a `FileAudit`.
 
-`audit_file` comes first, since it needs no domain and holds whatever becomes of the data; `audit_entropy` follows when
-the domain is known. Neither searches for rows: an attack can come after them, and narrow the entropy (`narrowed`).
+`audit_file` comes first, since it needs no domain and holds whatever becomes of the data; `entropy` follows when the
+domain is known. Neither searches for rows: an attack can come after them, and narrow the entropy (`narrowed`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_draft.arrays import BoolArray
 from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.audit.all_trees import together
 from pytest_draft.audit.contents import inspect_contents
-from pytest_draft.audit.entropy import audit_forest, audit_rules
 from pytest_draft.audit.structure import structure_of
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain
@@ -66,32 +63,6 @@ def audit_file(
     except DataError:
         contents = inspect_contents(artifact, None, None, timebox)
     return FileAudit(contents, structure)
-
-
-def audit_entropy(
-    model: Forest | RuleList,
-    domain: Domain,
-    data: TrainingData | None,
-    timebox: TimeBox,
-    inside: BoolArray | None = None,
-) -> Entropy:
-    """Say how much of the uncertainty about the training rows a model takes away.
-
-    Parameters
-    ----------
-    model : Forest or RuleList
-        A rule list of the domain's columns.
-    inside : ndarray of bool, shape (n_rows,), or None
-        Which rows are inliers.
-
-    Raises
-    ------
-    NotCoveredError, DataError
-        As in `audit_forest` and `audit_rules`.
-    """
-    if isinstance(model, RuleList):
-        return audit_rules(model, domain, data, timebox, inside)
-    return audit_forest(model, domain, data, timebox, inside)
 
 
 def narrowed(entropy: Entropy, problem: Problem, reconstruction: Reconstruction | None = None) -> Entropy:
