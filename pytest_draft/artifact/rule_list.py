@@ -109,16 +109,12 @@ class RuleList:
         return replace(self, rules=rules, columns=tuple(columns), n_features=len(columns))
 
     def captured(self, rows: NDArray[np.floating]) -> IntArray:
-        """Return which rule captures each row: the first that holds.
+        """Return which rule captures each row, shape (n_rows,): the first that holds.
 
         Parameters
         ----------
         rows : ndarray of float, shape (n_rows, n_features)
             None of the values that are tested may be missing.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_rows,)
         """
         result = np.full(len(rows), -1, dtype=np.int64)
         for index, rule in enumerate(self.rules):

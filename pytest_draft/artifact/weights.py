@@ -38,7 +38,7 @@ _MOST_WEIGHTS = 1_000
 
 
 def named_weights(by_class: Mapping[object, object], classes: Sequence[object]) -> FloatArray:
-    """Return the weight of each class by a ``class_weight`` dict.
+    """Return the weight of each class by a ``class_weight`` dict, shape (n_classes,).
 
     Parameters
     ----------
@@ -46,10 +46,6 @@ def named_weights(by_class: Mapping[object, object], classes: Sequence[object]) 
         A class that it leaves out has weight 1.
     classes : sequence
         As scikit-learn sees them: a bagging ensemble's trees see their numbers.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_classes,)
 
     Raises
     ------

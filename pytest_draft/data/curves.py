@@ -41,15 +41,11 @@ _BACK: dict[str, Callable[[FloatArray], FloatArray]] = {
 
 
 def curved(values: AnyArray, step: Curve) -> AnyArray:
-    """Return numbers behind a step.
+    """Return numbers behind a step, shape (n_rows,).
 
     Parameters
     ----------
     values : ndarray, shape (n_rows,)
-
-    Returns
-    -------
-    ndarray, shape (n_rows,)
     """
     if isinstance(step, Apply):
         result: AnyArray = getattr(np, step.function)(values)
@@ -97,15 +93,11 @@ def loses(step: Step) -> bool:
 
 
 def straightened(values: FloatArray, step: Curve) -> FloatArray:
-    """Return numbers before a step; as they are where the step loses what they were.
+    """Return numbers before a step, shape (n_rows,); as they are where the step loses what they were.
 
     Parameters
     ----------
     values : ndarray of float64, shape (n_rows,)
-
-    Returns
-    -------
-    ndarray of float64, shape (n_rows,)
     """
     with np.errstate(all="ignore"):
         if isinstance(step, Apply):

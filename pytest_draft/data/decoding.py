@@ -159,16 +159,12 @@ class RawColumns:
     _parts: tuple[_RawColumn, ...]
 
     def rows(self, encoded: Rows) -> Rows:
-        """Return encoded rows in the raw columns, to be compared within `domain`.
+        """Return encoded rows in the raw columns, shape (n_rows, n_raw), to be compared within `domain`.
 
         Parameters
         ----------
         encoded : ndarray of float32, shape (n_rows, n_columns)
             With indicators.
-
-        Returns
-        -------
-        ndarray of float32, shape (n_rows, n_raw)
         """
         blocks = []
         for part in self._parts:

@@ -175,16 +175,12 @@ class Attribute:
         return (value[:, None] + self.low).astype(np.float32)
 
     def index(self, columns: NDArray[np.float32]) -> IntArray:
-        """Return the index of each value, given its encoded columns: what `encoded` was given.
+        """Return the index of each value, shape (n,), given its encoded columns: what `encoded` was given.
 
         Parameters
         ----------
         columns : ndarray of float32, shape (n, len(columns))
             Values that the attribute can take.
-
-        Returns
-        -------
-        ndarray of int64, shape (n,)
 
         Raises
         ------
@@ -221,15 +217,11 @@ class Attribute:
         return drawn
 
     def outside(self, columns: FloatArray) -> BoolArray:
-        """Return which rows hold something here that the attribute does not allow.
+        """Return which rows hold something here that the attribute does not allow, shape (n_rows,).
 
         Parameters
         ----------
         columns : ndarray of float64, shape (n_rows, len(columns))
-
-        Returns
-        -------
-        ndarray of bool, shape (n_rows,)
         """
         bad: BoolArray
         bad = np.asarray(~((columns >= self.low) & (columns <= self.high)).all(axis=1))

@@ -99,15 +99,11 @@ class Domain:
         return result
 
     def encoded(self, indices: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
-        """Return encoded rows, given the index of each attribute's value.
+        """Return encoded rows, shape (n_rows, n_columns), given the index of each attribute's value.
 
         Parameters
         ----------
         indices : ndarray of int, shape (n_rows, n_attributes)
-
-        Returns
-        -------
-        ndarray of float32, shape (n_rows, n_columns)
         """
         rows = np.empty((len(indices), self.n_columns), dtype=np.float32)
         for a, attribute in enumerate(self.attributes):
@@ -131,12 +127,7 @@ class Domain:
         return found
 
     def vectors(self) -> NDArray[np.float32]:
-        """Return every vector that the domain allows.
-
-        Returns
-        -------
-        ndarray of float32, shape (n_vectors, n_columns)
-        """
+        """Return every vector that the domain allows, shape (n_vectors, n_columns)."""
         shape = [attribute.n_values for attribute in self.attributes]
         total = math.prod(shape)
         result = np.empty((total, self.n_columns), dtype=np.float32)
@@ -148,12 +139,7 @@ class Domain:
         return result
 
     def uniform(self, n_rows: int, rng: np.random.Generator) -> NDArray[np.float32]:
-        """Return rows drawn uniformly from the domain: the random baseline's guesses.
-
-        Returns
-        -------
-        ndarray of float32, shape (n_rows, n_columns)
-        """
+        """Return rows drawn uniformly from the domain, shape (n_rows, n_columns): the random baseline's guesses."""
         result = np.empty((n_rows, self.n_columns), dtype=np.float32)
         for attribute in self.attributes:
             result[:, list(attribute.columns)] = attribute.uniform(n_rows, rng)
