@@ -177,10 +177,6 @@ def row_identities(*tables: Rows) -> list[IntArray]:
 def different_rows(rows: Rows) -> tuple[IntArray, IntArray, IntArray]:
     """Return which rows are different.
 
-    Parameters
-    ----------
-    rows : ndarray of float32, shape (n_rows, n_columns)
-
     Returns
     -------
     first : ndarray of int64, shape (n_different,)
@@ -212,10 +208,6 @@ def _beyond(identity: IntArray, common: IntArray) -> IntArray:
 
 def differences(first: Rows, second: Rows, weights: Weights) -> NDArray[np.float64]:
     """Return what each column of rows that belong together one by one adds to their distance.
-
-    Parameters
-    ----------
-    first, second : ndarray of float32, shape (n_rows, n_columns)
 
     Returns
     -------
@@ -296,12 +288,7 @@ def matched_distance(first: Rows, second: Rows, weights: Weights, timebox: TimeB
 
 
 def paired_distance(first: Rows, second: Rows, weights: Weights) -> Distance:
-    """Return the mean distance of rows that belong together one by one.
-
-    Parameters
-    ----------
-    first, second : ndarray of float32, shape (n_rows, n_columns)
-    """
+    """Return the mean distance of rows that belong together one by one."""
     if first.shape != second.shape or not len(first):
         raise ValueError(f"two equally large sets are needed, not {first.shape} and {second.shape}")
     distances = differences(first, second, weights)[:, weights.counted].sum(axis=1) / weights.total

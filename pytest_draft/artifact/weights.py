@@ -188,10 +188,6 @@ def _only_sum(least: Sequence[int], total: int) -> IntArray | None:
 def repeated_rows(sample_weight: FloatArray) -> tuple[IntArray, float]:
     """Return sample weights as whole multiples of one weight: rows that stand for several.
 
-    Parameters
-    ----------
-    sample_weight : ndarray of float64 or float32, shape (n_rows,)
-
     Returns
     -------
     times : ndarray of int64, shape (n_rows,)

@@ -57,10 +57,6 @@ class Scaled:
     def perhaps(self, table: AnyArray) -> BoolArray:
         """Return which columns can be scaled ones of this table: those that go together with one, in some order.
 
-        Parameters
-        ----------
-        table : ndarray, shape (n_rows, n_columns)
-
         Returns
         -------
         ndarray of bool, shape (n_columns,)

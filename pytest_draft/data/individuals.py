@@ -24,10 +24,6 @@ _SECONDS_PER_ROW = 1e-5
 def inliers(rows: Rows, timebox: TimeBox) -> BoolArray | None:
     """Return which rows are inliers: those that an isolation forest of all rows scores above 0.
 
-    Parameters
-    ----------
-    rows : ndarray of float32, shape (n_rows, n_columns)
-
     Returns
     -------
     ndarray of bool, shape (n_rows,), or None

@@ -217,12 +217,7 @@ class Attribute:
         return drawn
 
     def outside(self, columns: FloatArray) -> BoolArray:
-        """Return which rows hold something here that the attribute does not allow, shape (n_rows,).
-
-        Parameters
-        ----------
-        columns : ndarray of float64, shape (n_rows, len(columns))
-        """
+        """Return which rows hold something here that the attribute does not allow, shape (n_rows,)."""
         bad: BoolArray
         bad = np.asarray(~((columns >= self.low) & (columns <= self.high)).all(axis=1))
         if self.values is not None:

@@ -99,12 +99,7 @@ class Domain:
         return result
 
     def encoded(self, indices: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
-        """Return encoded rows, shape (n_rows, n_columns), given the index of each attribute's value.
-
-        Parameters
-        ----------
-        indices : ndarray of int, shape (n_rows, n_attributes)
-        """
+        """Return encoded rows, shape (n_rows, n_columns), given the index of each attribute's value."""
         rows = np.empty((len(indices), self.n_columns), dtype=np.float32)
         for a, attribute in enumerate(self.attributes):
             rows[:, list(attribute.columns)] = attribute.encoded(indices[:, a].astype(np.int64))
@@ -112,10 +107,6 @@ class Domain:
 
     def indices(self, rows: NDArray[np.float32]) -> IntArray:
         """Return the index of each attribute's value in encoded rows of the domain: what `encoded` was given.
-
-        Parameters
-        ----------
-        rows : ndarray of float32, shape (n_rows, n_columns)
 
         Returns
         -------
@@ -147,10 +138,6 @@ class Domain:
 
     def outside(self, rows: FloatArray) -> dict[str, int]:
         """Return, by attribute, how many rows the domain does not allow.
-
-        Parameters
-        ----------
-        rows : ndarray of float64, shape (n_rows, n_columns)
 
         Returns
         -------
