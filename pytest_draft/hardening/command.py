@@ -28,11 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Harden a file, and say on standard output what was done.
 
-    Returns
-    -------
-    int
-        0.
-
     Raises
     ------
     DraftError

@@ -82,20 +82,9 @@ def answered(model: Any, rows: Any, place: str, methods: Sequence[str] = METHODS
 
 
 def on_drawn_rows(objects: Iterable[Found], selectors: Collection[int]) -> Iterator[tuple[Found, Rows]]:
-    """Return the outermost estimators of a model that take numbers, and rows for each.
+    """Yield the outermost estimators of a model that take numbers, and rows for each around its trees' thresholds.
 
-    Parameters
-    ----------
-    objects : iterable of Found
-        Of the model, from the outside in.
-    selectors : collection of int
-        Ids of those that need only transform.
-
-    Yields
-    ------
-    model : Found
-    rows : ndarray of float32, shape (n_rows, n_features)
-        Around the thresholds of its trees.
+    Objects come from the outside in. Of selectors, by their ids, only ``transform`` must take the rows.
     """
     covered: set[int] = set()
     for found in objects:
