@@ -24,11 +24,12 @@ from pytest_draft.artifact.contents import (
     inside_of,
     is_generator,
     masked,
+    objects_in,
     shortened,
     sparse_shape,
 )
 from pytest_draft.artifact.known_classes import KnownClass, holds_rows, is_plain, known_class
-from pytest_draft.artifact.records import Array, Dtype, Global, Items, Mapping, Record
+from pytest_draft.artifact.records import CONTAINERS, Array, Dtype, Global, Items, Mapping, Record
 from pytest_draft.artifact.walking import records_in
 from pytest_draft.facts.contents import Place
 
@@ -124,7 +125,6 @@ _OURS = (
 """Packages whose names tell nothing."""
 
 _DEFAULT_FOLDS = 5
-_TABLES = (Array, list, tuple, Mapping, Items)
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class _Walk:
         while ahead:
             way, value = ahead.pop()
             self.budget.visit(way.depth)
-            if isinstance(value, (Record, *_TABLES)) and not (isinstance(value, tuple) and not value):
+            if isinstance(value, CONTAINERS) and value != ():
                 if (key := (id(value), way.bounded)) in seen:
                     continue
                 seen[key] = value
@@ -243,8 +243,7 @@ class _Walk:
         key, owner = record.cls.key, record.cls.shown
         if key[0].startswith("numpy.random") and is_generator(record):
             return
-        attributes = record.state.pairs if isinstance(record.state, Mapping) else []
-        named = {name: value for name, value in attributes if type(name) is str}
+        named = record.named
         if key == ARROW and (letters := arrow_texts(record)) is not None:
             yield from self._several(way, letters)
             return
@@ -264,7 +263,7 @@ class _Walk:
         below = _Way(way.path, owner, sizes, depth=way.depth + 1, inside=id(record))
         if known is None and is_plain(*key):
             below = _Way(way.path, owner, way.sizes, depth=way.depth + 1, inside=way.inside or id(record))
-        for name, value in attributes:
+        for name, value in record.pairs:
             if type(name) is not str:
                 yield below, value
             else:
@@ -285,7 +284,7 @@ class _Walk:
             return
         understood = (id(record), name) in self.understood
         if known is None and understood:  # a kind of model that has a reader of its own
-            for inside, part in _objects_in(way.path, value):
+            for inside, part in objects_in(way.path, value):
                 yield _Way(inside, way.owner, way.sizes, True, depth=way.depth + 1), part
             return
         bounded = known is not None and name in known.bounded
@@ -349,7 +348,7 @@ class _Walk:
             return
         if keys and self._are_names(keys):
             keys = []
-        atoms = [item for item in items if not isinstance(item, (Record, *_TABLES))]
+        atoms = [item for item in items if not isinstance(item, CONTAINERS)]
         plain = all(type(item) in (int, float, str) for item in items)
         if plain and len(atoms) > 2 and not keys and self._is_of_columns((len(items),), way):
             for text in dict.fromkeys(item for item in atoms if type(item) is str):
@@ -481,19 +480,6 @@ def _fewest_rows(named: dict[str, object]) -> float | None:
     return least if least < FEWEST_ROWS else None
 
 
-def _objects_in(path: str, value: object) -> Iterator[tuple[str, object]]:
-    """Return the objects in an attribute that is understood, wherever in its lists they are."""
-    ahead: list[tuple[str, object]] = [(path, value)]
-    while ahead:
-        at, found = ahead.pop()
-        if isinstance(found, Record):
-            yield at, found
-        elif isinstance(found, (list, tuple)):
-            ahead += [(f"{at}[{i}]", part) for i, part in enumerate(found) if isinstance(part, (Record, list, tuple))]
-        elif isinstance(found, Array) and found.items is not None:
-            ahead += [(f"{at}[{i}]", part) for i, part in enumerate(found.items) if isinstance(part, Record)]
-
-
 def _rows_in(value: object) -> str | None:
     """Say what an attribute holds that has an entry for training rows; None for nothing."""
     if isinstance(value, Array) and 0 not in value.shape:
@@ -512,9 +498,9 @@ def _names_and_sizes(root: object, budget: Budget) -> tuple[set[str], frozenset[
     names: set[str] = set()
     numbers: set[int] = set()
     for _, record in records_in(root, budget):
-        if known_class(*record.cls.key) is None or not isinstance(record.state, Mapping):
+        if known_class(*record.cls.key) is None:
             continue
-        named = {name: value for name, value in record.state.pairs if type(name) is str}
+        named = record.named
         numbers.update(n for key in ("n_features_in_", "_n_features_out") if type(n := named.get(key)) is int)
         for key in ("feature_names_in_", "classes_"):
             array = named.get(key)

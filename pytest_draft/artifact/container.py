@@ -10,7 +10,6 @@ import os
 import stat
 import zlib
 from collections.abc import Callable
-from typing import Protocol
 
 from pytest_draft.artifact.budget import Limits
 from pytest_draft.bounded import opened
@@ -145,21 +144,6 @@ def _file_kind(mode: int) -> str:
     return next((name for test, name in kinds if test(mode)), "not a regular file")
 
 
-class _Decompressor(Protocol):
-    """What the decompressors of `bz2` and `lzma` share, and `_Zlib` imitates."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def needs_input(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: bytes, max_length: int = ...) -> bytes: ...
-
-
 class _Zlib:
     """`zlib.decompressobj` behind the interface of the decompressors of `bz2` and `lzma`."""
 
@@ -180,6 +164,9 @@ class _Zlib:
 
     def decompress(self, data: bytes, max_length: int = 0) -> bytes:
         return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+
+
+_Decompressor = _Zlib | bz2.BZ2Decompressor | lzma.LZMADecompressor
 
 
 def _lzma(limits: Limits) -> _Decompressor:

@@ -19,7 +19,7 @@ from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.arrays import fill_array
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.encoder import Transformer
-from pytest_draft.artifact.records import Array, Global, Items, Mapping, Record
+from pytest_draft.artifact.records import CONTAINERS, Array, Global, Items, Mapping, Record
 from pytest_draft.errors import CorruptArtifactError
 
 SMALL = 32
@@ -193,7 +193,7 @@ class _Walk:
         while ahead:
             path, value, depth = ahead.pop()
             self._budget.visit(depth)
-            if isinstance(value, (Record, Mapping, Items, Array, list, tuple)):
+            if isinstance(value, CONTAINERS):
                 if id(value) in seen:
                     continue
                 seen[id(value)] = value
@@ -219,8 +219,7 @@ class _Walk:
     def _record(self, path: str, record: Record) -> Iterator[tuple[str, object]]:
         if record.cls.module.startswith(_GENERATORS) and is_generator(record):
             return
-        attributes = record.state.pairs if isinstance(record.state, Mapping) else []
-        named = {name: value for name, value in attributes if type(name) is str}
+        named = record.named
         if record.cls.key == ARROW and (texts := arrow_texts(record)) is not None:
             self._add(path, (len(texts),), texts)
         elif (shape := sparse_shape(record, named)) is not None:
@@ -229,7 +228,7 @@ class _Walk:
             yield path, masked(record)
         else:
             self._note_sizes(named)
-            yield from self._attributes(path, record, attributes)
+            yield from self._attributes(path, record)
             if not isinstance(record.state, Mapping):
                 yield f"{path}(state)", record.state
             if record.cls.key != _TREE:
@@ -243,10 +242,8 @@ class _Walk:
         if isinstance(tried := named.get("cv_results_"), Mapping):
             self.sizes.update(len(value) for key, value in tried.pairs if key == "params" and isinstance(value, list))
 
-    def _attributes(
-        self, path: str, record: Record, attributes: list[tuple[object, object]]
-    ) -> Iterator[tuple[str, object]]:
-        for name, value in attributes:
+    def _attributes(self, path: str, record: Record) -> Iterator[tuple[str, object]]:
+        for name, value in record.pairs:
             if type(name) is not str:
                 yield f"{path}(state)", value
             elif not (_holds_names(record, name, value) or (record.cls.key == _TREE and name in _NODES)):
@@ -257,7 +254,7 @@ class _Walk:
                 else:
                     if name != _CLASSES:
                         self._note_understood(inside, value)
-                    yield from _objects_in(inside, value)
+                    yield from objects_in(inside, value)
 
     def _note_understood(self, path: str, value: object) -> None:
         """Note the numbers that a transformer has learned, which a reader has looked at."""
@@ -336,18 +333,22 @@ class _Walk:
         self.arrays.append(Stored(path, shape, few, categories, _held=held, _again=again))
 
 
-def _objects_in(path: str, value: object) -> Iterator[tuple[str, object]]:
-    """Return the objects in an attribute that is understood itself, such as a pipeline's steps."""
-    if isinstance(value, Record):
-        yield path, value
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            if isinstance(item, Record):
-                yield f"{path}[{index}]", item
-            elif isinstance(item, tuple):
-                yield from (
-                    (f"{path}[{index}][{at}]", part) for at, part in enumerate(item) if isinstance(part, Record)
-                )
+def objects_in(path: str, value: object) -> Iterator[tuple[str, Record]]:
+    """Return the objects in an attribute that is understood itself, each once, wherever in its lists they are."""
+    seen: dict[int, object] = {}
+    ahead: list[tuple[str, object]] = [(path, value)]
+    while ahead:
+        at, found = ahead.pop()
+        if id(found) in seen:
+            continue
+        seen[id(found)] = found
+        if isinstance(found, Record):
+            yield at, found
+            continue
+        items = found.items if isinstance(found, Array) else found
+        if isinstance(items, (list, tuple)):
+            inner = ((i, part) for i, part in enumerate(items) if isinstance(part, (Record, list, tuple)))
+            ahead += reversed([(shortened(f"{at}[{i}]"), part) for i, part in inner])
 
 
 def shortened(path: str) -> str:

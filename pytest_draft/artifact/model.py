@@ -31,7 +31,7 @@ from pytest_draft.facts.privacy import Privacy
 
 @dataclass(frozen=True)
 class View:
-    """What was read of a file, and what was not; as in `Artifact`."""
+    """What was read of a file, and what was not: the fields of `Artifact` but for the file's own."""
 
     holds: str
     model: Forest | RuleList

@@ -78,6 +78,16 @@ class Record:
         self.appended: list[object] = []
         self.set_items = Mapping()
 
+    @property
+    def pairs(self) -> list[tuple[object, object]]:
+        """Names and values of its state; empty where that is not a plain dictionary."""
+        return self.state.pairs if isinstance(self.state, Mapping) else []
+
+    @property
+    def named(self) -> dict[str, object]:
+        """Those of them whose name is a text; a later one replaces an earlier one."""
+        return {name: value for name, value in self.pairs if type(name) is str}
+
     def attributes(self) -> dict[str, object]:
         """Return the object's attributes; empty where its state is not a plain dictionary."""
         return self.state.texts() if isinstance(self.state, Mapping) else {}
@@ -107,3 +117,7 @@ class Array:
         self.shape: tuple[int, ...] = (0,)
         self.data: AnyArray | None = None
         self.items: list[object] | None = None
+
+
+CONTAINERS = (Record, Mapping, Items, Array, list, tuple)
+"""What holds other values."""

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.contents import shortened
-from pytest_draft.artifact.records import Array, Items, Mapping, Record
-
-_CONTAINERS = (Record, Mapping, Items, Array, list, tuple)
+from pytest_draft.artifact.records import CONTAINERS, Array, Items, Mapping, Record
 
 
 def records_in(root: object, budget: Budget) -> Iterator[tuple[str, Record]]:
@@ -39,8 +37,7 @@ def records_in(root: object, budget: Budget) -> Iterator[tuple[str, Record]]:
 
 def _inside(path: str, value: object) -> list[tuple[str, object]]:
     if isinstance(value, Record):
-        named = value.state.pairs if isinstance(value.state, Mapping) else []
-        parts = [(f"{path}.{name}" if path else str(name), part) for name, part in named]
+        parts = [(f"{path}.{name}" if path else str(name), part) for name, part in value.pairs]
         parts += [(f"{path}(items)", part) for part in (value.args, value.appended, value.set_items)]
     elif isinstance(value, Mapping):
         parts = [(f"{path}[{index}]", part) for index, (_, part) in enumerate(value.pairs)]
@@ -49,4 +46,4 @@ def _inside(path: str, value: object) -> list[tuple[str, object]]:
     else:
         items = value.items if isinstance(value, (Array, Items)) else None
         parts = [(f"{path}[{index}]", part) for index, part in enumerate(items or ())]
-    return [(inside, part) for inside, part in parts if isinstance(part, _CONTAINERS)]
+    return [(inside, part) for inside, part in parts if isinstance(part, CONTAINERS)]
