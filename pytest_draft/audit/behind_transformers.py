@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.encoder import Encoder, Projection, Transformer
-from pytest_draft.audit.value_hashes import AnyArray
 from pytest_draft.data import transformed
 from pytest_draft.errors import DataError
 from pytest_draft.timebox import TimeBox

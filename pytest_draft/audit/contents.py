@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.account import FEWEST_ROWS
 from pytest_draft.artifact.contents import Contents
@@ -18,7 +19,6 @@ from pytest_draft.audit.copies import find_copies
 from pytest_draft.audit.known_data import KnownData, raw_columns_of
 from pytest_draft.audit.rare_categories import rarest_categories
 from pytest_draft.audit.single_values import single_values
-from pytest_draft.audit.value_hashes import AnyArray
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import one_line
 from pytest_draft.facts.contents import Copy, Place, SingleValues, StoredFacts, Vector

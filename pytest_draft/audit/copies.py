@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.contents import Contents, Stored
 from pytest_draft.audit.chance import ENOUGH
 from pytest_draft.audit.known_data import KnownData, RowTable
 from pytest_draft.audit.value_hashes import (
-    AnyArray,
     Identities,
     comparable,
     each_alone,
