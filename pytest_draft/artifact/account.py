@@ -21,16 +21,14 @@ from pytest_draft.artifact.contents import (
     ARROW,
     MASKED,
     arrow_texts,
-    inside_of,
     is_generator,
     masked,
     objects_in,
-    shortened,
     sparse_shape,
 )
 from pytest_draft.artifact.known_classes import KnownClass, holds_rows, is_plain, known_class
 from pytest_draft.artifact.records import CONTAINERS, Array, Dtype, Global, Items, Mapping, Record
-from pytest_draft.artifact.walking import records_in
+from pytest_draft.artifact.walking import inside_of, records_in, shortened
 from pytest_draft.facts.contents import Place
 
 MOST_IN_ONE = 64

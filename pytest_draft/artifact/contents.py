@@ -19,7 +19,8 @@ from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.arrays import fill_array
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.encoder import Transformer
-from pytest_draft.artifact.records import CONTAINERS, Array, Global, Items, Mapping, Record
+from pytest_draft.artifact.records import Array, Global, Items, Mapping, Record
+from pytest_draft.artifact.walking import inside_of, shortened, walk
 from pytest_draft.errors import CorruptArtifactError
 
 SMALL = 32
@@ -53,10 +54,6 @@ _PLAIN = frozenset(
     ("_sklearn_version", "class_weight", "func", "max_samples", "monotonic_cst", "random_state", "warm_start")
 )
 """Attributes of which a reader takes plain values only: anything else in them is passed over, and so is listed."""
-
-_LONGEST_NAME = 80
-_LONGEST_PATH = 400
-"""Characters of a path that are shown."""
 
 _WORDS = 624
 """Words of the longest state of a random generator (Mersenne Twister's)."""
@@ -170,13 +167,13 @@ def contents_of(root: object, budget: Budget, understood: frozenset[tuple[int, s
     ArtifactTooBigError
         Where objects stand too deep in each other, or reading takes too long.
     """
-    walk = _Walk(budget, understood)
-    walk.run(root)
-    return Contents(tuple(walk.arrays), frozenset(walk.sizes), tuple(walk.opaque), tuple(walk.learned))
+    notes = _Notes(budget, understood)
+    walk(root, notes.inside, budget)
+    return Contents(tuple(notes.arrays), frozenset(notes.sizes), tuple(notes.opaque), tuple(notes.learned))
 
 
-class _Walk:
-    """One walk over a file's records, each visited once, without recursion: a file can nest them deeply."""
+class _Notes:
+    """What one walk over a file has met."""
 
     def __init__(self, budget: Budget, understood: frozenset[tuple[int, str]]) -> None:
         self._budget = budget
@@ -187,20 +184,7 @@ class _Walk:
         self.sizes: set[int] = set()
         self.opaque: list[str] = []
 
-    def run(self, root: object) -> None:
-        seen: dict[int, object] = {}  # kept, so that an id stays its own: what is made on the way would be freed
-        ahead: list[tuple[str, object, int]] = [("", root, 0)]
-        while ahead:
-            path, value, depth = ahead.pop()
-            self._budget.visit(depth)
-            if isinstance(value, CONTAINERS):
-                if id(value) in seen:
-                    continue
-                seen[id(value)] = value
-            inner = [(shortened(inside), part, depth + 1) for inside, part in self._inside(path, value)]
-            ahead += reversed(inner)
-
-    def _inside(self, path: str, value: object) -> Iterator[tuple[str, object]]:
+    def inside(self, path: str, value: object) -> Iterator[tuple[str, object]]:
         """Note a value, and return what is to be visited in it."""
         if isinstance(value, Record):
             yield from self._record(path, value)
@@ -349,17 +333,6 @@ def objects_in(path: str, value: object) -> Iterator[tuple[str, Record]]:
         if isinstance(items, (list, tuple)):
             inner = ((i, part) for i, part in enumerate(items) if isinstance(part, (Record, list, tuple)))
             ahead += reversed([(shortened(f"{at}[{i}]"), part) for i, part in inner])
-
-
-def shortened(path: str) -> str:
-    """Return a path, cut where it is too long to be read: those of a deep nest would fill the memory."""
-    return path if len(path) <= _LONGEST_PATH else f"{path[:_LONGEST_PATH]}..."
-
-
-def inside_of(path: str, name: str) -> str:
-    """Return the path of an attribute; a name that no program would choose could be a value of a row."""
-    shown = name if name.isidentifier() and len(name) <= _LONGEST_NAME else "(attribute)"
-    return f"{path}.{shown}" if path else shown
 
 
 def _holds_names(record: Record, name: str, value: object) -> bool:

@@ -7,6 +7,7 @@ key that a file chose (deeply nested tuples, colliding integers) can take foreve
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,8 @@ class Mapping:
 
     __slots__ = ("is_state", "pairs")
 
-    def __init__(self) -> None:
-        self.pairs: list[tuple[object, object]] = []
+    def __init__(self, pairs: Iterable[tuple[object, object]] = ()) -> None:
+        self.pairs = list(pairs)
         self.is_state = False
 
     def texts(self) -> dict[str, object]:

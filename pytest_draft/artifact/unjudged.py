@@ -18,10 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_draft.arrays import AnyArray
-from pytest_draft.artifact.contents import Contents, Stored, shortened
+from pytest_draft.artifact.contents import Contents, Stored
 from pytest_draft.artifact.corels import is_corels
 from pytest_draft.artifact.greedy import GREEDY
 from pytest_draft.artifact.records import CONTAINERS, Array, Items, Mapping, Record
+from pytest_draft.artifact.walking import shortened
 from pytest_draft.errors import one_line
 
 TREE = ("sklearn.tree._tree", "Tree")

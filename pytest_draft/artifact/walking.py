@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.contents import shortened
 from pytest_draft.artifact.records import CONTAINERS, Array, Items, Mapping, Record
 
+_LONGEST_NAME = 80
+_LONGEST_PATH = 400
+"""Characters of a path that are shown."""
 
-def records_in(root: object, budget: Budget) -> Iterator[tuple[str, Record]]:
-    """Return the records of a file and their paths, in order, without recursion: a file can nest them deeply.
+Inside = Callable[[str, object], Iterable[tuple[str, object]]]
+"""Gets a value and its path; returns what is to be visited in it."""
+
+
+def walk(root: object, inside: Inside, budget: Budget) -> None:
+    """Visit all that a file holds in order, each container once, without recursion: a file can nest them deeply.
 
     Parameters
     ----------
@@ -22,17 +28,41 @@ def records_in(root: object, budget: Budget) -> Iterator[tuple[str, Record]]:
     ArtifactTooBigError
         Where objects stand too deep in each other, or reading takes too long.
     """
-    seen: dict[int, object] = {}  # kept, so that an id stays its own
+    seen: dict[int, object] = {}  # kept, so that an id stays its own: what is made on the way would be freed
     ahead: list[tuple[str, object, int]] = [("", root, 0)]
     while ahead:
         path, value, depth = ahead.pop()
         budget.visit(depth)
-        if id(value) in seen:
-            continue
-        seen[id(value)] = value
+        if isinstance(value, CONTAINERS):
+            if id(value) in seen:
+                continue
+            seen[id(value)] = value
+        inner = [(shortened(part_path), part, depth + 1) for part_path, part in inside(path, value)]
+        ahead += reversed(inner)
+
+
+def records_in(root: object, budget: Budget) -> list[tuple[str, Record]]:
+    """Return the records of a file and their paths, in order; errors as of `walk`."""
+    found: list[tuple[str, Record]] = []
+
+    def inside(path: str, value: object) -> list[tuple[str, object]]:
         if isinstance(value, Record):
-            yield path, value
-        ahead += [(shortened(inside), part, depth + 1) for inside, part in reversed(_inside(path, value))]
+            found.append((path, value))
+        return _inside(path, value)
+
+    walk(root, inside, budget)
+    return found
+
+
+def shortened(path: str) -> str:
+    """Return a path, cut where it is too long to be read: those of a deep nest would fill the memory."""
+    return path if len(path) <= _LONGEST_PATH else f"{path[:_LONGEST_PATH]}..."
+
+
+def inside_of(path: str, name: str) -> str:
+    """Return the path of an attribute; a name that no program would choose could be a value of a row."""
+    shown = name if name.isidentifier() and len(name) <= _LONGEST_NAME else "(attribute)"
+    return f"{path}.{shown}" if path else shown
 
 
 def _inside(path: str, value: object) -> list[tuple[str, object]]:
