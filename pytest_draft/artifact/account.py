@@ -26,7 +26,7 @@ from pytest_draft.artifact.contents import (
     objects_in,
     sparse_shape,
 )
-from pytest_draft.artifact.known_classes import KnownClass, holds_rows, is_plain, known_class
+from pytest_draft.artifact.known_classes import PLAIN, TREES_OF_NEIGHBOURS, KnownClass, known_class
 from pytest_draft.artifact.records import CONTAINERS, Array, Dtype, Global, Items, Mapping, Record
 from pytest_draft.artifact.walking import inside_of, records_in, shortened
 from pytest_draft.facts.contents import Place
@@ -82,17 +82,8 @@ _COUNTS = re.compile(
 
 _ANY_LENGTH = frozenset(
     (
-        "bin_edges_",
-        "_average_path_length_per_tree",
-        "_decision_path_lengths",
-        "bin_thresholds_",
-        "bsplines_",
-        "categories_",
-        "classes_",
-        "encodings_",
-        "imputation_sequence_",
-        "quantiles_",
-        "references_",
+        *("bin_edges_", "_average_path_length_per_tree", "_decision_path_lengths", "bin_thresholds_", "bsplines_"),
+        *("categories_", "classes_", "encodings_", "imputation_sequence_", "quantiles_", "references_"),
     )
 )
 """Aggregates of any length: what they hold is compared with the data value by value, and told by other rules."""
@@ -110,14 +101,7 @@ _FEWEST_ALLOWED = 128
 """So many it may always have."""
 
 _OURS = (
-    "sklearn",
-    "numpy",
-    "scipy",
-    "pandas",
-    "builtins",
-    "__builtin__",
-    "imblearn",
-    "category_encoders",
+    *("sklearn", "numpy", "scipy", "pandas", "builtins", "__builtin__", "imblearn", "category_encoders"),
     "collections",
 )
 """Packages whose names tell nothing."""
@@ -176,10 +160,8 @@ class _Way:
     bounded: bool = False
     """Whether it is an attribute that its class is known for."""
     any_length: bool = False
-    any_form: bool = False
-    """`any_length` and `any_form`: whether lists in it have any length, and whether its arrays have any shape."""
-    understood: bool = False
-    """Whether a reader has looked at it."""
+    any_shape: bool = False
+    """`any_length` and `any_shape`: of its lists, and of its arrays, as where a reader has looked at them."""
     inside: int = 0
     """The `id` of the container, or of the object and its attribute, whose plain values it is counted among."""
     depth: int = 0
@@ -251,7 +233,7 @@ class _Walk:
         if (shape := sparse_shape(record, named)) is not None:
             self._shaped(way, shape, "a sparse matrix", math.prod(shape))
             return
-        if holds_rows(*key):
+        if key[0] in TREES_OF_NEIGHBOURS:
             self.kept.append(Place(way.path, owner, "a tree of neighbours"))
             return
         known = known_class(*key)
@@ -259,7 +241,7 @@ class _Walk:
             self.kept.append(Place(way.path, owner, f"an aggregate of {few:g} row{'s' * (few != 1)}"))
         sizes = way.sizes if known is None else way.sizes | _sizes_of(named, known.bounded)
         below = _Way(way.path, owner, sizes, depth=way.depth + 1, inside=id(record))
-        if known is None and is_plain(*key):
+        if known is None and key in PLAIN:
             below = _Way(way.path, owner, way.sizes, depth=way.depth + 1, inside=way.inside or id(record))
         for name, value in record.pairs:
             if type(name) is not str:
@@ -289,13 +271,15 @@ class _Walk:
         if known is not None and not bounded:
             self._text(name)
         any_form = known is not None and bounded and known.any_length
-        any_length = any_form or (bounded and name in _ANY_LENGTH)
         checked = understood and known is not None and name not in known.parameters
-        counted = hash((id(record), name)) if bounded else way.inside
-        yield (
-            replace(way, bounded=bounded, any_length=any_length, any_form=any_form, understood=checked, inside=counted),
-            value,
+        there = replace(
+            way,
+            bounded=bounded,
+            any_length=any_form or (bounded and name in _ANY_LENGTH),
+            any_shape=any_form or checked,
+            inside=hash((id(record), name)) if bounded else way.inside,
         )
+        yield there, value
 
     def _array(self, way: _Way, array: Array) -> Iterator[tuple[_Way, object]]:
         if array.items is not None:
@@ -314,7 +298,7 @@ class _Walk:
             self._letters += texts * size // 4
             strange = [length for length in shape if length > 2 and length not in way.sizes]
             listed = way.any_length and len(shape) == 1
-            if not strange or way.understood or way.any_form or listed:
+            if not strange or way.any_shape or listed:
                 return
         elif not texts and self._is_of_columns(shape, way):
             return

@@ -46,16 +46,7 @@ def audit_file(
 ) -> FileAudit:
     """Say what is simply there; whatever is wrong with the data is not said here, but by who reads them.
 
-    Parameters
-    ----------
-    artifact : Artifact
-        With its contents.
-    given : Table, pandas.DataFrame, tuple (X, y), TrainingData or None
-        The training data as they were given.
-    data : TrainingData or None
-        The same as the model sees them, where that is known.
-    whole : TrainingData or None
-        All rows of the file, where the model was trained on some of them.
+    What is given is what `inspect_contents` takes.
     """
     structure = structure_of(artifact.model, data, timebox)
     try:
