@@ -83,14 +83,9 @@ class Weights:
         return replace(self, columns=self.columns * by, missing=self.missing * by)
 
     def with_attribute(self, size: int) -> Weights:
-        """Return the weights of these columns and of one more binary attribute, whose values are a column each.
+        """Return the weights of these columns and of one more binary attribute with so many values, a column each.
 
         Two columns differ where its value does, so that each counts half.
-
-        Parameters
-        ----------
-        size : int
-            Number of its values.
         """
         common = self.total / float(self.counted.sum())
         half = np.full(size, common / 2)

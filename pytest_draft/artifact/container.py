@@ -196,17 +196,7 @@ _GZIP_EXTRAS = 4 | 16
 
 
 def unpack(packed: bytes, limits: Limits) -> Stream:
-    """Recognise a model file by its first bytes and unpack it.
-
-    Parameters
-    ----------
-    packed : bytes
-        All of the file.
-
-    Returns
-    -------
-    Stream
-        The pickle, from its first byte.
+    """Return the pickle of a model file, which is recognised by its first bytes and unpacked.
 
     Raises
     ------

@@ -35,12 +35,7 @@ _CHANCE = 0.01
 
 
 def of_noisy_counts(trees: Sequence[Tree], declared: Privacy) -> Privacy:
-    """Check a forest of `pytest_draft.dp` against its declaration.
-
-    Parameters
-    ----------
-    declared : Privacy
-        Noise on counts.
+    """Check a forest of `pytest_draft.dp` against the noise on counts that it declares.
 
     Returns
     -------
@@ -67,12 +62,7 @@ def of_noisy_counts(trees: Sequence[Tree], declared: Privacy) -> Privacy:
 
 
 def of_labels(trees: Sequence[Tree], declared: Privacy) -> Privacy:
-    """Tell labels from counts in a forest of diffprivlib.
-
-    Parameters
-    ----------
-    declared : Privacy
-        Labels by permute-and-flip.
+    """Tell labels by permute-and-flip from counts in a forest of diffprivlib.
 
     Returns
     -------

@@ -32,12 +32,7 @@ _OF_CONTAINER, _OF_CALL = 2, 4
 
 
 def interpret(stream: Stream, budget: Budget) -> object:
-    """Interpret a whole stream.
-
-    Parameters
-    ----------
-    stream : Stream
-        At the first byte of a pickle, which must end where the stream ends.
+    """Interpret a whole stream: one pickle, which must end where the stream ends.
 
     Returns
     -------

@@ -131,13 +131,7 @@ def _with_contents(
 
 
 def view_of_rules(rules: RuleList, not_read: Sequence[str]) -> View:
-    """Return the view of a rule list.
-
-    Parameters
-    ----------
-    not_read : sequence of str
-        What else is in the file.
-    """
+    """Return the view of a rule list and of what else is in its file."""
     columns = _count(len(rules.tested), "tested column")
     if rules.n_features is not None:
         columns = _count(rules.n_features, "column")

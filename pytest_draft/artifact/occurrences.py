@@ -78,11 +78,6 @@ def draws_are_known(forest: Forest) -> bool:
 def drawn_columns(forest: Forest, index: int) -> IntArray:
     """Return the forest's column of each column that one tree was trained on, in its order.
 
-    Parameters
-    ----------
-    index : int
-        Of the tree.
-
     Returns
     -------
     ndarray of int64, shape (n_tree_features,)

@@ -50,11 +50,6 @@ class OnnxModel:
 def read_onnx(packed: bytes, limits: Limits) -> OnnxModel:
     """Read the forest of an ONNX file, and list all else that it holds.
 
-    Parameters
-    ----------
-    packed : bytes
-        All of the file.
-
     Raises
     ------
     UnsupportedArtifactError

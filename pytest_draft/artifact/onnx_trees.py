@@ -144,12 +144,7 @@ class Ensemble:
         self._shares = shares
 
     def trees(self, columns: IntArray | None) -> list[Tree]:
-        """Return the trees.
-
-        Parameters
-        ----------
-        columns : ndarray of int64 or None
-            The forest's column of each of the node's.
+        """Return the trees; `columns` are the forest's of the node's, where these are a choice.
 
         Raises
         ------

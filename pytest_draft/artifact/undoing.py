@@ -34,13 +34,7 @@ _PROJECTIONS = {
 
 
 def undone(contents: Contents, root: object, budget: Budget) -> Contents:
-    """Return the contents of a file with its fitted transformers, and the names that its objects know of columns.
-
-    Parameters
-    ----------
-    root : object
-        What the interpreter made of the file.
-    """
+    """Return the contents of a file with its fitted transformers, and the names that its objects know of columns."""
     found: list[Transformer] = []
     names: dict[tuple[str, ...], None] = {}
     complete = True

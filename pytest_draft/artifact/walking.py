@@ -18,11 +18,6 @@ Inside = Callable[[str, object], Iterable[tuple[str, object]]]
 def walk(root: object, inside: Inside, budget: Budget) -> None:
     """Visit all that a file holds in order, each container once, without recursion: a file can nest them deeply.
 
-    Parameters
-    ----------
-    root : object
-        What the interpreter made of the file.
-
     Raises
     ------
     ArtifactTooBigError

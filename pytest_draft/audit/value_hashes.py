@@ -34,11 +34,6 @@ def identities(values: AnyArray) -> Identities | None:
 
     Numbers are equal where they are in single precision. All kinds of missing values are one.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        Numbers, or objects.
-
     Returns
     -------
     ndarray of uint64, shape (n,), or None

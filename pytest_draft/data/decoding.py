@@ -159,13 +159,7 @@ class RawColumns:
     _parts: tuple[_RawColumn, ...]
 
     def rows(self, encoded: Rows) -> Rows:
-        """Return encoded rows in the raw columns, shape (n_rows, n_raw), to be compared within `domain`.
-
-        Parameters
-        ----------
-        encoded : ndarray of float32, shape (n_rows, n_columns)
-            With indicators.
-        """
+        """Return encoded rows, with indicators, in the raw columns, shape (n_rows, n_raw), as in `domain`."""
         blocks = []
         for part in self._parts:
             if part.categories is None:
@@ -187,12 +181,7 @@ class RawColumns:
         )
 
     def table(self, encoded: Rows) -> pd.DataFrame:
-        """Return encoded rows as the raw table they stand for; its values are as sensitive as the training data.
-
-        Parameters
-        ----------
-        encoded : ndarray of float32, shape (n_rows, n_columns)
-            As the forest sees them.
+        """Return the raw table that rows stand for as the forest sees them; it is as sensitive as the training data.
 
         Returns
         -------

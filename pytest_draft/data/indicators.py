@@ -79,13 +79,7 @@ class Indicators:
         return replace(model, rules=tuple(self._rule(rule) for rule in model.rules))
 
     def literal(self, literal: Literal, column: int) -> Literal:
-        """Return a test of what is written as one of the indicator, where a column is one.
-
-        Parameters
-        ----------
-        column : int
-            Position in the table of the column that is tested.
-        """
+        """Return a test of a column as it is written as one of the indicator, where the column is one."""
         found = np.flatnonzero(self.columns == column)
         if not len(found):
             return literal

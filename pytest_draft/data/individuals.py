@@ -42,11 +42,6 @@ def inliers(rows: Rows, timebox: TimeBox) -> BoolArray | None:
 def hundredths(figures: FloatArray) -> tuple[float, ...]:
     """Return how one figure of each row is distributed: the lowest, that of each further hundredth, the highest.
 
-    Parameters
-    ----------
-    figures : ndarray of float64, shape (n_rows,)
-        At least one.
-
     Returns
     -------
     tuple of float, length 101

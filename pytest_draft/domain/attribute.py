@@ -54,13 +54,7 @@ class Attribute:
 
     @classmethod
     def coded(cls, name: str, column: int, values: Sequence[float] | FloatArray, missing: bool = False) -> Attribute:
-        """Return the attribute of one column that holds these values and no others: binary where they are 0 and 1.
-
-        Parameters
-        ----------
-        values : sequence of float
-            At least one, ascending.
-        """
+        """Return the attribute of a column that holds these values, ascending, and no others: binary where 0 and 1."""
         book = tuple(float(value) for value in values)
         if book == (0.0, 1.0):
             return cls(name, "binary", (column,), missing=missing)
@@ -157,17 +151,7 @@ class Attribute:
         return int(self.high - self.low) + 1 + self.missing
 
     def encoded(self, value: IntArray) -> NDArray[np.float32]:
-        """Return the encoded columns of values given by index.
-
-        Parameters
-        ----------
-        value : ndarray of int64, shape (n,)
-            Indices between 0 and `n_values` - 1.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, len(columns))
-        """
+        """Return the encoded columns of values, given by their indices, shape (n, len(columns))."""
         if self.kind == "one-hot":
             return np.eye(self.n_states, len(self.columns), dtype=np.float32)[value]
         if self.values is not None:
@@ -176,11 +160,6 @@ class Attribute:
 
     def index(self, columns: NDArray[np.float32]) -> IntArray:
         """Return the index of each value, shape (n,), given its encoded columns: what `encoded` was given.
-
-        Parameters
-        ----------
-        columns : ndarray of float32, shape (n, len(columns))
-            Values that the attribute can take.
 
         Raises
         ------
