@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float64]
 """Weights, probabilities and logarithms of them."""
 
 Rows = NDArray[np.float32]
-"""Feature vectors as a forest compares them: encoded, one in each row unless something else is said."""
+"""Feature vectors as a forest compares them: encoded, shape (n_rows, n_columns) unless something else is said."""
 
 Flag = NDArray[np.uint8]
 """One number that compiled code looks at: other than 0 when it shall stop."""

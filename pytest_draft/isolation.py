@@ -16,8 +16,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
@@ -135,25 +135,15 @@ class Children:
     def wrong(self, case: Case) -> str | None:
         """Return one line on what is wrong with a case before any work; None for nothing, or where nobody can tell.
 
-        Parameters
-        ----------
-        case : Case
-            With training data in a file.
+        Its training data are in a file.
         """
-        child = None
-        try:
+        with suppress(_EndedError):
             request = _request(case, _OnlyRead(), self._cpus, {})
-            child, self._idle = self._idle, None
-            if child is None or child.process.poll() is not None:
-                child = _Child()
-            answer = child.ask(request, case, None)
-            self._idle = child
-            return answer.line if isinstance(answer, _Wrong) else None
-        except _EndedError:
-            return None
-        finally:
-            if child is not None and child is not self._idle:
-                child.end()
+            with self._taken() as child:
+                answer = child.ask(request, case, None)
+                self._idle = child
+                return answer.line if isinstance(answer, _Wrong) else None
+        return None
 
     def run(
         self,
@@ -190,23 +180,30 @@ class Children:
         child = None
         try:
             request = _request(case, data, self._cpus, elsewhere or {}, enough)
-            child, self._idle = self._idle, None
-            if child is None or child.process.poll() is not None:
-                child = _Child()
-            answer = child.ask(request, case, tell)
-            if isinstance(answer, _Wrong):
-                raise _EndedError("no answer", f"{_PROCESS} answered what it was not asked")
-            if child.is_as_new(answer, case):
-                self._idle = child
-            return answer.examination, answer.reconstruction
+            with self._taken() as child:
+                answer = child.ask(request, case, tell)
+                if isinstance(answer, _Wrong):
+                    raise _EndedError("no answer", f"{_PROCESS} answered what it was not asked")
+                if child.is_as_new(answer, case):
+                    self._idle = child
+                return answer.examination, answer.reconstruction
         except (_EndedError, MemoryError) as error:
             end = error if isinstance(error, _EndedError) else _EndedError("out of memory", _NO_ROOM)
             known = (child.known if child else None) or unexamined(case)
             seconds = time.monotonic() - since
             reasons = (*known.reasons, end.reason)
             return replace(known, solver_status=end.status, reasons=reasons, seconds=seconds), None
+
+    @contextmanager
+    def _taken(self) -> Iterator[_Child]:
+        """Give the child that waits, or a new one; it ends with the block unless it waits again."""
+        child, self._idle = self._idle, None
+        if child is None or child.process.poll() is not None:
+            child = _Child()
+        try:
+            yield child
         finally:
-            if child is not None and child is not self._idle:
+            if child is not self._idle:
                 child.end()
 
 
@@ -259,16 +256,10 @@ class _Child:
             raise
 
     def ask(self, request: bytes, case: Case, tell: Tell | None) -> _Answer | _Wrong:
-        """Send a case, watch the process, and return its answer.
-
-        Raises
-        ------
-        _EndedError
-            Where there is none: the process has ended, or has crossed a limit.
-        """
+        """Send a case, watch the process, and return its answer; `_EndedError` where it ends or crosses a limit."""
         _started(self._send, request)
         self.known = None
-        cap, grace, deadline = _cap(case.memory), grace_of(case.seconds), time.monotonic() + START_SECONDS
+        cap, grace, deadline = cap_of(case.memory), grace_of(case.seconds), time.monotonic() + START_SECONDS
         overdue = _EndedError("no answer", f"{_PROCESS} had not begun after {START_SECONDS:g} s")
         latest, received, shown = None, 0.0, 0.0
         while True:
@@ -305,7 +296,7 @@ class _Child:
     def is_as_new(self, answer: _Answer, case: Case) -> bool:
         """Return whether nothing of the last case is left that the next one could feel."""
         sound = answer.examination.solver_status not in ("error", "out of memory")
-        return sound and 0 < self._resident() <= self._resting + max(_AFTERMATH, _AFTERMATH_SHARE * _cap(case.memory))
+        return sound and 0 < self._resident() <= self._resting + max(_AFTERMATH, _AFTERMATH_SHARE * cap_of(case.memory))
 
     def end(self) -> None:
         """Kill the process and all that it has started, and wait until it is gone."""
@@ -378,13 +369,8 @@ def _started(work: Callable[..., object], *arguments: object) -> threading.Threa
     return thread
 
 
-def machine_cap() -> int:
-    """Return the bytes of resident memory that a child may hold where no cap is given."""
-    return _cap(None)
-
-
-def _cap(memory: int | None) -> int:
-    """Return a cap in bytes: the one given in MB, else a share of the memory of this machine, or its container."""
+def cap_of(memory: int | None) -> int:
+    """Return how many bytes of resident memory a child may hold: those given in MB, or a share of what there is."""
     if memory is not None:
         return memory * _MEGABYTE
     total = int(psutil.virtual_memory().total)
@@ -397,19 +383,13 @@ def _cap(memory: int | None) -> int:
 def _cap_in_words(memory: int | None) -> str:
     if memory is not None:
         return f"{memory:,} MB (--draft-memory)"
-    return f"{_cap(None) / _MEGABYTE:,.0f} MB, {MEMORY_SHARE:.0%} of this machine's memory (set with --draft-memory)"
+    return f"{cap_of(None) / _MEGABYTE:,.0f} MB, {MEMORY_SHARE:.0%} of this machine's memory (set with --draft-memory)"
 
 
 def _request(
     case: Case, data: object, cpus: tuple[int, ...], elsewhere: Mapping[str, str], enough: Enough | None = None
 ) -> bytes:
-    """Return what a child needs to examine a case.
-
-    Raises
-    ------
-    _EndedError
-        Where the data cannot be pickled.
-    """
+    """Return what a child needs to examine a case; raise `_EndedError` where the data cannot be pickled."""
     try:
         given = pickle.dumps(data, 5)
     except MemoryError:
@@ -468,7 +448,7 @@ def serve() -> NoReturn:
             examination = replace(unexamined(case), solver_status=end.status, reasons=(end.reason,))
             messenger.send(_Answer(examination, None))
             continue
-        _leave_room(_cap(case.memory))
+        _leave_room(cap_of(case.memory))
         if isinstance(data, _OnlyRead):
             messenger.send(_Wrong(unusable_labels(case)))
             continue
@@ -497,12 +477,7 @@ def _leave_room(cap: int) -> None:
 
 
 class _Messenger:
-    """Sends messages to the parent: most at once, progress a few times a second.
-
-    Parameters
-    ----------
-    pipe : binary file
-    """
+    """Sends messages to the parent: most at once, progress a few times a second."""
 
     def __init__(self, pipe: BinaryIO) -> None:
         self._pipe = pipe

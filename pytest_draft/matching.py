@@ -83,14 +83,9 @@ class Weights:
         return replace(self, columns=self.columns * by, missing=self.missing * by)
 
     def with_attribute(self, size: int) -> Weights:
-        """Return the weights of these columns and of one more binary attribute, whose values are a column each.
+        """Return the weights of these columns and of one more binary attribute with so many values, a column each.
 
         Two columns differ where its value does, so that each counts half.
-
-        Parameters
-        ----------
-        size : int
-            Number of its values.
         """
         common = self.total / float(self.counted.sum())
         half = np.full(size, common / 2)
@@ -125,7 +120,6 @@ def encoded_weights(domain: Domain, known: Sequence[int] = ()) -> Weights:
 
     Parameters
     ----------
-    domain : Domain
     known : sequence of int
         Positions of attributes that the adversary knows.
     """
@@ -178,10 +172,6 @@ def row_identities(*tables: Rows) -> list[IntArray]:
 def different_rows(rows: Rows) -> tuple[IntArray, IntArray, IntArray]:
     """Return which rows are different.
 
-    Parameters
-    ----------
-    rows : ndarray of float32, shape (n_rows, n_columns)
-
     Returns
     -------
     first : ndarray of int64, shape (n_different,)
@@ -213,11 +203,6 @@ def _beyond(identity: IntArray, common: IntArray) -> IntArray:
 
 def differences(first: Rows, second: Rows, weights: Weights) -> NDArray[np.float64]:
     """Return what each column of rows that belong together one by one adds to their distance.
-
-    Parameters
-    ----------
-    first, second : ndarray of float32, shape (n_rows, n_columns)
-    weights : Weights
 
     Returns
     -------
@@ -263,7 +248,6 @@ def matched_distance(first: Rows, second: Rows, weights: Weights, timebox: TimeB
     Parameters
     ----------
     first, second : ndarray of float32, shape (n_rows, n_columns)
-    weights : Weights
     timebox : TimeBox
         An exact assignment is given up when it ends.
 
@@ -299,13 +283,7 @@ def matched_distance(first: Rows, second: Rows, weights: Weights, timebox: TimeB
 
 
 def paired_distance(first: Rows, second: Rows, weights: Weights) -> Distance:
-    """Return the mean distance of rows that belong together one by one.
-
-    Parameters
-    ----------
-    first, second : ndarray of float32, shape (n_rows, n_columns)
-    weights : Weights
-    """
+    """Return the mean distance of rows that belong together one by one."""
     if first.shape != second.shape or not len(first):
         raise ValueError(f"two equally large sets are needed, not {first.shape} and {second.shape}")
     distances = differences(first, second, weights)[:, weights.counted].sum(axis=1) / weights.total

@@ -34,7 +34,7 @@ from sklearn.utils.random import sample_without_replacement
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.audit.parts import Parts, parts_of_rules, parts_of_tree
+from pytest_draft.audit.parts import Parts, parts_of
 from pytest_draft.domain import Domain, declared, infer
 from pytest_draft.errors import DataError, one_line
 from pytest_draft.timebox import TimeBox
@@ -285,11 +285,11 @@ def _booleans(columns: tuple[str, ...]) -> Domain:
 def _parts(model: Model, domain: Domain) -> Parts:
     """Return what a model tells of its training rows."""
     if isinstance(model, Tree):
-        return parts_of_tree(model, np.rint(model.weight[model.leaves]).astype(np.int64), domain)
+        return parts_of(model, np.rint(model.weight[model.leaves]).astype(np.int64), domain, TimeBox(10))
     counts = model.counts
     if counts is None:
         raise ValueError("a rule list without counts tells nothing of its rows")
-    parts = parts_of_rules(model.resolved(domain.columns), counts.sum(axis=1), domain, TimeBox(_COUNTING_SECONDS))
+    parts = parts_of(model.resolved(domain.columns), counts.sum(axis=1), domain, TimeBox(_COUNTING_SECONDS))
     if not parts.exact:
         raise RuntimeError(f"counting the worlds of {model.n_rules} rules took more than {_COUNTING_SECONDS:g} s")
     return parts

@@ -21,15 +21,14 @@ from pytest_draft.artifact.contents import (
     ARROW,
     MASKED,
     arrow_texts,
-    inside_of,
     is_generator,
     masked,
-    shortened,
+    objects_in,
     sparse_shape,
 )
-from pytest_draft.artifact.known_classes import KnownClass, holds_rows, is_plain, known_class
-from pytest_draft.artifact.records import Array, Dtype, Global, Items, Mapping, Record
-from pytest_draft.artifact.walking import records_in
+from pytest_draft.artifact.known_classes import PLAIN, TREES_OF_NEIGHBOURS, KnownClass, known_class
+from pytest_draft.artifact.records import CONTAINERS, Array, Dtype, Global, Items, Mapping, Record
+from pytest_draft.artifact.walking import inside_of, records_in, shortened
 from pytest_draft.facts.contents import Place
 
 MOST_IN_ONE = 64
@@ -83,17 +82,8 @@ _COUNTS = re.compile(
 
 _ANY_LENGTH = frozenset(
     (
-        "bin_edges_",
-        "_average_path_length_per_tree",
-        "_decision_path_lengths",
-        "bin_thresholds_",
-        "bsplines_",
-        "categories_",
-        "classes_",
-        "encodings_",
-        "imputation_sequence_",
-        "quantiles_",
-        "references_",
+        *("bin_edges_", "_average_path_length_per_tree", "_decision_path_lengths", "bin_thresholds_", "bsplines_"),
+        *("categories_", "classes_", "encodings_", "imputation_sequence_", "quantiles_", "references_"),
     )
 )
 """Aggregates of any length: what they hold is compared with the data value by value, and told by other rules."""
@@ -111,20 +101,12 @@ _FEWEST_ALLOWED = 128
 """So many it may always have."""
 
 _OURS = (
-    "sklearn",
-    "numpy",
-    "scipy",
-    "pandas",
-    "builtins",
-    "__builtin__",
-    "imblearn",
-    "category_encoders",
+    *("sklearn", "numpy", "scipy", "pandas", "builtins", "__builtin__", "imblearn", "category_encoders"),
     "collections",
 )
 """Packages whose names tell nothing."""
 
 _DEFAULT_FOLDS = 5
-_TABLES = (Array, list, tuple, Mapping, Items)
 
 
 @dataclass(frozen=True)
@@ -150,7 +132,6 @@ def account_of(root: object, budget: Budget, understood: frozenset[tuple[int, st
     ----------
     root : object
         What the interpreter made of the file.
-    budget : Budget
     understood : frozenset of (int, str)
         Attributes that a reader has looked at, by their record's `id` and name.
 
@@ -179,10 +160,8 @@ class _Way:
     bounded: bool = False
     """Whether it is an attribute that its class is known for."""
     any_length: bool = False
-    any_form: bool = False
-    """`any_length` and `any_form`: whether lists in it have any length, and whether its arrays have any shape."""
-    understood: bool = False
-    """Whether a reader has looked at it."""
+    any_shape: bool = False
+    """`any_length` and `any_shape`: of its lists, and of its arrays, as where a reader has looked at them."""
     inside: int = 0
     """The `id` of the container, or of the object and its attribute, whose plain values it is counted among."""
     depth: int = 0
@@ -214,7 +193,7 @@ class _Walk:
         while ahead:
             way, value = ahead.pop()
             self.budget.visit(way.depth)
-            if isinstance(value, (Record, *_TABLES)) and not (isinstance(value, tuple) and not value):
+            if isinstance(value, CONTAINERS) and value != ():
                 if (key := (id(value), way.bounded)) in seen:
                     continue
                 seen[key] = value
@@ -244,8 +223,7 @@ class _Walk:
         key, owner = record.cls.key, record.cls.shown
         if key[0].startswith("numpy.random") and is_generator(record):
             return
-        attributes = record.state.pairs if isinstance(record.state, Mapping) else []
-        named = {name: value for name, value in attributes if type(name) is str}
+        named = record.named
         if key == ARROW and (letters := arrow_texts(record)) is not None:
             yield from self._several(way, letters)
             return
@@ -255,7 +233,7 @@ class _Walk:
         if (shape := sparse_shape(record, named)) is not None:
             self._shaped(way, shape, "a sparse matrix", math.prod(shape))
             return
-        if holds_rows(*key):
+        if key[0] in TREES_OF_NEIGHBOURS:
             self.kept.append(Place(way.path, owner, "a tree of neighbours"))
             return
         known = known_class(*key)
@@ -263,9 +241,9 @@ class _Walk:
             self.kept.append(Place(way.path, owner, f"an aggregate of {few:g} row{'s' * (few != 1)}"))
         sizes = way.sizes if known is None else way.sizes | _sizes_of(named, known.bounded)
         below = _Way(way.path, owner, sizes, depth=way.depth + 1, inside=id(record))
-        if known is None and is_plain(*key):
+        if known is None and key in PLAIN:
             below = _Way(way.path, owner, way.sizes, depth=way.depth + 1, inside=way.inside or id(record))
-        for name, value in attributes:
+        for name, value in record.pairs:
             if type(name) is not str:
                 yield below, value
             else:
@@ -286,20 +264,22 @@ class _Walk:
             return
         understood = (id(record), name) in self.understood
         if known is None and understood:  # a kind of model that has a reader of its own
-            for inside, part in _objects_in(way.path, value):
+            for inside, part in objects_in(way.path, value):
                 yield _Way(inside, way.owner, way.sizes, True, depth=way.depth + 1), part
             return
         bounded = known is not None and name in known.bounded
         if known is not None and not bounded:
             self._text(name)
         any_form = known is not None and bounded and known.any_length
-        any_length = any_form or (bounded and name in _ANY_LENGTH)
         checked = understood and known is not None and name not in known.parameters
-        counted = hash((id(record), name)) if bounded else way.inside
-        yield (
-            replace(way, bounded=bounded, any_length=any_length, any_form=any_form, understood=checked, inside=counted),
-            value,
+        there = replace(
+            way,
+            bounded=bounded,
+            any_length=any_form or (bounded and name in _ANY_LENGTH),
+            any_shape=any_form or checked,
+            inside=hash((id(record), name)) if bounded else way.inside,
         )
+        yield there, value
 
     def _array(self, way: _Way, array: Array) -> Iterator[tuple[_Way, object]]:
         if array.items is not None:
@@ -318,7 +298,7 @@ class _Walk:
             self._letters += texts * size // 4
             strange = [length for length in shape if length > 2 and length not in way.sizes]
             listed = way.any_length and len(shape) == 1
-            if not strange or way.understood or way.any_form or listed:
+            if not strange or way.any_shape or listed:
                 return
         elif not texts and self._is_of_columns(shape, way):
             return
@@ -350,7 +330,7 @@ class _Walk:
             return
         if keys and self._are_names(keys):
             keys = []
-        atoms = [item for item in items if not isinstance(item, (Record, *_TABLES))]
+        atoms = [item for item in items if not isinstance(item, CONTAINERS)]
         plain = all(type(item) in (int, float, str) for item in items)
         if plain and len(atoms) > 2 and not keys and self._is_of_columns((len(items),), way):
             for text in dict.fromkeys(item for item in atoms if type(item) is str):
@@ -482,19 +462,6 @@ def _fewest_rows(named: dict[str, object]) -> float | None:
     return least if least < FEWEST_ROWS else None
 
 
-def _objects_in(path: str, value: object) -> Iterator[tuple[str, object]]:
-    """Return the objects in an attribute that is understood, wherever in its lists they are."""
-    ahead: list[tuple[str, object]] = [(path, value)]
-    while ahead:
-        at, found = ahead.pop()
-        if isinstance(found, Record):
-            yield at, found
-        elif isinstance(found, (list, tuple)):
-            ahead += [(f"{at}[{i}]", part) for i, part in enumerate(found) if isinstance(part, (Record, list, tuple))]
-        elif isinstance(found, Array) and found.items is not None:
-            ahead += [(f"{at}[{i}]", part) for i, part in enumerate(found.items) if isinstance(part, Record)]
-
-
 def _rows_in(value: object) -> str | None:
     """Say what an attribute holds that has an entry for training rows; None for nothing."""
     if isinstance(value, Array) and 0 not in value.shape:
@@ -513,9 +480,9 @@ def _names_and_sizes(root: object, budget: Budget) -> tuple[set[str], frozenset[
     names: set[str] = set()
     numbers: set[int] = set()
     for _, record in records_in(root, budget):
-        if known_class(*record.cls.key) is None or not isinstance(record.state, Mapping):
+        if known_class(*record.cls.key) is None:
             continue
-        named = {name: value for name, value in record.state.pairs if type(name) is str}
+        named = record.named
         numbers.update(n for key in ("n_features_in_", "_n_features_out") if type(n := named.get(key)) is int)
         for key in ("feature_names_in_", "classes_"):
             array = named.get(key)

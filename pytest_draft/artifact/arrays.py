@@ -68,7 +68,6 @@ def fill_dtype(dtype: Dtype, state: object) -> None:
 
     Parameters
     ----------
-    dtype : Dtype
     state : object
         ``(version, byte order, subarray, names, fields, item size, alignment, flags, ...)``.
     """

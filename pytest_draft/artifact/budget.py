@@ -84,7 +84,6 @@ class Budget:
 
     Parameters
     ----------
-    limits : Limits
     size : int
         Unpacked size of the file. Honest files hold each thing once, so that all copies together
         (decoded trees, re-encoded texts) are about as large as the file; a file that refers to one large

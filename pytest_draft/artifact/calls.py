@@ -17,7 +17,7 @@ def _empty_array(_: Global, arguments: Arguments, __: Budget) -> Array:
 
 
 def _dtype(_: Global, arguments: Arguments, __: Budget) -> Dtype:
-    return arrays.new_dtype(_at_least(arguments, 1)[0])
+    return arrays.new_dtype(*_exactly(arguments[:1], 1))
 
 
 def _scalar(_: Global, arguments: Arguments, budget: Budget) -> object:
@@ -51,12 +51,6 @@ def _exactly(arguments: Arguments, count: int) -> Arguments:
     return arguments
 
 
-def _at_least(arguments: Arguments, count: int) -> Arguments:
-    if len(arguments) < count:
-        raise CorruptArtifactError("a NumPy object is made with the wrong number of arguments")
-    return arguments
-
-
 _Call = Callable[[Global, Arguments, Budget], object]
 
 
@@ -64,22 +58,10 @@ _LOSSES = tuple(
     prefix + loss
     for prefix in ("", "__pyx_unpickle_")
     for loss in (
-        "CyAbsoluteError",
-        "CyEpsilonInsensitive",
-        "CyExponentialLoss",
-        "CyHalfBinomialLoss",
-        "CyHalfGammaLoss",
-        "CyHalfMultinomialLoss",
-        "CyHalfPoissonLoss",
-        "CyHalfSquaredError",
-        "CyHalfTweedieLoss",
-        "CyHalfTweedieLossIdentity",
-        "CyHinge",
-        "CyHuberLoss",
-        "CyModifiedHuber",
-        "CyPinballLoss",
-        "CySquaredEpsilonInsensitive",
-        "CySquaredHinge",
+        *("CyAbsoluteError", "CyEpsilonInsensitive", "CyExponentialLoss", "CyHalfBinomialLoss", "CyHalfGammaLoss"),
+        *("CyHalfMultinomialLoss", "CyHalfPoissonLoss", "CyHalfSquaredError", "CyHalfTweedieLoss"),
+        *("CyHalfTweedieLossIdentity", "CyHinge", "CyHuberLoss", "CyModifiedHuber", "CyPinballLoss"),
+        *("CySquaredEpsilonInsensitive", "CySquaredHinge"),
     )
 )
 """Losses of linear models and boosting; sets of numbers of one or two parameters."""
@@ -122,19 +104,12 @@ def _allowed_calls() -> dict[tuple[str, str], _Call]:
         "pathlib": ("PosixPath", "PurePosixPath"),
         "uuid": ("UUID",),
         "sklearn.linear_model._sgd_fast": (
-            "EpsilonInsensitive",
-            "Hinge",
-            "Huber",
-            "Log",
-            "ModifiedHuber",
-            "SquaredEpsilonInsensitive",
-            "SquaredHinge",
-            "SquaredLoss",
+            *("EpsilonInsensitive", "Hinge", "Huber", "Log", "ModifiedHuber", "SquaredEpsilonInsensitive"),
+            *("SquaredHinge", "SquaredLoss"),
         ),
         **dict.fromkeys(("sklearn._loss._loss", "_loss"), _LOSSES),
         # Protocols 2 and 3 have no instructions for these.
-        "builtins": ("slice", "set", "frozenset", "bytearray", "complex"),
-        "__builtin__": ("slice", "set", "frozenset", "bytearray", "complex"),
+        **dict.fromkeys(("builtins", "__builtin__"), ("slice", "set", "frozenset", "bytearray", "complex")),
     }
     for module, names in described.items():
         for name in names:

@@ -10,7 +10,6 @@ import os
 import stat
 import zlib
 from collections.abc import Callable
-from typing import Protocol
 
 from pytest_draft.artifact.budget import Limits
 from pytest_draft.bounded import opened
@@ -69,11 +68,6 @@ class Stream(io.BytesIO):
 
 def load(path: str | bytes | os.PathLike[str], limits: Limits) -> bytes:
     """Read a regular file through one descriptor, without ever blocking on a FIFO or a device.
-
-    Parameters
-    ----------
-    path : path-like
-    limits : Limits
 
     Returns
     -------
@@ -150,21 +144,6 @@ def _file_kind(mode: int) -> str:
     return next((name for test, name in kinds if test(mode)), "not a regular file")
 
 
-class _Decompressor(Protocol):
-    """What the decompressors of `bz2` and `lzma` share, and `_Zlib` imitates."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def needs_input(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: bytes, max_length: int = ...) -> bytes: ...
-
-
 class _Zlib:
     """`zlib.decompressobj` behind the interface of the decompressors of `bz2` and `lzma`."""
 
@@ -185,6 +164,9 @@ class _Zlib:
 
     def decompress(self, data: bytes, max_length: int = 0) -> bytes:
         return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+
+
+_Decompressor = _Zlib | bz2.BZ2Decompressor | lzma.LZMADecompressor
 
 
 def _lzma(limits: Limits) -> _Decompressor:
@@ -214,18 +196,7 @@ _GZIP_EXTRAS = 4 | 16
 
 
 def unpack(packed: bytes, limits: Limits) -> Stream:
-    """Recognise a model file by its first bytes and unpack it.
-
-    Parameters
-    ----------
-    packed : bytes
-        All of the file.
-    limits : Limits
-
-    Returns
-    -------
-    Stream
-        The pickle, from its first byte.
+    """Return the pickle of a model file, which is recognised by its first bytes and unpacked.
 
     Raises
     ------
@@ -262,10 +233,8 @@ def unpack_member(packed: bytes, *, bz2_packed: bool, limits: Limits, most: int)
 
     Parameters
     ----------
-    packed : bytes
     bz2_packed : bool
         Whether it is packed by bz2; else by deflate.
-    limits : Limits
     most : int
         Bytes that may come out.
 

@@ -20,6 +20,7 @@ from pytest_draft.artifact.arrays import fill_array
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.encoder import Transformer
 from pytest_draft.artifact.records import Array, Global, Items, Mapping, Record
+from pytest_draft.artifact.walking import inside_of, shortened, walk
 from pytest_draft.errors import CorruptArtifactError
 
 SMALL = 32
@@ -53,10 +54,6 @@ _PLAIN = frozenset(
     ("_sklearn_version", "class_weight", "func", "max_samples", "monotonic_cst", "random_state", "warm_start")
 )
 """Attributes of which a reader takes plain values only: anything else in them is passed over, and so is listed."""
-
-_LONGEST_NAME = 80
-_LONGEST_PATH = 400
-"""Characters of a path that are shown."""
 
 _WORDS = 624
 """Words of the longest state of a random generator (Mersenne Twister's)."""
@@ -161,7 +158,6 @@ def contents_of(root: object, budget: Budget, understood: frozenset[tuple[int, s
     ----------
     root : object
         What the interpreter made of the file.
-    budget : Budget
     understood : frozenset of (int, str)
         Attributes that a reader has looked at, by their record's `id` and name: they hold what they are for. Those in
         `BY_ROW` are listed all the same.
@@ -171,13 +167,13 @@ def contents_of(root: object, budget: Budget, understood: frozenset[tuple[int, s
     ArtifactTooBigError
         Where objects stand too deep in each other, or reading takes too long.
     """
-    walk = _Walk(budget, understood)
-    walk.run(root)
-    return Contents(tuple(walk.arrays), frozenset(walk.sizes), tuple(walk.opaque), tuple(walk.learned))
+    notes = _Notes(budget, understood)
+    walk(root, notes.inside, budget)
+    return Contents(tuple(notes.arrays), frozenset(notes.sizes), tuple(notes.opaque), tuple(notes.learned))
 
 
-class _Walk:
-    """One walk over a file's records, each visited once, without recursion: a file can nest them deeply."""
+class _Notes:
+    """What one walk over a file has met."""
 
     def __init__(self, budget: Budget, understood: frozenset[tuple[int, str]]) -> None:
         self._budget = budget
@@ -188,20 +184,7 @@ class _Walk:
         self.sizes: set[int] = set()
         self.opaque: list[str] = []
 
-    def run(self, root: object) -> None:
-        seen: dict[int, object] = {}  # kept, so that an id stays its own: what is made on the way would be freed
-        ahead: list[tuple[str, object, int]] = [("", root, 0)]
-        while ahead:
-            path, value, depth = ahead.pop()
-            self._budget.visit(depth)
-            if isinstance(value, (Record, Mapping, Items, Array, list, tuple)):
-                if id(value) in seen:
-                    continue
-                seen[id(value)] = value
-            inner = [(shortened(inside), part, depth + 1) for inside, part in self._inside(path, value)]
-            ahead += reversed(inner)
-
-    def _inside(self, path: str, value: object) -> Iterator[tuple[str, object]]:
+    def inside(self, path: str, value: object) -> Iterator[tuple[str, object]]:
         """Note a value, and return what is to be visited in it."""
         if isinstance(value, Record):
             yield from self._record(path, value)
@@ -220,8 +203,7 @@ class _Walk:
     def _record(self, path: str, record: Record) -> Iterator[tuple[str, object]]:
         if record.cls.module.startswith(_GENERATORS) and is_generator(record):
             return
-        attributes = record.state.pairs if isinstance(record.state, Mapping) else []
-        named = {name: value for name, value in attributes if type(name) is str}
+        named = record.named
         if record.cls.key == ARROW and (texts := arrow_texts(record)) is not None:
             self._add(path, (len(texts),), texts)
         elif (shape := sparse_shape(record, named)) is not None:
@@ -230,7 +212,7 @@ class _Walk:
             yield path, masked(record)
         else:
             self._note_sizes(named)
-            yield from self._attributes(path, record, attributes)
+            yield from self._attributes(path, record)
             if not isinstance(record.state, Mapping):
                 yield f"{path}(state)", record.state
             if record.cls.key != _TREE:
@@ -244,10 +226,8 @@ class _Walk:
         if isinstance(tried := named.get("cv_results_"), Mapping):
             self.sizes.update(len(value) for key, value in tried.pairs if key == "params" and isinstance(value, list))
 
-    def _attributes(
-        self, path: str, record: Record, attributes: list[tuple[object, object]]
-    ) -> Iterator[tuple[str, object]]:
-        for name, value in attributes:
+    def _attributes(self, path: str, record: Record) -> Iterator[tuple[str, object]]:
+        for name, value in record.pairs:
             if type(name) is not str:
                 yield f"{path}(state)", value
             elif not (_holds_names(record, name, value) or (record.cls.key == _TREE and name in _NODES)):
@@ -258,7 +238,7 @@ class _Walk:
                 else:
                     if name != _CLASSES:
                         self._note_understood(inside, value)
-                    yield from _objects_in(inside, value)
+                    yield from objects_in(inside, value)
 
     def _note_understood(self, path: str, value: object) -> None:
         """Note the numbers that a transformer has learned, which a reader has looked at."""
@@ -337,29 +317,22 @@ class _Walk:
         self.arrays.append(Stored(path, shape, few, categories, _held=held, _again=again))
 
 
-def _objects_in(path: str, value: object) -> Iterator[tuple[str, object]]:
-    """Return the objects in an attribute that is understood itself, such as a pipeline's steps."""
-    if isinstance(value, Record):
-        yield path, value
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            if isinstance(item, Record):
-                yield f"{path}[{index}]", item
-            elif isinstance(item, tuple):
-                yield from (
-                    (f"{path}[{index}][{at}]", part) for at, part in enumerate(item) if isinstance(part, Record)
-                )
-
-
-def shortened(path: str) -> str:
-    """Return a path, cut where it is too long to be read: those of a deep nest would fill the memory."""
-    return path if len(path) <= _LONGEST_PATH else f"{path[:_LONGEST_PATH]}..."
-
-
-def inside_of(path: str, name: str) -> str:
-    """Return the path of an attribute; a name that no program would choose could be a value of a row."""
-    shown = name if name.isidentifier() and len(name) <= _LONGEST_NAME else "(attribute)"
-    return f"{path}.{shown}" if path else shown
+def objects_in(path: str, value: object) -> Iterator[tuple[str, Record]]:
+    """Return the objects in an attribute that is understood itself, each once, wherever in its lists they are."""
+    seen: dict[int, object] = {}
+    ahead: list[tuple[str, object]] = [(path, value)]
+    while ahead:
+        at, found = ahead.pop()
+        if id(found) in seen:
+            continue
+        seen[id(found)] = found
+        if isinstance(found, Record):
+            yield at, found
+            continue
+        items = found.items if isinstance(found, Array) else found
+        if isinstance(items, (list, tuple)):
+            inner = ((i, part) for i, part in enumerate(items) if isinstance(part, (Record, list, tuple)))
+            ahead += reversed([(shortened(f"{at}[{i}]"), part) for i, part in inner])
 
 
 def _holds_names(record: Record, name: str, value: object) -> bool:

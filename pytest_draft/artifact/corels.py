@@ -48,19 +48,7 @@ def is_corels(root: object) -> bool:
 
 
 def stored_corels(root: object) -> tuple[RuleList, list[str]]:
-    """Read a rule list that pycorels saved.
-
-    Parameters
-    ----------
-    root : object
-        For which `is_corels` holds.
-
-    Returns
-    -------
-    RuleList
-        With counts where the file tells them.
-    list of str
-        Attribute paths in the file that were left opaque.
+    """Read a rule list that pycorels saved (`is_corels`); return the paths of attributes that were left opaque, too.
 
     Raises
     ------
@@ -130,19 +118,7 @@ def is_corels_text(text: str) -> bool:
 
 
 def corels_text(text: str) -> tuple[RuleList, list[str]]:
-    """Read a rule list that CORELS printed or wrote.
-
-    Parameters
-    ----------
-    text : str
-        For which `is_corels_text` holds. Around the list there may be other lines.
-
-    Returns
-    -------
-    RuleList
-        With counts where the text tells them.
-    list of str
-        What of the text was not read.
+    """Read a rule list that CORELS printed or wrote (`is_corels_text`); return what was not read of the text, too.
 
     Raises
     ------

@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.encoder import (
     SAME_TYPE,
     Apply,
@@ -25,12 +24,11 @@ from pytest_draft.artifact.encoder import (
     Power,
     Product,
     Quantiles,
-    Scale,
     Together,
 )
 from pytest_draft.artifact.objects import Object, data_of, described, numbers_of
 from pytest_draft.artifact.records import Array, Global, Mapping, Record
-from pytest_draft.artifact.transformers import FLOAT_TYPES, learned, standard
+from pytest_draft.artifact.transformers import FLOAT_TYPES, learned, scaled, standard
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
 FUNCTIONS = frozenset(
@@ -165,16 +163,8 @@ def _threshold(found: Object, block: Block) -> Block:
 
 def _largest(found: Object, block: Block) -> Block:
     """Read a MaxAbsScaler."""
-    scales: FloatArray = learned(found, "scale_", len(block.columns))
-    if not scales.all():
-        raise CorruptArtifactError(f"{found.path}scale_ has a 0")
-    together, made = Together(block.columns, FLOAT_TYPES), []
     clip = (-1.0, 1.0) if found.get("clip") is True else None
-    for index, column in enumerate(block.columns):
-        operand = scales[index : index + 1]
-        step = Scale((("multiply", 1.0 / operand) if block.sparse else ("divide", operand),), clip=clip)
-        made.append(column.then(together, step))
-    return Block(tuple(made), block.sparse)
+    return scaled(found, block, [("divide", "scale_")], types=FLOAT_TYPES, clip=clip)
 
 
 _PREPROCESSING = "sklearn.preprocessing._data"

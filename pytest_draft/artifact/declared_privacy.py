@@ -35,13 +35,7 @@ _CHANCE = 0.01
 
 
 def of_noisy_counts(trees: Sequence[Tree], declared: Privacy) -> Privacy:
-    """Check a forest of `pytest_draft.dp` against its declaration.
-
-    Parameters
-    ----------
-    trees : sequence of Tree
-    declared : Privacy
-        Noise on counts.
+    """Check a forest of `pytest_draft.dp` against the noise on counts that it declares.
 
     Returns
     -------
@@ -68,13 +62,7 @@ def of_noisy_counts(trees: Sequence[Tree], declared: Privacy) -> Privacy:
 
 
 def of_labels(trees: Sequence[Tree], declared: Privacy) -> Privacy:
-    """Tell labels from counts in a forest of diffprivlib.
-
-    Parameters
-    ----------
-    trees : sequence of Tree
-    declared : Privacy
-        Labels by permute-and-flip.
+    """Tell labels by permute-and-flip from counts in a forest of diffprivlib.
 
     Returns
     -------
@@ -122,11 +110,6 @@ def gaussian_delta(scale: float, epsilon: float) -> float:
     ----------
     scale : float
         Standard deviation, in rows; a row changes the count by 1.
-    epsilon : float
-
-    Returns
-    -------
-    float
 
     References
     ----------

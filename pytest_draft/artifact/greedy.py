@@ -26,18 +26,7 @@ Counts = tuple[int, int]
 
 
 def greedy_rule_list(estimator: Object) -> tuple[RuleList, list[str]]:
-    """Read a fitted classifier of one of the classes in `GREEDY`.
-
-    Parameters
-    ----------
-    estimator : Object
-
-    Returns
-    -------
-    RuleList
-        With counts.
-    list of str
-        Attribute paths in the file that were left opaque.
+    """Read a fitted classifier of a class in `GREEDY`; return the paths of attributes that were left opaque, too.
 
     Raises
     ------

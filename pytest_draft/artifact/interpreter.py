@@ -32,13 +32,7 @@ _OF_CONTAINER, _OF_CALL = 2, 4
 
 
 def interpret(stream: Stream, budget: Budget) -> object:
-    """Interpret a whole stream.
-
-    Parameters
-    ----------
-    stream : Stream
-        At the first byte of a pickle, which must end where the stream ends.
-    budget : Budget
+    """Interpret a whole stream: one pickle, which must end where the stream ends.
 
     Returns
     -------
@@ -61,7 +55,6 @@ class _Interpreter:
 
     Parameters
     ----------
-    stream : Stream
     budget : Budget
         Shared with the pickles nested in this one.
     nested : bool

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-_TREES_OF_NEIGHBOURS = ("sklearn.neighbors._kd_tree", "sklearn.neighbors._ball_tree")
+TREES_OF_NEIGHBOURS = ("sklearn.neighbors._kd_tree", "sklearn.neighbors._ball_tree")
+"""Modules of which all objects hold rows: trees in which neighbours are looked up."""
+
 _TOLD = frozenset(("sklearn.tree._tree.Tree", "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"))
 """Classes of trees, each of which is judged or told to be not (`unjudged`)."""
 
 _SPLINE = frozenset(("t", "c", "k", "_t", "_c", "_k", "_asarray", "extrapolate", "axis"))
-_FINE = frozenset(
+PLAIN = frozenset(
     (
         *(("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone")),
         *((module, name) for module in ("builtins", "__builtin__") for name in ("slice", "set", "frozenset", "range")),
@@ -52,24 +54,8 @@ class KnownClass:
 
 
 def known_class(module: str, name: str) -> KnownClass | None:
-    """Return what is known of a class; None for nothing.
-
-    Parameters
-    ----------
-    module, name : str
-        As the file names it.
-    """
+    """Return what is known of a class, as the file names it; None for nothing."""
     return _table().get(f"{module}.{name}")
-
-
-def holds_rows(module: str, name: str) -> bool:
-    """Return whether all objects of a class hold rows: trees in which neighbours are looked up."""
-    return module in _TREES_OF_NEIGHBOURS
-
-
-def is_plain(module: str, name: str) -> bool:
-    """Return whether a class is one of a few plain values, such as a date."""
-    return (module, name) in _FINE
 
 
 @cache

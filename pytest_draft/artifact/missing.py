@@ -35,7 +35,6 @@ def require_missing_covered(forest: Forest, found: str, rows: Rows, labels: IntA
 
     Parameters
     ----------
-    forest : Forest
     found : str
         Where there are how many missing values; for the message.
     rows : ndarray of float32, shape (n_rows, n_columns)

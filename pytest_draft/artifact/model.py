@@ -31,7 +31,7 @@ from pytest_draft.facts.privacy import Privacy
 
 @dataclass(frozen=True)
 class View:
-    """What was read of a file, and what was not; as in `Artifact`."""
+    """What was read of a file, and what was not: the fields of `Artifact` but for the file's own."""
 
     holds: str
     model: Forest | RuleList
@@ -52,13 +52,8 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
     ----------
     root : object
         What the interpreter made of the file.
-    budget : Budget
     place : str or None
         Which of several models, as in `View.places`.
-
-    Returns
-    -------
-    View
 
     Raises
     ------
@@ -136,14 +131,7 @@ def _with_contents(
 
 
 def view_of_rules(rules: RuleList, not_read: Sequence[str]) -> View:
-    """Return the view of a rule list.
-
-    Parameters
-    ----------
-    rules : RuleList
-    not_read : sequence of str
-        What else is in the file.
-    """
+    """Return the view of a rule list and of what else is in its file."""
     columns = _count(len(rules.tested), "tested column")
     if rules.n_features is not None:
         columns = _count(rules.n_features, "column")

@@ -23,12 +23,7 @@ _DTYPE = re.compile(r"([<>|=])([biufcSUVMmO])(\d{0,7})(?:\[[\w/]{1,12}\])?", re.
 
 
 def read_npy(content: memoryview) -> tuple[Array, Dtype]:
-    """Read an array of numbers, texts or records.
-
-    Parameters
-    ----------
-    content : memoryview
-        All of the member. The array is a view of it.
+    """Read an array of numbers, texts or records, as a view of all of a member.
 
     Raises
     ------

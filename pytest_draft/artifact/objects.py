@@ -25,7 +25,6 @@ class Object:
 
     Parameters
     ----------
-    record : Record
     path : str
         Where it is in the file, ending in a dot; empty for the file's own object.
     """

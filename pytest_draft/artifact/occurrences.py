@@ -30,7 +30,6 @@ def occurrences(forest: Forest, in_time: Callable[[], None] | None = None) -> In
 
     Parameters
     ----------
-    forest : Forest
     in_time : callable or None
         Called before each tree is replayed; it can raise `OutOfTimeError`.
 
@@ -66,34 +65,18 @@ def occurrences(forest: Forest, in_time: Callable[[], None] | None = None) -> In
 
 
 def lacks_seeds(forest: Forest) -> bool:
-    """Return whether rows were drawn, and the file holds not one seed that a draw could be replayed from.
-
-    Parameters
-    ----------
-    forest : Forest
-    """
+    """Return whether rows were drawn, and the file holds not one seed that a draw could be replayed from."""
     return forest.bootstrap and all(tree.seed is None for tree in forest.trees)
 
 
 def draws_are_known(forest: Forest) -> bool:
-    """Return whether the rules are known by which the version that wrote the file draws.
-
-    Parameters
-    ----------
-    forest : Forest
-    """
+    """Return whether the rules are known by which the version that wrote the file draws."""
     version = forest.sklearn_minor
     return version is not None and _OLDEST <= version <= NEWEST
 
 
 def drawn_columns(forest: Forest, index: int) -> IntArray:
     """Return the forest's column of each column that one tree was trained on, in its order.
-
-    Parameters
-    ----------
-    forest : Forest
-    index : int
-        Of the tree.
 
     Returns
     -------

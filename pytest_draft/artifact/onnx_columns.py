@@ -32,10 +32,6 @@ class Columns:
 class ColumnWalk:
     """What stands before an ensemble, followed from its input back to those of the graph.
 
-    Parameters
-    ----------
-    graph : Graph
-
     Attributes
     ----------
     read : set of str

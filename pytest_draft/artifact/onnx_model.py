@@ -50,12 +50,6 @@ class OnnxModel:
 def read_onnx(packed: bytes, limits: Limits) -> OnnxModel:
     """Read the forest of an ONNX file, and list all else that it holds.
 
-    Parameters
-    ----------
-    packed : bytes
-        All of the file.
-    limits : Limits
-
     Raises
     ------
     UnsupportedArtifactError
@@ -106,11 +100,6 @@ def _arrays(graph: Graph, understood: frozenset[str]) -> Iterator[Stored]:
 
 def _forest_of(graph: Graph, budget: Budget) -> tuple[Forest, str | None, frozenset[str]]:
     """Read the tree ensemble of an ONNX file.
-
-    Parameters
-    ----------
-    graph : Graph
-    budget : Budget
 
     Returns
     -------

@@ -45,11 +45,6 @@ def distinct(classes: tuple[object, ...]) -> tuple[object, ...]:
 class Ensemble:
     """The trees of one node.
 
-    Parameters
-    ----------
-    node : Node
-    budget : Budget
-
     Attributes
     ----------
     classes : tuple of (int or str)
@@ -149,12 +144,7 @@ class Ensemble:
         self._shares = shares
 
     def trees(self, columns: IntArray | None) -> list[Tree]:
-        """Return the trees.
-
-        Parameters
-        ----------
-        columns : ndarray of int64 or None
-            The forest's column of each of the node's.
+        """Return the trees; `columns` are the forest's of the node's, where these are a choice.
 
         Raises
         ------
@@ -279,7 +269,6 @@ def as_fractions(shares: FloatArray, tolerance: float) -> FloatArray:
     ----------
     shares : ndarray of float64, shape (n_leaves, n_classes)
         Off by at most half of the tolerance.
-    tolerance : float
 
     Returns
     -------

@@ -62,13 +62,7 @@ class Fold:
         return f"its rows are all but those of fold {self.number + 1} of {self.n_folds}"
 
     def trained_on(self, codes: IntArray) -> BoolArray:
-        """Return which rows are not in the fold, shape (n_rows,).
-
-        Parameters
-        ----------
-        codes : ndarray of int64, shape (n_rows,)
-            Each row's class.
-        """
+        """Return which rows are not in the fold, shape (n_rows,), by each row's class."""
         folds = self._stratified(codes) if self.stratified else self._in_order(len(codes))
         trained: BoolArray = folds != self.number
         return trained

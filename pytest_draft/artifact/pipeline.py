@@ -34,10 +34,6 @@ _FUNCTION = ("sklearn.preprocessing._function_transformer", "FunctionTransformer
 class EncoderReader:
     """Reads the transformers before a forest, one after the other.
 
-    Parameters
-    ----------
-    budget : Budget
-
     Attributes
     ----------
     parts : list of Object

@@ -105,18 +105,7 @@ class Found:
 
 
 def models_in(root: object, budget: Budget) -> list[Found]:
-    """Find the tree ensembles of a file.
-
-    Parameters
-    ----------
-    root : object
-        What the interpreter made of the file.
-    budget : Budget
-
-    Returns
-    -------
-    list of Found
-        At least one, in the order in which they stand in the file; each once.
+    """Find the tree ensembles of a file: at least one, in the order in which they stand in it, each once.
 
     Raises
     ------

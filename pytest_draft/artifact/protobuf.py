@@ -115,7 +115,6 @@ class Message:
 
         Parameters
         ----------
-        number : int
         kind : {"<f4", "<f8"}
         """
         size = np.dtype(kind).itemsize

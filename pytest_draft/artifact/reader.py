@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -81,21 +82,7 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
         sha256 = source.sha256
         assert sha256 is not None
         not_covered = None if found.not_covered is None else f"{_shown(given)}: {found.not_covered}"
-        return Artifact(
-            given,
-            sha256,
-            size,
-            found.holds,
-            found.model,
-            found.not_read,
-            found.encoder,
-            not_covered,
-            found.contents,
-            found.account,
-            found.unjudged,
-            found.origin,
-            found.places,
-        )
+        return Artifact(given, sha256, size, **vars(replace(found, not_covered=not_covered)))
 
 
 class _Source:

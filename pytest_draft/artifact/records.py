@@ -7,6 +7,7 @@ key that a file chose (deeply nested tuples, colliding integers) can take foreve
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,8 @@ class Mapping:
 
     __slots__ = ("is_state", "pairs")
 
-    def __init__(self) -> None:
-        self.pairs: list[tuple[object, object]] = []
+    def __init__(self, pairs: Iterable[tuple[object, object]] = ()) -> None:
+        self.pairs = list(pairs)
         self.is_state = False
 
     def texts(self) -> dict[str, object]:
@@ -78,6 +79,16 @@ class Record:
         self.appended: list[object] = []
         self.set_items = Mapping()
 
+    @property
+    def pairs(self) -> list[tuple[object, object]]:
+        """Names and values of its state; empty where that is not a plain dictionary."""
+        return self.state.pairs if isinstance(self.state, Mapping) else []
+
+    @property
+    def named(self) -> dict[str, object]:
+        """Those of them whose name is a text; a later one replaces an earlier one."""
+        return {name: value for name, value in self.pairs if type(name) is str}
+
     def attributes(self) -> dict[str, object]:
         """Return the object's attributes; empty where its state is not a plain dictionary."""
         return self.state.texts() if isinstance(self.state, Mapping) else {}
@@ -107,3 +118,7 @@ class Array:
         self.shape: tuple[int, ...] = (0,)
         self.data: AnyArray | None = None
         self.items: list[object] | None = None
+
+
+CONTAINERS = (Record, Mapping, Items, Array, list, tuple)
+"""What holds other values."""

@@ -75,12 +75,7 @@ class RuleList:
         return np.array(counts, dtype=np.int64) if counts else None
 
     def resolved(self, columns: Sequence[str]) -> RuleList:
-        """Return the list with tests that are about the positions of all input columns.
-
-        Parameters
-        ----------
-        columns : sequence of str
-            Names of all input columns, in the order of the rows.
+        """Return the list with tests that are about the positions of all input columns, named in the rows' order.
 
         Raises
         ------
@@ -109,18 +104,14 @@ class RuleList:
         return replace(self, rules=rules, columns=tuple(columns), n_features=len(columns))
 
     def captured(self, rows: NDArray[np.floating]) -> IntArray:
-        """Return which rule captures each row: the first that holds.
-
-        Parameters
-        ----------
-        rows : ndarray of float, shape (n_rows, n_features)
-            None of the values that are tested may be missing.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_rows,)
-        """
+        """Return which rule captures each row, shape (n_rows,): the first that holds; no value may be missing."""
         result = np.full(len(rows), -1, dtype=np.int64)
         for index, rule in enumerate(self.rules):
             result[(result < 0) & rule.holds(rows)] = index
         return result
+
+    def counts_of(self, rows: NDArray[np.floating], labels: IntArray) -> IntArray:
+        """Return how many rows of each class each rule captures, shape (n_rules, n_classes)."""
+        counts = np.zeros((self.n_rules, self.n_classes), dtype=np.int64)
+        np.add.at(counts, (self.captured(rows), labels), 1)
+        return counts

@@ -26,14 +26,6 @@ Keys = list[str | int]
 def written_as_toml(text: str) -> RuleList:
     """Read a rule list that is written in TOML.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    RuleList
-
     Raises
     ------
     CorruptArtifactError
@@ -50,14 +42,6 @@ def written_as_toml(text: str) -> RuleList:
 
 def written_as_json(text: str) -> RuleList:
     """Read a rule list that is written in JSON.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    RuleList
 
     Raises
     ------
@@ -97,10 +81,6 @@ def _rule_list(content: Any, text: str) -> RuleList:
 
 class _Reader:
     """Reads the rules of a document that has the schema's form.
-
-    Parameters
-    ----------
-    content : mapping
 
     Attributes
     ----------

@@ -20,12 +20,6 @@ _JSON = re.compile(r"\s*\{(?s:.*)\"(?:schema_version|classes|rules)\"\s*:")
 def text_of(content: bytes, limits: Limits) -> str | None:
     """Return the text of a file that is a rule list in one of the forms known here; None for any other file.
 
-    Parameters
-    ----------
-    content : bytes
-        All of the file.
-    limits : Limits
-
     Raises
     ------
     ArtifactTooBigError

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_draft.artifact.arrays import set_shape
 from pytest_draft.artifact.budget import Budget, Limits
@@ -40,6 +40,7 @@ _KEYS = frozenset(
 """What a node holds: loading drops everything else."""
 
 Node = dict[str, Any]
+_Kind = TypeVar("_Kind")
 
 
 def is_archive(packed: bytes) -> bool:
@@ -48,20 +49,7 @@ def is_archive(packed: bytes) -> bool:
 
 
 def read_skops(packed: bytes, limits: Limits) -> tuple[object, Budget]:
-    """Read a file of skops.io.
-
-    Parameters
-    ----------
-    packed : bytes
-        All of the file, a zip archive.
-    limits : Limits
-
-    Returns
-    -------
-    root : object
-        As of `interpret`.
-    budget : Budget
-        For what follows.
+    """Read a file of skops.io, a zip archive; return what `interpret` does of a pickle, and a budget for what follows.
 
     Raises
     ------
@@ -108,13 +96,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> Node:
 
 
 class _Reader:
-    """Turns nodes into records.
-
-    Parameters
-    ----------
-    archive : Archive
-    budget : Budget
-    """
+    """Turns nodes into records."""
 
     def __init__(self, archive: Archive, budget: Budget) -> None:
         self._archive = archive
@@ -174,30 +156,20 @@ class _Reader:
     # What they are read with
 
     def _class(self, found: Node) -> Global:
-        module, name = found.get("__module__"), found.get("__class__")
-        if type(module) is not str or type(name) is not str:
-            raise _malformed()
+        module, name = _field(found, "__module__", str), _field(found, "__class__", str)
         if max(len(module), len(name)) > self._budget.limits.line_bytes:
             raise ArtifactTooBigError("a name of too many characters in its schema.json")
         return Global(module, name)
 
-    def _nodes(self, found: object) -> list[object]:
-        if type(found) is not list:
-            raise _malformed()
-        return [self.node(inner) for inner in found]
-
-    def _file(self, found: Node) -> str:
-        name = found.get("file")
-        if type(name) is not str:
-            raise _malformed()
-        return name
+    def _nodes(self, found: Node) -> list[object]:
+        return [self.node(inner) for inner in _field(found, "content", list)]
 
     # One for each loader
 
     def _atom(self, found: Node) -> object:
         """Return a number, a text, a boolean or None, which are written as JSON inside JSON."""
-        content = found.get("content")
-        if type(content) is not str or content.lstrip()[:1] in ("[", "{"):
+        content = _field(found, "content", str)
+        if content.lstrip()[:1] in ("[", "{"):
             raise _malformed()
         self._budget.spend_text(content)
         try:
@@ -214,7 +186,7 @@ class _Reader:
         return value
 
     def _list(self, found: Node) -> object:
-        cls, items = self._class(found), self._nodes(found.get("content"))
+        cls, items = self._class(found), self._nodes(found)
         if cls.key == ("builtins", "list"):
             return items
         record = Record(cls, ())
@@ -222,19 +194,18 @@ class _Reader:
         return record
 
     def _tuple(self, found: Node) -> object:
-        cls, items = self._class(found), tuple(self._nodes(found.get("content")))
+        cls, items = self._class(found), tuple(self._nodes(found))
         return items if cls.key == ("builtins", "tuple") else Record(cls, items)
 
     def _set(self, found: Node) -> object:
-        return Items(self._nodes(found.get("content")))
+        return Items(self._nodes(found))
 
     def _dict(self, found: Node) -> object:
-        content, types = found.get("content"), self.node(found.get("key_types"))
-        if type(content) is not dict or not isinstance(types, list) or len(types) != len(content):
+        content, types = _field(found, "content", dict), self.node(found.get("key_types"))
+        if not isinstance(types, list) or len(types) != len(content):
             raise _malformed()
-        mapping = Mapping()
-        for (key, inner), kind in zip(content.items(), types, strict=True):
-            mapping.pairs.append((self._key(key, kind), self.node(inner)))
+        pairs = zip(content.items(), types, strict=True)
+        mapping = Mapping((self._key(key, kind), self.node(inner)) for (key, inner), kind in pairs)
         cls = self._class(found)
         if cls.key == ("builtins", "dict"):
             return mapping
@@ -259,7 +230,7 @@ class _Reader:
         return text
 
     def _default_dict(self, found: Node) -> object:
-        content = _inner(found)
+        content = _field(found, "content", dict)
         main = self.node(content.get("main"))
         record = Record(self._class(found), tuple(self.node(content[key]) for key in content if key != "main"))
         record.set_items = main if isinstance(main, Mapping) else Mapping()
@@ -272,8 +243,7 @@ class _Reader:
         return record
 
     def _reduced(self, found: Node) -> object:
-        reduce = found.get("__reduce__")
-        arguments = self.node(reduce.get("args")) if type(reduce) is dict else None
+        arguments = self.node(_field(found, "__reduce__", dict).get("args"))
         if not isinstance(arguments, tuple):
             raise _malformed()
         record = Record(self._class(found), arguments)
@@ -287,14 +257,14 @@ class _Reader:
         return self._class(found)
 
     def _slice(self, found: Node) -> object:
-        content = _inner(found)
+        content = _field(found, "content", dict)
         limits = tuple(content.get(key) for key in ("start", "stop", "step"))
         if not all(limit is None or type(limit) is int for limit in limits):
             raise _malformed()
         return Record(Global("builtins", "slice"), tuple(map(self._checked_integer, limits)))
 
     def _bytes(self, found: Node) -> object:
-        return self._archive.read(self._file(found))
+        return self._archive.read(_field(found, "file", str))
 
     def _array(self, found: Node) -> object:
         if found.get("type") == "json":
@@ -308,7 +278,7 @@ class _Reader:
         return array
 
     def _stored(self, found: Node) -> tuple[Array, Dtype]:
-        name = self._file(found)
+        name = _field(found, "file", str)
         if found.get("type") != "numpy":
             raise _malformed()
         if name not in self._files:
@@ -332,30 +302,27 @@ class _Reader:
         return array
 
     def _masked_array(self, found: Node) -> object:
-        content = _inner(found)
+        content = _field(found, "content", dict)
         record = Record(Global("numpy.ma.core", "MaskedArray"), ())
-        record.state = Mapping()
-        record.state.pairs += [(key, self.node(content.get(key))) for key in ("data", "mask")]
+        record.state = Mapping((key, self.node(content.get(key))) for key in ("data", "mask"))
         return record
 
     def _dtype(self, found: Node) -> object:
-        content = _inner(found)
+        content = _field(found, "content", dict)
         return self._stored(content)[1] if content.get("type") == "numpy" else Dtype("O", None, is_object=True)
 
     def _generator(self, found: Node) -> object:
         """Return a random generator: nothing but its state."""
         record = Record(self._class(found), ())
-        content = _inner(found)
-        if "__loader__" in content:
-            record.state = self.node(content)
-        else:
-            record.state = Mapping()
-            record.state.pairs += [(key, self.node(inner)) for key, inner in content.items()]
+        content = _field(found, "content", dict)
+        is_node = "__loader__" in content
+        inner = ((key, self.node(value)) for key, value in content.items())
+        record.state = self.node(content) if is_node else Mapping(inner)
         return record
 
     def _sparse(self, found: Node) -> object:
         """Return a sparse matrix, which SciPy has saved as an archive of its arrays."""
-        content = self._archive.read(self._file(found))
+        content = self._archive.read(_field(found, "file", str))
         inner = Archive(bytes(content), self._budget.limits)
         self._budget.spend_copy(len(content) + inner.size)
         parts = {name.removesuffix(".npy"): read_npy(inner.read(name))[0] for name in inner.names}
@@ -366,8 +333,7 @@ class _Reader:
         if text not in _SPARSE:
             raise CorruptArtifactError("a sparse matrix is malformed")
         record = Record(Global(f"scipy.sparse._{text}", f"{text}_matrix"), ())
-        record.state = Mapping()
-        record.state.pairs += [("_shape", tuple(shape.ravel().tolist())), *parts.items()]
+        record.state = Mapping([("_shape", tuple(shape.ravel().tolist())), *parts.items()])
         return record
 
     def _made_by_call(self, found: Node) -> object:
@@ -391,11 +357,12 @@ def _refused(shown: str) -> ArtifactNotAllowedError:
     )
 
 
-def _inner(found: Node) -> Node:
-    content = found.get("content")
-    if type(content) is not dict:
+def _field(found: Node, name: str, kind: type[_Kind]) -> _Kind:
+    """Return what a node holds by a name, which must be of this type."""
+    value = found.get(name)
+    if type(value) is not kind:
         raise _malformed()
-    return content
+    return value
 
 
 def _listed(found: object) -> object:

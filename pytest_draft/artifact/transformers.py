@@ -28,6 +28,8 @@ from pytest_draft.artifact.objects import Object, described, numbers_of, version
 from pytest_draft.artifact.records import Array, Global, Record
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
+Operation = Literal["subtract", "divide", "multiply", "add"]
+
 _SCALER_TYPES = ("float64", "float32")
 """Types that StandardScaler and MinMaxScaler compute in."""
 
@@ -58,21 +60,18 @@ _UNKNOWN = ("error", "ignore", "infrequent_if_exist", "warn", "use_encoded_value
 def standard(found: Object, block: Block) -> Block:
     """Return the columns behind a StandardScaler."""
     cast = version_of(found.get("_sklearn_version")) >= _CAST_FROM
-    operations: list[tuple[Literal["subtract", "divide"], str]] = []
-    if found.boolean("with_mean"):
-        operations.append(("subtract", "mean_"))
-    if found.boolean("with_std"):
-        operations.append(("divide", "scale_"))
-    return _scaled(found, block, operations, cast=cast, types=_SCALER_TYPES)
+    operations = _flagged(found, ("with_mean", "subtract", "mean_"), ("with_std", "divide", "scale_"))
+    return scaled(found, block, operations, cast=cast, types=_SCALER_TYPES)
 
 
 def _robust(found: Object, block: Block) -> Block:
-    operations: list[tuple[Literal["subtract", "divide"], str]] = []
-    if found.boolean("with_centering"):
-        operations.append(("subtract", "center_"))
-    if found.boolean("with_scaling"):
-        operations.append(("divide", "scale_"))
-    return _scaled(found, block, operations, types=FLOAT_TYPES)
+    operations = _flagged(found, ("with_centering", "subtract", "center_"), ("with_scaling", "divide", "scale_"))
+    return scaled(found, block, operations, types=FLOAT_TYPES)
+
+
+def _flagged(found: Object, *operations: tuple[str, Operation, str]) -> list[tuple[Operation, str]]:
+    """Return those operations, with what they take, whose flag is set."""
+    return [(operation, name) for flag, operation, name in operations if found.boolean(flag)]
 
 
 def _min_max(found: Object, block: Block) -> Block:
@@ -82,23 +81,27 @@ def _min_max(found: Object, block: Block) -> Block:
         if not isinstance(bounds, (tuple, list)) or len(bounds) != 2 or not all(_is_finite(bound) for bound in bounds):
             raise CorruptArtifactError(f"{found.path}feature_range is not two numbers")
         clip = (float(bounds[0]), float(bounds[1]))
-    return _scaled(found, block, [("multiply", "scale_"), ("add", "min_")], clip=clip, types=_SCALER_TYPES)
+    return scaled(found, block, [("multiply", "scale_"), ("add", "min_")], clip=clip, types=_SCALER_TYPES)
 
 
-def _scaled(
+def scaled(
     found: Object,
     block: Block,
-    operations: Sequence[tuple[Literal["subtract", "divide", "multiply", "add"], str]],
+    operations: Sequence[tuple[Operation, str]],
     *,
     types: tuple[str, ...],
     cast: bool = False,
     clip: tuple[float, float] | None = None,
 ) -> Block:
+    """Return the columns behind a scaler, which does one operation after the other with what it has learned.
+
+    For `types` see `Together`, for `cast` and `clip` see `Scale`.
+    """
     numbers = [learned(found, name, len(block.columns)) for _, name in operations]
     made = []
     together = Together(block.columns, types)
     for index, column in enumerate(block.columns):
-        done: list[tuple[Literal["subtract", "divide", "multiply", "add"], AnyArray]] = []
+        done: list[tuple[Operation, AnyArray]] = []
         for (operation, name), of_columns in zip(operations, numbers, strict=True):
             operand = of_columns[index : index + 1]
             if operation in ("divide", "multiply") and not operand[0]:

@@ -16,7 +16,7 @@ from pytest_draft.artifact.curves import CURVES
 from pytest_draft.artifact.encoder import Projection, Transformer
 from pytest_draft.artifact.objects import Object
 from pytest_draft.artifact.pipeline import COLUMNS, EncoderReader
-from pytest_draft.artifact.records import Array, Mapping, Record
+from pytest_draft.artifact.records import Array, Record
 from pytest_draft.artifact.selection import SELECTIONS
 from pytest_draft.artifact.transformers import READERS
 from pytest_draft.artifact.walking import records_in
@@ -34,15 +34,7 @@ _PROJECTIONS = {
 
 
 def undone(contents: Contents, root: object, budget: Budget) -> Contents:
-    """Return the contents of a file with its fitted transformers, and the names that its objects know of columns.
-
-    Parameters
-    ----------
-    contents : Contents
-    root : object
-        What the interpreter made of the file.
-    budget : Budget
-    """
+    """Return the contents of a file with its fitted transformers, and the names that its objects know of columns."""
     found: list[Transformer] = []
     names: dict[tuple[str, ...], None] = {}
     complete = True
@@ -57,8 +49,7 @@ def undone(contents: Contents, root: object, budget: Budget) -> Contents:
 
 def _names(record: Record) -> tuple[str, ...]:
     """Return the names that an object knows of its columns."""
-    attributes = record.state.pairs if isinstance(record.state, Mapping) else []
-    stored = next((value for name, value in attributes if name == "feature_names_in_"), None)
+    stored = record.named.get("feature_names_in_")
     items = stored.items if isinstance(stored, Array) and stored.items is not None else []
     return tuple(item for item in items if type(item) is str) if all(type(item) is str for item in items) else ()
 

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_draft.arrays import AnyArray
-from pytest_draft.artifact.contents import Contents, Stored, shortened
+from pytest_draft.artifact.contents import Contents, Stored
 from pytest_draft.artifact.corels import is_corels
 from pytest_draft.artifact.greedy import GREEDY
-from pytest_draft.artifact.records import Array, Items, Mapping, Record
+from pytest_draft.artifact.records import CONTAINERS, Array, Items, Mapping, Record
+from pytest_draft.artifact.walking import shortened
 from pytest_draft.errors import one_line
 
 TREE = ("sklearn.tree._tree", "Tree")
@@ -46,7 +47,6 @@ _MOST_COLUMNS = 64
 _MOST_SHOWN = 3
 """Places that are named; of the others only the number is."""
 
-_CONTAINERS = (Record, Mapping, Items, Array, list, tuple)
 _BETWEEN_LOOKS = 4096
 """Steps between two looks at the clock."""
 
@@ -147,7 +147,6 @@ class _Search:
         The `id` of the records that were looked at.
     judged : iterable
         The records that are the model.
-    most_steps : int
     elsewhere : frozenset of int
         The `id` of the records that are not looked into.
 
@@ -166,7 +165,7 @@ class _Search:
         self._judged = {id(record): record for record in judged}
         for record in list(self._judged.values()):
             if isinstance(record, Record) and record.cls.key == TREE:
-                arrays = (_attribute(record, name) for name in ("nodes", "values"))
+                arrays = (record.named.get(name) for name in ("nodes", "values"))
                 self._judged.update((id(array), array) for array in arrays)
         self._parts = parts | self._judged.keys()
         self._steps = most_steps
@@ -207,14 +206,14 @@ class _Search:
             parts = [("(arguments)", value.args), ("(items)", value.appended), ("(items)", value.set_items)]
             if not isinstance(value.state, Mapping):
                 parts.append(("(state)", value.state))
-                return [(name, part) for name, part in parts if isinstance(part, _CONTAINERS) and part]
+                return [(name, part) for name, part in parts if isinstance(part, CONTAINERS) and part]
             named = [(f".{key}" if type(key) is str else "(state)", child) for key, child in value.state.pairs]
             keys = [("(state)", key) for key, _ in value.state.pairs]
             self._steps -= len(named)
-            return [(name, part) for name, part in (*named, *keys, *parts) if isinstance(part, _CONTAINERS) and part]
+            return [(name, part) for name, part in (*named, *keys, *parts) if isinstance(part, CONTAINERS) and part]
         if isinstance(value, Mapping):
             self._steps -= len(value.pairs)
-            keys = [("(keys)", key) for key, _ in value.pairs if isinstance(key, _CONTAINERS)]
+            keys = [("(keys)", key) for key, _ in value.pairs if isinstance(key, CONTAINERS)]
             return keys + _numbered([child for _, child in value.pairs])
         items = value.items if isinstance(value, (Array, Items)) else value
         if not isinstance(items, (list, tuple)):
@@ -224,7 +223,7 @@ class _Search:
 
 
 def _numbered(items: Sequence[object]) -> list[tuple[str, object]]:
-    return [(f"[{index}]", item) for index, item in enumerate(items) if isinstance(item, _CONTAINERS)]
+    return [(f"[{index}]", item) for index, item in enumerate(items) if isinstance(item, CONTAINERS)]
 
 
 def _prefixes(path: str) -> Iterator[str]:
@@ -235,12 +234,6 @@ def _prefixes(path: str) -> Iterator[str]:
             yield path[:index]
 
 
-def _attribute(record: Record, name: str) -> object:
-    """Return an attribute, the last of its name as unpickling would; None where it has none."""
-    pairs = record.state.pairs if isinstance(record.state, Mapping) else []
-    return next((value for key, value in reversed(pairs) if type(key) is str and key == name), None)
-
-
 def _trees_in(value: object) -> int:
     """Return how many trees something is by its form; 0 for anything else."""
     if isinstance(value, Array):
@@ -249,14 +242,15 @@ def _trees_in(value: object) -> int:
         return int(is_corels(value) or _is_split(value))
     if not isinstance(value, Record):
         return 0
-    inner = _attribute(value, "tree_")
+    named = value.named
+    inner = named.get("tree_")
     if value.cls.key == TREE or (isinstance(inner, Record) and inner.cls.key == TREE):
         return 1
-    if is_corels(value) or (value.cls.key in GREEDY and _attribute(value, "rules_") is not None):
+    if is_corels(value) or (value.cls.key in GREEDY and named.get("rules_") is not None):
         return 1
     if not isinstance(value.state, Mapping) or not _is_split(value.state):
         return 0
-    counts = _attribute(value, "counts_")  # those of a private forest of pytest_draft.dp, tree by tree
+    counts = named.get("counts_")  # those of a private forest of pytest_draft.dp, tree by tree
     return max(1, counts.shape[0]) if isinstance(counts, Array) and len(counts.shape) == 3 else 1
 
 
@@ -280,7 +274,7 @@ def _is_split(mapping: Mapping) -> bool:
         for key, value in mapping.pairs
         if type(key) is str and any(key.strip("_").lower() in pair for pair in (*_CHILDREN, _SIDES))
     ]
-    return _are_nodes(key for key, _ in mapping.pairs) and any(isinstance(side, _CONTAINERS) for side in sides)
+    return _are_nodes(key for key, _ in mapping.pairs) and any(isinstance(side, CONTAINERS) for side in sides)
 
 
 def _leads_to_children(stored: Stored) -> bool:

@@ -38,7 +38,7 @@ _MOST_WEIGHTS = 1_000
 
 
 def named_weights(by_class: Mapping[object, object], classes: Sequence[object]) -> FloatArray:
-    """Return the weight of each class by a ``class_weight`` dict.
+    """Return the weight of each class by a ``class_weight`` dict, shape (n_classes,).
 
     Parameters
     ----------
@@ -46,10 +46,6 @@ def named_weights(by_class: Mapping[object, object], classes: Sequence[object]) 
         A class that it leaves out has weight 1.
     classes : sequence
         As scikit-learn sees them: a bagging ensemble's trees see their numbers.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_classes,)
 
     Raises
     ------
@@ -130,7 +126,6 @@ def subsample_weights(totals: FloatArray, n_draws: int) -> FloatArray:
     ----------
     totals : ndarray of float64, shape (n_nodes, n_classes)
         Weighted totals by class, the root first.
-    n_draws : int
 
     Returns
     -------
@@ -192,10 +187,6 @@ def _only_sum(least: Sequence[int], total: int) -> IntArray | None:
 
 def repeated_rows(sample_weight: FloatArray) -> tuple[IntArray, float]:
     """Return sample weights as whole multiples of one weight: rows that stand for several.
-
-    Parameters
-    ----------
-    sample_weight : ndarray of float64 or float32, shape (n_rows,)
 
     Returns
     -------

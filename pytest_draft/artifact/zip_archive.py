@@ -31,7 +31,6 @@ class Archive:
     ----------
     packed : bytes
         All of the file.
-    limits : Limits
 
     Attributes
     ----------

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.encoder import Encoder, Projection, Transformer
-from pytest_draft.audit.value_hashes import AnyArray
 from pytest_draft.data import transformed
 from pytest_draft.errors import DataError
 from pytest_draft.timebox import TimeBox
@@ -48,8 +48,6 @@ def tables_behind(
         The raw columns, by name: a transformer that knows names is given these.
     tables : sequence of sequences of ndarray
         Each the columns of a table, all of as many rows.
-    transformers : sequence of Transformer
-    timebox : TimeBox
     """
     made: list[Columns] = []
     ahead = [(list(table), frozenset[int]()) for table in tables]

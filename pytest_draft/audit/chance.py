@@ -6,14 +6,13 @@ so everything that a match tells is measured in bits and held against `ENOUGH`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from pytest_draft.arrays import IntArray
+from pytest_draft.arrays import AnyArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class EnoughBits:
 ENOUGH = EnoughBits()
 
 
-def bits_of_counts(times: NDArray[Any]) -> float:
+def bits_of_counts(times: AnyArray) -> float:
     """Return minus log2 of the chance of just these counts, were each value drawn as often as it is here.
 
     Parameters
@@ -42,7 +41,7 @@ def bits_of_counts(times: NDArray[Any]) -> float:
     return float(-log / np.log(2))
 
 
-def arrangements(times: NDArray[Any], n: int) -> float:
+def arrangements(times: AnyArray, n: int) -> float:
     """Return the natural logarithm of the number of orders in which `n` values can stand that occur so often each."""
     return float(gammaln(n + 1) - gammaln(times + 1).sum())
 
@@ -51,6 +50,20 @@ def bits_of_order(codes: IntArray, ways: float) -> float:
     """Return what the order of values tells, as one of so many (`arrangements`); nothing where they are sorted."""
     steps = np.diff(codes)
     return 0.0 if (steps >= 0).all() or (steps <= 0).all() else float(ways / np.log(2))
+
+
+def bits_of_rows(columns: Sequence[AnyArray]) -> FloatArray:
+    """Return how little chance it takes that a row like each is in a table, at least 0, shape (n_rows,).
+
+    Minus log2 of the expected number of such rows, were the columns independent.
+    """
+    n_rows = len(columns[0])
+    expected = np.full(n_rows, np.log2(n_rows))
+    for column in columns:
+        _, which, times = np.unique(column, return_inverse=True, return_counts=True)
+        expected += np.log2(times / n_rows)[which]
+    bits: FloatArray = np.maximum(0.0, -expected)
+    return bits
 
 
 def bits_of_choice(tried: float, found: int) -> float:

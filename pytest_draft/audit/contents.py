@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.account import FEWEST_ROWS
 from pytest_draft.artifact.contents import Contents
@@ -18,7 +19,6 @@ from pytest_draft.audit.copies import find_copies
 from pytest_draft.audit.known_data import KnownData, raw_columns_of
 from pytest_draft.audit.rare_categories import rarest_categories
 from pytest_draft.audit.single_values import single_values
-from pytest_draft.audit.value_hashes import AnyArray
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import one_line
 from pytest_draft.facts.contents import Copy, Place, SingleValues, StoredFacts, Vector
@@ -54,18 +54,12 @@ def inspect_contents(
 
     Parameters
     ----------
-    artifact : Artifact
     given : Table, pandas.DataFrame, tuple (X, y), TrainingData or None
         The training data as they were given.
     data : TrainingData or None
         The same as the model sees them, where that is known.
-    timebox : TimeBox
     whole : TrainingData or None
         All rows of the file, where the model was trained on some of them.
-
-    Returns
-    -------
-    StoredFacts
 
     Raises
     ------

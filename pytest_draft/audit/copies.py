@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.contents import Contents, Stored
 from pytest_draft.audit.chance import ENOUGH
 from pytest_draft.audit.known_data import KnownData, RowTable
 from pytest_draft.audit.value_hashes import (
-    AnyArray,
     Identities,
     comparable,
     each_alone,
@@ -45,8 +45,6 @@ def find_copies(contents: Contents, known: KnownData, timebox: TimeBox) -> tuple
 
     Parameters
     ----------
-    contents : Contents
-    known : KnownData
     timebox : TimeBox
         Arrays that are left when it ends are not compared.
 
@@ -102,10 +100,8 @@ class _CopySearch:
 
     Parameters
     ----------
-    known : KnownData
     tries : int
         Columns that are tried in all, by which chance has as many chances.
-    timebox : TimeBox
     """
 
     def __init__(self, known: KnownData, tries: int, timebox: TimeBox) -> None:

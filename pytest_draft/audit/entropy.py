@@ -26,7 +26,8 @@ widens the bounds (`pytest_draft.audit.remaining_entropy.Remaining`), so ``Dist_
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,7 +38,7 @@ from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.audit.leaf_counting import attribute_sizes
-from pytest_draft.audit.parts import Parts, parts_of_rules, parts_of_tree
+from pytest_draft.audit.parts import Parts, parts_of
 from pytest_draft.audit.remaining_entropy import Remaining, remaining_under_rules, remaining_under_trees, telling_tests
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import hundredths
@@ -51,48 +52,96 @@ from pytest_draft.timebox import TimeBox
 _UNITS_PER_LEAF_VALUE = 2e-7
 """Measured: one leaf's bounds in one column."""
 
+_MEASURED_ON = {0: "the rule list", 1: "the tree"}
+"""By number of trees."""
+
 _FAR_APART = 0.1
 """Of a range: a column whose values are all further apart is not one of any values."""
 
 
-def audit_rules(
-    rules: RuleList,
+@dataclass(frozen=True, eq=False)
+class _Evidence:
+    """What the regions of a model, leaves or rules, say of its training rows."""
+
+    parts: Sequence[Parts]
+    """Of a rule list, or of each tree that was looked at."""
+    reasons: tuple[str, ...] = ()
+    """Why no rule passes by this."""
+    row_ratios: FloatArray | None = None
+    """Of the parts that leave least, in the rows' order; None where it is not known which row is where."""
+    left: tuple[Remaining, IntArray] | None = None
+    """What is left of each different row for who knows its place, and how often it is there; None where not known."""
+
+
+def audit_entropy(
+    model: Forest | RuleList,
     domain: Domain,
     data: TrainingData | None,
     timebox: TimeBox,
     inside: BoolArray | None = None,
 ) -> Entropy:
-    """Say how much a rule list tells of its training rows.
+    """Say how much a rule list, or the trees of a forest, each by itself and at least together, tell of training rows.
 
     Parameters
     ----------
-    rules : RuleList
-        Of the domain's columns.
+    model : Forest or RuleList
+        With the numbers of rows in its leaves; a rule list of the domain's columns.
     domain : Domain
-        Without missing values.
+        For a rule list without missing values.
     data : TrainingData or None
         Needed where the file does not tell how many rows each rule captured.
     timebox : TimeBox
+        Where it ends, the trees that are left are not looked at.
     inside : ndarray of bool, shape (n_rows,), or None
         Which rows are inliers.
-
-    Returns
-    -------
-    Entropy
 
     Raises
     ------
     NotCoveredError
-        Where the domain has missing values, or one vector only.
+        Where the leaves hold noise, their numbers of rows were removed, the file does not tell the number of rows, a
+        rule list's domain has missing values, or a domain has one vector only.
     DataError
-        Where the domain allows no row that a rule captured; or the numbers of rows are neither in the file nor given.
+        Where the domain allows no row of some part; or the numbers of rows are neither in the file nor given.
     """
-    _require_uncertain(domain)
-    captured = counted = None
-    if data is not None:
-        captured = rules.captured(data.rows)
-        counted = np.zeros((rules.n_rules, len(rules.classes)), dtype=np.int64)
-        np.add.at(counted, (captured, data.labels), 1)
+    if not (attribute_sizes(domain) > 1).any():
+        raise NotCoveredError("the domain allows one vector only, so there is no uncertainty to take away")
+    if isinstance(model, RuleList):
+        n_trees, found = 0, _by_rules(model, domain, data, timebox)
+    else:
+        n_trees, found = model.n_trees, _by_trees(model, domain, data, timebox)
+    ratios = [parts.dist_g for parts in found.parts]
+    best = int(np.argmin(ratios))
+    parts, row_ratios = found.parts[best], found.row_ratios
+    ratio, lowest_row = Between(parts.least, parts.dist_g), parts.lowest_row
+    if n_trees > 1:
+        ratio = Between(0.0, ratio.upper)
+        lowest_row = Between(0.0, min(parts.lowest_row.upper for parts in found.parts))
+    groups: list[RowGroup] = []
+    exposed: list[int] = []
+    if row_ratios is not None and data is not None:
+        groups = list(_groups(row_ratios, data, model.classes, inside))
+        exposed = np.argsort(row_ratios, kind="stable")[:MOST_EXPOSED].tolist()
+    entropy = Entropy(
+        bits=parts.domain_bits,
+        ratio=ratio,
+        lowest_row=lowest_row,
+        dist=parts.dist,
+        measured_on=_MEASURED_ON.get(n_trees, f"tree {best} of {n_trees}, the most telling one"),
+        trees=(min(ratios), float(np.mean(ratios)), max(ratios)) if n_trees else None,
+        examined=len(ratios) if n_trees else 0,
+        quantiles=hundredths(parts.row_ratios),
+        groups=tuple(groups),
+        most_exposed=tuple(exposed),
+        reasons=found.reasons + (() if data is None else _few_values(domain, data)),
+        telling=bool(telling_tests(model, domain)),
+    )
+    return entropy if found.left is None else _raised(entropy, *found.left)
+
+
+def _by_rules(rules: RuleList, domain: Domain, data: TrainingData | None, timebox: TimeBox) -> _Evidence:
+    """Count what each rule captured: the rows of the file's own counts, or else of the data."""
+    captured = None if data is None else rules.captured(data.rows)
+    counted = None if data is None else rules.counts_of(data.rows, data.labels)
     counts = counted if rules.counts is None else rules.counts
     if counts is None:
         raise DataError("the file does not tell how many rows each rule captured: add --draft-data")
@@ -102,60 +151,28 @@ def audit_rules(
             f"this rule list was not trained on these rows: {wrong:,} of its {rules.n_rules:,} rules captured "
             "other numbers of them",
         )
-    parts = parts_of_rules(rules, counts.sum(axis=1), domain, timebox)
+    parts = parts_of(rules, counts.sum(axis=1), domain, timebox)
     if not parts.exact:
         reasons += (
             "the time was out before all vectors were counted that its rules capture, so its entropy reduction is only "
             "a lower bound: give it more with --draft-budget",
         )
-    row_ratios = None if captured is None or reasons else parts.ratios[captured]
-    reasons += () if data is None else _few_values(domain, data)
-    entropy = _entropy(parts, "the rule list", row_ratios, data, _names(rules.classes), inside, reasons)
-    telling = bool(telling_tests(rules, domain))
-    entropy = replace(entropy, telling=telling)
-    if row_ratios is None or captured is None or data is None or not telling or domain.outside(data.rows.astype(float)):
-        return entropy
-    first, _, times = different_rows(data.rows)
-    try:
-        left = remaining_under_rules(rules, domain, data.rows[first], captured[first], timebox)
-    except (OutOfTimeError, RecursionError):
-        return entropy
-    return _raised(entropy, left, times)
+    if captured is None or data is None or reasons:
+        return _Evidence([parts], reasons)
+    left = None
+    if telling_tests(rules, domain) and not domain.outside(data.rows.astype(float)):
+        first, _, times = different_rows(data.rows)
+        with suppress(OutOfTimeError, RecursionError):
+            left = remaining_under_rules(rules, domain, data.rows[first], captured[first], timebox), times
+    return _Evidence([parts], reasons, parts.ratios[captured], left)
 
 
-def audit_forest(
-    forest: Forest, domain: Domain, data: TrainingData | None, timebox: TimeBox, inside: BoolArray | None = None
-) -> Entropy:
-    """Say how much the trees of a forest tell of its training rows, each by itself and at least together.
-
-    Parameters
-    ----------
-    forest : Forest
-        With the numbers of rows in its leaves.
-    domain : Domain
-    data : TrainingData or None
-    timebox : TimeBox
-        Where it ends, the trees that are left are not looked at.
-    inside : ndarray of bool, shape (n_rows,), or None
-        Which rows are inliers.
-
-    Returns
-    -------
-    Entropy
-
-    Raises
-    ------
-    NotCoveredError
-        Where the leaves hold noise, their numbers of rows were removed, the file does not tell the number of rows, or
-        the domain has one vector only.
-    DataError
-        Where the domain allows no row of some leaf.
-    """
+def _by_trees(forest: Forest, domain: Domain, data: TrainingData | None, timebox: TimeBox) -> _Evidence:
+    """Count what each leaf can hold, tree by tree while there is time, and what all of them leave of the data."""
     if forest.is_private:
         raise NotCoveredError("its leaves do not hold the numbers of rows, but what a mechanism released")
     if forest.outputs is not None or not forest.trees[0].n_distinct[0]:
         raise NotCoveredError("the numbers of rows in its leaves were removed from its file")
-    _require_uncertain(domain)
     n_rows = forest.n_samples if forest.n_samples is not None else (None if data is None else data.n_rows)
     if n_rows is None:
         raise NotCoveredError("the file does not tell the number of training rows: add --draft-data")
@@ -166,91 +183,43 @@ def audit_forest(
         if not timebox.allows(cost):
             break
         timebox.spend(cost)
-        found.append(parts_of_tree(tree, rows, domain, max(0, n_rows - int(rows.sum()))))
+        found.append(parts_of(tree, rows, domain, timebox, max(0, n_rows - int(rows.sum()))))
     if not found:
         raise NotCoveredError("the time was out before its first tree was looked at: give it more with --draft-budget")
-    ratios = [parts.dist_g for parts in found]
-    best = int(np.argmin(ratios))
-    one = forest.n_trees == 1
-    reasons: tuple[str, ...] = ()
-    left, row_ratios = None, None
-    if data is not None:
-        drawn = _drawn(forest, data.n_rows) if data.n_rows == n_rows else None
-        reasons = _doubts(forest, data, n_rows, drawn, timebox)
-        if not reasons and drawn is not None:
-            if not forest.bootstrap and forest.row_times is None:
-                row_ratios = found[best].ratios[leaf_positions(forest.trees[best], np.ascontiguousarray(data.rows.T))]
-            left = (
-                None if one and found[0].exact_beside_thresholds else _remaining(forest, domain, data, drawn, timebox)
-            )
-        reasons += _few_values(domain, data)
-    measured_on = "the tree" if one else f"tree {best} of {forest.n_trees}, the most telling one"
-    entropy = _entropy(found[best], measured_on, row_ratios, data, _names(forest.classes), inside, reasons)
-    entropy = replace(
-        entropy,
-        trees=(min(ratios), float(np.mean(ratios)), max(ratios)),
-        examined=len(found),
-        telling=bool(telling_tests(forest.trees, domain)),
-    )
-    if not one:
-        lowest = min(parts.lowest_row.upper for parts in found)
-        entropy = replace(entropy, ratio=Between(0.0, entropy.ratio.upper), lowest_row=Between(0.0, lowest))
-    return entropy if left is None else _raised(entropy, *left)
-
-
-def _require_uncertain(domain: Domain) -> None:
-    if not (attribute_sizes(domain) > 1).any():
-        raise NotCoveredError("the domain allows one vector only, so there is no uncertainty to take away")
-
-
-def _entropy(
-    parts: Parts,
-    measured_on: str,
-    row_ratios: FloatArray | None,
-    data: TrainingData | None,
-    names: Sequence[str],
-    inside: BoolArray | None,
-    reasons: tuple[str, ...],
-) -> Entropy:
-    """Return the figures of one tree or rule list; those on single rows where it is known where each is."""
-    groups: list[RowGroup] = []
-    exposed: tuple[int, ...] = ()
-    if row_ratios is not None and data is not None:
-        groups = list(_groups(row_ratios, data, names, inside))
-        exposed = tuple(np.argsort(row_ratios, kind="stable")[:MOST_EXPOSED].tolist())
-    return Entropy(
-        bits=parts.domain_bits,
-        ratio=Between(parts.least, parts.dist_g),
-        lowest_row=parts.lowest_row,
-        dist=parts.dist,
-        measured_on=measured_on,
-        trees=None,
-        examined=0,
-        quantiles=hundredths(parts.row_ratios),
-        groups=tuple(groups),
-        most_exposed=exposed,
-        reasons=reasons,
-    )
+    if data is None:
+        return _Evidence(found)
+    drawn = _drawn(forest, data.n_rows) if data.n_rows == n_rows else None
+    reasons = _doubts(forest, data, n_rows, drawn, timebox)
+    if reasons or drawn is None:
+        return _Evidence(found, reasons)
+    row_ratios = left = None
+    if not forest.bootstrap and forest.row_times is None:
+        best = int(np.argmin([parts.dist_g for parts in found]))
+        row_ratios = found[best].ratios[leaf_positions(forest.trees[best], np.ascontiguousarray(data.rows.T))]
+    if forest.n_trees > 1 or not found[0].exact_beside_thresholds:
+        first, of_row, times = different_rows(data.rows)
+        seen = np.zeros((forest.n_trees, len(first)), dtype=bool)
+        for there, often in zip(seen, drawn, strict=True):
+            there[of_row[often > 0]] = True
+        with suppress(OutOfTimeError):
+            left = remaining_under_trees(forest.trees, domain, data.rows[first], seen, timebox), times
+    return _Evidence(found, reasons, row_ratios, left)
 
 
 def _groups(
-    ratios: FloatArray, data: TrainingData, names: Sequence[str], inside: BoolArray | None
+    ratios: FloatArray, data: TrainingData, classes: tuple[object, ...] | None, inside: BoolArray | None
 ) -> Iterator[RowGroup]:
     """Yield the figures of the rows of each class, then of inliers and outliers; of none where there is no row.
 
     Figures on a class that few have would be figures on single people, and say that there are such people.
     """
-    classes = [(f"class {name}", data.labels == label) for label, name in enumerate(names)]
-    some = [(name, which) for name, which in classes if which.sum() >= LEAST_ROWS]
+    of_class = [(f"class {one_line(name, 60)}", data.labels == label) for label, name in enumerate(classes or ())]
+    some = [(name, which) for name, which in of_class if which.sum() >= LEAST_ROWS]
     if inside is not None:
         some += [("inliers", inside), ("outliers", ~inside)]
     for name, which in some:
         if which.any():
             yield RowGroup(name, int(which.sum()), float(ratios[which].mean()), float(ratios[which].min()))
-
-
-def _names(classes: tuple[object, ...] | None) -> list[str]:
-    return [] if classes is None else [one_line(label, 60) for label in classes]
 
 
 def _drawn(forest: Forest, n_rows: int) -> IntArray | None:
@@ -301,23 +270,6 @@ def _few_values(domain: Domain, data: TrainingData) -> tuple[str, ...]:
         "numeric columns that hold few different values were counted as if they could hold any in between, so the "
         f"entropy reduction is only a lower bound: encode {one_line(', '.join(names))} as whole numbers",
     )
-
-
-def _remaining(
-    forest: Forest, domain: Domain, data: TrainingData, drawn: IntArray, timebox: TimeBox
-) -> tuple[Remaining, IntArray] | None:
-    """Return what is left of each different row for who knows its cell, and how often it is there.
-
-    None where the time is out.
-    """
-    first, of_row, times = different_rows(data.rows)
-    seen = np.zeros((forest.n_trees, len(first)), dtype=bool)
-    for there, often in zip(seen, drawn, strict=True):
-        there[of_row[often > 0]] = True
-    try:
-        return remaining_under_trees(forest.trees, domain, data.rows[first], seen, timebox), times
-    except OutOfTimeError:
-        return None
 
 
 def _raised(entropy: Entropy, left: Remaining, times: IntArray) -> Entropy:

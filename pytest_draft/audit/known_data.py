@@ -14,16 +14,15 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
-from pytest_draft.arrays import FloatArray
+from pytest_draft.arrays import AnyArray, FloatArray
 from pytest_draft.artifact.contents import NOTHING, Contents
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.audit.behind_transformers import tables_behind
-from pytest_draft.audit.chance import ENOUGH, arrangements, bits_of_choice, bits_of_counts, bits_of_order
+from pytest_draft.audit.chance import ENOUGH, arrangements, bits_of_choice, bits_of_counts, bits_of_order, bits_of_rows
 from pytest_draft.audit.scaled_copies import Scaled
 from pytest_draft.audit.scaled_rows import enough, scaled_rows
 from pytest_draft.audit.value_hashes import (
-    AnyArray,
     Identities,
     are_same,
     comparable,
@@ -98,19 +97,11 @@ class RowTable:
 
     @cached_property
     def bits(self) -> FloatArray:
-        """How little chance it takes that a row like each is in the table.
-
-        Minus log2 of the expected number of them, were the columns independent; at least 0, and 0 for a row of one and
-        the same value.
-        """
-        n_rows = len(self._identified[0])
-        expected = np.full(n_rows, np.log2(n_rows))
-        same = np.full(n_rows, self.width > 1)
+        """How little chance it takes that a row like each is in the table; 0 for a row of one and the same value."""
+        same = np.full(len(self._identified[0]), self.width > 1)
         for column in self._identified:
-            _, which, times = np.unique(column, return_inverse=True, return_counts=True)
-            expected += np.log2(times / n_rows)[which]
             same &= column == self._identified[0]
-        bits: FloatArray = np.where(same, 0.0, np.maximum(0.0, -expected))[self._distinct[1]]
+        bits: FloatArray = np.where(same, 0.0, bits_of_rows(self._identified))[self._distinct[1]]
         return bits
 
     @cached_property
@@ -154,8 +145,6 @@ class KnownData:
     ----------
     columns : dict of ndarray
         The raw ones, by name.
-    data : TrainingData or None
-    model : Forest or RuleList
     contents : Contents
         With the transformers behind which rows can stand.
     timebox : TimeBox or None

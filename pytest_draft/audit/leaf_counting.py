@@ -36,11 +36,6 @@ def attribute_sizes(domain: Domain) -> FloatArray:
 def leaf_sizes(tree: Tree, domain: Domain) -> Iterator[tuple[IntArray, FloatArray]]:
     """Yield how many values of each attribute a row can have, leaf by leaf, some leaves at a time.
 
-    Parameters
-    ----------
-    tree : Tree
-    domain : Domain
-
     Yields
     ------
     ndarray of int64, shape (n,)

@@ -109,55 +109,37 @@ class Parts:
         return np.sort(np.concatenate([np.repeat(self.ratios, self.rows), np.ones(self.unseen)]))
 
 
-def parts_of_tree(tree: Tree, rows: IntArray, domain: Domain, unseen: int = 0) -> Parts:
-    """Return what one tree tells of its training rows.
+def parts_of(model: Tree | RuleList, rows: IntArray, domain: Domain, timebox: TimeBox, unseen: int = 0) -> Parts:
+    """Return what one tree or a rule list tells of its training rows.
 
     Parameters
     ----------
-    tree : Tree
-    rows : ndarray of int64, shape (n_leaves,)
-        Different training rows at each leaf.
+    model : Tree or RuleList
+        A rule list of the domain's columns (`RuleList.resolved`).
+    rows : ndarray of int64, shape (n_parts,)
+        Different training rows at each leaf, or training rows that each rule captured.
     domain : Domain
+        For a rule list without missing values.
+    timebox : TimeBox
+        Of the counting for a rule list: where it ends, bits are upper bounds.
     unseen : int
         Training rows that the tree was not grown on.
-
-    Returns
-    -------
-    Parts
     """
-    whole, telling = attribute_sizes(domain), list(telling_tests([tree], domain))
-    bits, shares, bits_at_thresholds = np.empty((3, len(rows)))
-    for leaves, left in leaf_sizes(tree, domain):
-        bits[leaves], shares[leaves] = _entropies(left, whole)
-        bits_at_thresholds[leaves] = _entropies(left[:, telling], whole[telling])[0]
-    return Parts(rows, bits, shares, float(np.log2(whole).sum()), bits_at_thresholds, unseen)
-
-
-def parts_of_rules(rules: RuleList, rows: IntArray, domain: Domain, timebox: TimeBox) -> Parts:
-    """Return what a rule list tells of its training rows.
-
-    Parameters
-    ----------
-    rules : RuleList
-        Of the domain's columns (`RuleList.resolved`).
-    rows : ndarray of int64, shape (n_rules,)
-        Training rows that each rule captured.
-    domain : Domain
-        Without missing values.
-    timebox : TimeBox
-        Of the counting: where it ends, bits are upper bounds.
-
-    Returns
-    -------
-    Parts
-    """
-    whole, found = attribute_sizes(domain), captures(rules, domain, timebox)
-    sizes = [np.full(len(whole), math.nan) if part.sizes is None else np.array(part.sizes) for part in found]
-    _, shares = _entropies(np.stack(sizes), whole)
-    bits = np.array([part.bits for part in found])
-    bits_at_thresholds = bits if telling_tests(rules, domain) else np.zeros(len(bits))
-    exact = all(part.exact for part in found)
-    return Parts(rows, bits, shares, float(np.log2(whole).sum()), bits_at_thresholds, exact=exact)
+    values, telling = attribute_sizes(domain), list(telling_tests(model, domain))
+    bits, shares, bits_at_thresholds = np.zeros((3, len(rows)))
+    exact = True
+    if isinstance(model, Tree):
+        for leaves, left in leaf_sizes(model, domain):
+            bits[leaves], shares[leaves] = _entropies(left, values)
+            bits_at_thresholds[leaves] = _entropies(left[:, telling], values[telling])[0]
+    else:
+        found = captures(model, domain, timebox)
+        sizes = [np.full(len(values), math.nan) if part.sizes is None else np.array(part.sizes) for part in found]
+        shares = _entropies(np.stack(sizes), values)[1]
+        bits = np.array([part.bits for part in found])
+        bits_at_thresholds = bits if telling else bits_at_thresholds
+        exact = all(part.exact for part in found)
+    return Parts(rows, bits, shares, float(np.log2(values).sum()), bits_at_thresholds, unseen, exact)
 
 
 def _entropies(left: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:

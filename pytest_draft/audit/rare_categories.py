@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from pytest_draft.arrays import IntArray
+from pytest_draft.arrays import AnyArray, IntArray
 from pytest_draft.artifact.contents import Contents
 from pytest_draft.artifact.encoder import Encoder, OneHot, Ordinal
-from pytest_draft.audit.value_hashes import AnyArray
 from pytest_draft.data.known import finder
 from pytest_draft.errors import one_line
 from pytest_draft.facts.contents import Rarest

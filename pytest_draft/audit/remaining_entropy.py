@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
-from pytest_draft.artifact.forest import Tree
+from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.audit.case_counting import CaseCounter
 from pytest_draft.audit.leaf_counting import LeafBounds
@@ -33,12 +33,13 @@ _UNITS_PER_ROW = 1e-6
 """Measured: to follow one row through a tree."""
 
 
-def telling_tests(model: Iterable[Tree] | RuleList, domain: Domain) -> tuple[int, ...]:
+def telling_tests(model: Forest | Tree | RuleList, domain: Domain) -> tuple[int, ...]:
     """Return the attributes that are tested by thresholds and have more than two values, ascending."""
     if isinstance(model, RuleList):
         tested = set(model.tested)
     else:
-        tested = {int(column) for tree in model for column in np.unique(tree.feature)}
+        trees = (model,) if isinstance(model, Tree) else model.trees
+        tested = {int(column) for tree in trees for column in np.unique(tree.feature)}
     return tuple(
         a
         for a, attribute in enumerate(domain.attributes)
@@ -84,17 +85,10 @@ def remaining_under_trees(
 
     Parameters
     ----------
-    trees : sequence of Tree
-    domain : Domain
     rows : ndarray of float32, shape (n_rows, n_columns)
         All different.
     seen : ndarray of bool, shape (n_trees, n_rows)
         Which rows each tree was grown on.
-    timebox : TimeBox
-
-    Returns
-    -------
-    Remaining
 
     Raises
     ------
@@ -115,7 +109,7 @@ def remaining_under_trees(
             timebox.spend(_UNITS_PER_ROW * len(rows))
             leaf = bounds.follow(tree, rows, place)
             tested = replace(tree, feature=np.where(tree.feature < 0, -1, place[tree.feature]))
-            for a in telling_tests([tested], part):
+            for a in telling_tests(tested, part):
                 column = part.attributes[a].columns[0]
                 extremes = _ValueSpans.of(rows[:, columns[column]].astype(np.float64), leaf, there)
                 extremes.narrow(bounds, column)
@@ -144,11 +138,6 @@ def remaining_under_rules(
         All different.
     captured : ndarray of int64, shape (n_rows,)
         Which rule captured each.
-    timebox : TimeBox
-
-    Returns
-    -------
-    Remaining
 
     Raises
     ------

@@ -49,7 +49,6 @@ def captures(rules: RuleList, domain: Domain, timebox: TimeBox) -> tuple[Capture
         Of the domain's columns (`RuleList.resolved`).
     domain : Domain
         Without missing values.
-    timebox : TimeBox
 
     Returns
     -------

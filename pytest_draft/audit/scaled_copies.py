@@ -7,35 +7,25 @@ another: only what a match tells beyond its own error, and beyond what columns o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from pytest_draft.arrays import BoolArray, FloatArray
+from pytest_draft.arrays import AnyArray, BoolArray, FloatArray
 from pytest_draft.audit.chance import arrangements, bits_of_choice, bits_of_counts, bits_of_order
 
-AnyArray = NDArray[Any]
+_CLOSE = 1e-5
+"""At most this share of a column's variance may be missing: half precision leaves 1e-7, two decimals leave 1e-5."""
 
+_WIDE = 4.0
+"""Two values differ where they are apart by so many times the largest error."""
 
-@dataclass(frozen=True)
-class Limits:
-    """From where on a column is a scaled copy, and tells something."""
+_FEWEST_IN_ANY_ORDER = 20
+"""A column of fewer different values is not looked for in another order."""
 
-    close: float = 1e-5
-    """At most this share of a column's variance may be missing: half precision leaves 1e-7, two decimals leave 1e-5."""
-    wide: float = 4.0
-    """Two values differ where they are apart by so many times the largest error."""
-    fewest_in_any_order: int = 20
-    """A column of fewer different values is not looked for in another order."""
-    largest_grid: int = 10**7
-    """Values stand on a grid where it has fewer places than this, from the least to the greatest value."""
-    even: float = 1e-3
-    """How far from a whole number of the grid's units the steps between such values may be."""
+_LARGEST_GRID = 10**7
+"""Values stand on a grid where it has fewer places than this, from the least to the greatest value."""
 
-
-LIMITS = Limits()
+_EVEN = 1e-3
+"""How far from a whole number of the grid's units the steps between such values may be."""
 
 
 class Scaled:
@@ -55,16 +45,7 @@ class Scaled:
         self._sorted = np.sort(self._in_order, axis=1)
 
     def perhaps(self, table: AnyArray) -> BoolArray:
-        """Return which columns can be scaled ones of this table: those that go together with one, in some order.
-
-        Parameters
-        ----------
-        table : ndarray, shape (n_rows, n_columns)
-
-        Returns
-        -------
-        ndarray of bool, shape (n_columns,)
-        """
+        """Return which columns can be scaled ones of this table, shape (n_columns,), in some order."""
         none = np.zeros(table.shape[1], dtype=np.bool_)
         if table.dtype.kind not in "biuf" or not self._columns:
             return none
@@ -75,34 +56,26 @@ class Scaled:
         together = np.abs(self._in_order @ made.T).max(axis=0, initial=0.0)
         for sign in (1, -1):
             together = np.maximum(together, (self._sorted @ np.sort(sign * made, axis=1).T).max(axis=0, initial=0.0))
-        none[usable] = together >= np.sqrt(1 - LIMITS.close)
+        none[usable] = together >= np.sqrt(1 - _CLOSE)
         return none
 
     def surprise(self, column: AnyArray) -> float:
-        """Return how surprising it is that a column is a scaled one of the table, in bits; 0 where it is none.
-
-        Parameters
-        ----------
-        column : ndarray, shape (n_rows,)
-            Of numbers.
-        """
-        numbers = _numbers(column)
-        return 0.0 if numbers is None or not self._columns else self._surprise(numbers)
-
-    def _surprise(self, column: FloatArray) -> float:
-        standard = _standard(column)
-        best = 0.0
-        for which in np.flatnonzero(np.abs(self._in_order @ standard) >= np.sqrt(1 - LIMITS.close)):
+        """Return how surprising it is that a column is a scaled one of the table, in bits; 0 where it is none."""
+        numbers, best = _numbers(column), 0.0
+        if numbers is None or not self._columns:
+            return best
+        standard = _standard(numbers)
+        for which in np.flatnonzero(np.abs(self._in_order @ standard) >= np.sqrt(1 - _CLOSE)):
             mine = self._columns[which]
-            if (np.isnan(mine) == np.isnan(column)).all():
-                best = max(best, _by_order(mine, _error(mine, column)))
+            if (np.isnan(mine) == np.isnan(numbers)).all():
+                best = max(best, _by_order(mine, _error(mine, numbers)))
         if best > 0.0:
             return best
         for sign in (1, -1):
             ordered = np.sort(sign * standard)
-            for which in np.flatnonzero(self._sorted @ ordered >= np.sqrt(1 - LIMITS.close)):
+            for which in np.flatnonzero(self._sorted @ ordered >= np.sqrt(1 - _CLOSE)):
                 mine = np.sort(self._columns[which])
-                theirs = np.sort(sign * column)
+                theirs = np.sort(sign * numbers)
                 if (np.isnan(mine) == np.isnan(theirs)).all():
                     best = max(best, _by_values(mine[~np.isnan(mine)], _error(mine, theirs)))
         return best
@@ -141,24 +114,24 @@ def _by_order(mine: FloatArray, error: float) -> float:
     """Return what the order of a column's values tells, as far as an error leaves them apart; 0 where it is sorted."""
     known = np.where(np.isnan(mine), np.nanmin(mine) - 2 * np.ptp(mine[~np.isnan(mine)]), mine)
     widest = np.ptp(known)
-    codes = np.floor((known - known.min()) / max(LIMITS.wide * error, widest * 1e-12)).astype(np.int64)
+    codes = np.floor((known - known.min()) / max(_WIDE * error, widest * 1e-12)).astype(np.int64)
     return bits_of_order(codes, arrangements(np.unique(codes, return_counts=True)[1], len(codes)))
 
 
 def _by_values(ordered: FloatArray, error: float) -> float:
     """Return what a column's values tell in any order: nothing where they are as evenly spaced as any numbering."""
     distinct, times = np.unique(ordered, return_counts=True)
-    if len(distinct) < LIMITS.fewest_in_any_order:
+    if len(distinct) < _FEWEST_IN_ANY_ORDER:
         return 0.0
     gaps = np.diff(distinct)
     by_counts = 0.0 if (times == times[0]).all() else bits_of_counts(times)
     unit = gaps.min()
     span = (distinct[-1] - distinct[0]) / unit
-    if span < LIMITS.largest_grid and (np.abs(gaps / unit - np.round(gaps / unit)) < LIMITS.even).all():
+    if span < _LARGEST_GRID and (np.abs(gaps / unit - np.round(gaps / unit)) < _EVEN).all():
         places, taken = np.round(span) + 1, len(distinct)
-        apart = LIMITS.wide * error < unit
+        apart = _WIDE * error < unit
         return by_counts + bits_of_choice(float(places), taken) if apart else 0.0
-    resolved = gaps / (LIMITS.wide * error) if error > 0 else gaps / (np.ptp(distinct) * 1e-12)
+    resolved = gaps / (_WIDE * error) if error > 0 else gaps / (np.ptp(distinct) * 1e-12)
     if (resolved < 1).mean() > 0.1:
         return 0.0
     return float(np.log2(np.maximum(resolved[1:], 1.0)).sum())

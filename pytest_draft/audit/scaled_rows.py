@@ -11,9 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pytest_draft.arrays import FloatArray, IntArray
-from pytest_draft.audit.chance import ENOUGH, bits_of_choice
-from pytest_draft.audit.value_hashes import AnyArray
+from pytest_draft.arrays import AnyArray, FloatArray, IntArray
+from pytest_draft.audit.chance import ENOUGH, bits_of_choice, bits_of_rows
 
 FEWEST_ROWS = 5
 """Rows below which nothing is told of an array that is scaled in any way."""
@@ -61,7 +60,7 @@ def scaled_rows(columns: Sequence[AnyArray], array: AnyArray) -> tuple[int, floa
     common = np.minimum(times[which.astype(np.int64)], number)
     first = np.zeros(len(rows), dtype=np.int64)
     first[of_row.ravel()] = np.arange(len(table))
-    bits = _bits(table)[first[which.astype(np.int64)]]
+    bits = bits_of_rows(mine)[first[which.astype(np.int64)]]
     total = int(common.sum())
     # Each column's scale and centre are fitted to two of its values.
     return total, float(bits @ common - bits_of_choice(len(kept), total) - ways)
@@ -70,17 +69,6 @@ def scaled_rows(columns: Sequence[AnyArray], array: AnyArray) -> tuple[int, floa
 def enough(found: int, bits: float) -> bool:
     """Return whether so many rows and bits are no chance."""
     return found >= FEWEST_ROWS and bits >= ENOUGH.anywhere
-
-
-def _bits(table: IntArray) -> FloatArray:
-    """Return how little chance it takes that a row like each is in the table, were its columns independent."""
-    n_rows = len(table)
-    expected = np.full(n_rows, np.log2(n_rows))
-    for column in table.T:
-        _, which, times = np.unique(column, return_inverse=True, return_counts=True)
-        expected += np.log2(times / n_rows)[which]
-    bits: FloatArray = np.maximum(0.0, -expected)
-    return bits
 
 
 def _placed(column: AnyArray, kept: FloatArray) -> tuple[IntArray, IntArray, float] | float | None:

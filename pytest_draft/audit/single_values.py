@@ -13,9 +13,9 @@ from typing import Literal
 
 import numpy as np
 
-from pytest_draft.arrays import BoolArray, FloatArray
+from pytest_draft.arrays import AnyArray, BoolArray, FloatArray
 from pytest_draft.artifact.contents import Contents, Stored
-from pytest_draft.audit.value_hashes import AnyArray, comparable
+from pytest_draft.audit.value_hashes import comparable
 from pytest_draft.errors import one_line
 from pytest_draft.facts.contents import SingleValues
 from pytest_draft.timebox import TimeBox
@@ -48,7 +48,6 @@ def single_values(
 
     Parameters
     ----------
-    contents : Contents
     tables : sequence of sequences of ndarray
         The training data and what transformers make of it, each as its columns. The one that is met most counts.
     timebox : TimeBox

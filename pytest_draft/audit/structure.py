@@ -29,10 +29,8 @@ def structure_of(model: Forest | RuleList, data: TrainingData | None, timebox: T
 
     Parameters
     ----------
-    model : Forest or RuleList
     data : TrainingData or None
         Which rows are alone in leaves of several trees is only known with them.
-    timebox : TimeBox
 
     Returns
     -------
@@ -41,77 +39,64 @@ def structure_of(model: Forest | RuleList, data: TrainingData | None, timebox: T
         whose numbers of rows were removed, and of rule lists without counts, where no training data are given.
     """
     if isinstance(model, RuleList):
-        counts = _captured(model, data)
-        return None if counts is None else _of_rules(counts)
-    if model.is_private or model.outputs is not None or not model.trees[0].n_distinct[0]:
-        return None
-    return _of_trees(model, data, timebox)
-
-
-def _of_rules(counts: IntArray) -> StructureFacts | None:
-    """Return the figures of rules that captured so many rows of each class, shape (n_rules, n_classes)."""
-    rows = counts.sum(axis=1)
-    n_rows, alone = int(rows.sum()), int((rows == 1).sum())
-    if not n_rows:
-        return None
-    disclosed = Between(*[float(rows[(counts > 0).sum(axis=1) == 1].sum() / n_rows)] * 2)
-    return _facts("rule", [rows], Between(*[alone / n_rows] * 2), (alone, alone), disclosed)
-
-
-def _captured(model: RuleList, data: TrainingData | None) -> IntArray | None:
-    """Return how many training rows of each class each rule captured; None where that is not known."""
-    if model.counts is not None or data is None:
-        return model.counts
-    counts = np.zeros((model.n_rules, model.n_classes), dtype=np.int64)
-    np.add.at(counts, (model.resolved(data.columns).captured(data.rows), data.labels), 1)
-    return counts
-
-
-def _of_trees(forest: Forest, data: TrainingData | None, timebox: TimeBox) -> StructureFacts:
-    rows = [tree.n_distinct[tree.leaves] for tree in forest.trees]
-    disclosed = []
-    for tree, held in zip(forest.trees, rows, strict=True):
-        pure = held == 1 if forest.classes is None else (tree.value[tree.leaves] > 0).sum(axis=1) == 1
-        disclosed.append(float(held[pure].sum() / held.sum()))
-    most = 1.0 if forest.classes is None else max(disclosed)  # a regressor's leaf of several rows may have one target
-    alone = _alone(forest, rows, data, timebox)
-    n_rows = forest.n_samples or (data.n_rows if data is not None else None)
-    share = Between(0.0, 1.0) if n_rows is None else Between(alone[0] / n_rows, min(1.0, alone[1] / n_rows))
-    return _facts("leaf", rows, share, alone, Between(max(disclosed), most))
-
-
-def _facts(
-    what: str, rows: list[IntArray], alone: Between, alone_rows: tuple[int, int], disclosed_class: Between
-) -> StructureFacts:
-    """Return the figures of leaves with so many rows, tree by tree."""
+        counts = model.counts
+        if counts is None and data is not None:
+            counts = model.resolved(data.columns).counts_of(data.rows, data.labels)
+        if counts is None or not counts.any():
+            return None
+        rows, n_rows = [counts.sum(axis=1)], int(counts.sum())
+        of_one_class = [(counts > 0).sum(axis=1) == 1]
+    else:
+        if model.is_private or model.outputs is not None or not model.trees[0].n_distinct[0]:
+            return None
+        rows = [tree.n_distinct[tree.leaves] for tree in model.trees]
+        n_rows = model.n_samples or (0 if data is None else data.n_rows)
+        of_one_class = [(tree.value[tree.leaves] > 0).sum(axis=1) == 1 for tree in model.trees]
+        if model.classes is None:
+            of_one_class = [held == 1 for held in rows]
+    disclosed = max(float(held[pure].sum() / held.sum()) for held, pure in zip(rows, of_one_class, strict=True))
+    least, most = _alone(model, rows, data, timebox)
     occupied = [held[held > 0] for held in rows]
     smallest = [int(held.min()) for held in occupied]
     group = np.searchsorted(AT_LEAST, np.concatenate(occupied), side="right") - 1
     sizes = tuple(np.bincount(group, minlength=len(AT_LEAST)).tolist())
-    median = float(np.median(smallest))
-    return StructureFacts(what, sum(sizes), min(smallest), median, sizes, alone, alone_rows, disclosed_class)
+    return StructureFacts(
+        what="rule" if isinstance(model, RuleList) else "leaf",
+        leaves=sum(sizes),
+        smallest=min(smallest),
+        median_smallest=float(np.median(smallest)),
+        sizes=sizes,
+        alone=Between(least / n_rows, min(1.0, most / n_rows)) if n_rows else Between(0.0, 1.0),
+        alone_rows=(least, most),
+        # A regressor's leaf of several rows may have one target.
+        disclosed_class=Between(disclosed, 1.0 if model.classes is None else disclosed),
+    )
 
 
-def _alone(forest: Forest, rows: list[IntArray], data: TrainingData | None, timebox: TimeBox) -> tuple[int, int]:
-    """Return the least and the most training rows that are alone in a leaf of some tree.
+def _alone(
+    model: Forest | RuleList, rows: list[IntArray], data: TrainingData | None, timebox: TimeBox
+) -> tuple[int, int]:
+    """Return the least and the most training rows that are alone in a leaf of some tree, or by a rule.
 
     The file tells their number for each tree. Whether they are the same ones in each is known where the training data
     and the seeds explain the rows of every leaf.
     """
     by_tree = [int((held == 1).sum()) for held in rows]
-    limit = forest.n_samples if forest.n_samples is not None else sum(by_tree)
+    if isinstance(model, RuleList):
+        return by_tree[0], by_tree[0]
+    limit = model.n_samples if model.n_samples is not None else sum(by_tree)
     bounds = max(by_tree), min(limit, sum(by_tree))
-    if data is None or bounds[0] == bounds[1] or data.n_rows != forest.n_samples:
+    if data is None or bounds[0] == bounds[1] or data.n_rows != model.n_samples:
         return bounds
     try:
-        seen = occurrences(forest, timebox.require) > 0
+        seen = occurrences(model, timebox.require) > 0
     except (NotCoveredError, OutOfTimeError):
         return bounds
-    if forest.sample_weight is not None:
-        seen &= forest.sample_weight > 0
+    if model.sample_weight is not None:
+        seen &= model.sample_weight > 0
     columns = np.ascontiguousarray(data.rows.T)
     alone = np.zeros(data.n_rows, dtype=np.bool_)
-    for tree, held, here in zip(forest.trees, rows, seen, strict=True):
+    for tree, held, here in zip(model.trees, rows, seen, strict=True):
         if timebox.over:
             return bounds
         timebox.spend(data.n_rows * _UNITS_PER_VISIT)

@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import AnyArray
+
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 
 Identities = NDArray[np.uint64]
-AnyArray = NDArray[Any]
 
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
 """The identity of each missing value; no hash of a value is more likely to be it than any other."""
@@ -32,11 +33,6 @@ def identities(values: AnyArray) -> Identities | None:
     """Return a number for each value of one column; equal values, and but for hashes with 64 bits only they, share it.
 
     Numbers are equal where they are in single precision. All kinds of missing values are one.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        Numbers, or objects.
 
     Returns
     -------
@@ -153,7 +149,7 @@ def hashes_of_rows(table: AnyArray) -> Identities | None:
     return row_hashes(complete) if len(complete) == len(hashed) else None
 
 
-def digest(codes: NDArray[Any], name: str = "") -> bytes:
+def digest(codes: AnyArray, name: str = "") -> bytes:
     """Return a digest of an array's bytes; of another name, another digest."""
     return hashlib.blake2b(
         np.ascontiguousarray(codes).view(np.uint8).data, digest_size=16, person=name.encode()

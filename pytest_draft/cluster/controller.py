@@ -100,7 +100,6 @@ class Cluster:
         self._files: dict[tuple[object, ...], File] = {}
         self._paths: dict[str, str] = {}
         self._lock = threading.Lock()
-        self._excluded: set[str] = set()
         self._lost: str | None = None
         self.was_left = False
         self._closed = False
@@ -187,7 +186,6 @@ class Cluster:
 
         Parameters
         ----------
-        case : Case
         priority : float
             Higher is sooner.
         then : callable, optional
@@ -205,7 +203,6 @@ class Cluster:
 
         Parameters
         ----------
-        case : Case
         tell : callable, optional
             Gets a `Progress` now and then, in this thread; it may raise to end the wait.
         """
@@ -279,13 +276,6 @@ class Cluster:
         task.began = 0.0
         order = Order(task.case, task.files, self._environment, self._topic, task.number, self._share)
         try:
-            workers = None
-            if self._excluded:
-                workers = sorted(set(self._client.nthreads()) - self._excluded)
-                if not workers:
-                    why = "all workers of the cluster have other versions than this machine"
-                    self._decide(task, _inconclusive(task.case, why))
-                    return
             task.future = self._client.submit(
                 worker.examine,
                 order,
@@ -293,7 +283,6 @@ class Cluster:
                 pure=False,
                 retries=0,
                 priority=priority,
-                workers=workers,
             )
             task.future.add_done_callback(lambda future: self._inbox.put(("done", (task, future))))
         except Exception as error:  # the connection has ended, which the thread notes too
@@ -398,7 +387,8 @@ class Cluster:
                 found = checked(from_text(task.case, value), task.files)
                 self._decide(task, replace(found, retried=_retried(task)))
             elif kind == "differs":
-                self._exclude(task, one_line(value))
+                why = f"worker {address} has joined with other versions: {one_line(value)}: install the same on both"
+                self._decide(task, _inconclusive(task.case, why))
             elif kind == "reason":
                 self._decide(task, _inconclusive(task.case, f"worker {address}: {one_line(value)}"))
             else:
@@ -406,18 +396,6 @@ class Cluster:
         except Exception:  # whoever sent it can send anything
             why = f"worker {address} sent an answer that is none about this file"
             self._decide(task, _inconclusive(task.case, why))
-
-    def _exclude(self, task: _Task, differs: str) -> None:
-        """Give a task to others where a worker that has joined since has other versions."""
-        address = next(iter(self._client.who_has([task.future]).values()), ())
-        for one in address or ():
-            if one not in self._excluded:
-                self._excluded.add(one)
-                self._say(f"worker {one_line(one)} has joined and gets no work: {differs}")
-        if not address:
-            self._decide(task, _inconclusive(task.case, f"a worker has joined with other versions: {differs}"))
-            return
-        self._submit(task)
 
     def _send(self, sha256: str, address: str) -> None:
         """Send a file to a worker, piece by piece; each says which it needs next."""

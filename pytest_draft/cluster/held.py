@@ -67,7 +67,6 @@ class Held:
 
         Parameters
         ----------
-        files : iterable of File
         topic : str
             Of who has them.
         most : int

@@ -60,13 +60,7 @@ def environment() -> dict[str, str]:
 
 
 def difference(here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
-    """Return in a few words what another environment has in place of this one's; None where nothing differs.
-
-    Parameters
-    ----------
-    here, there : mapping of str to str
-        As `environment` returns it.
-    """
+    """Return in a few words what another environment has in place of this one's; None where nothing differs."""
     for name, wanted in here.items():
         found = there.get(name)
         if found != wanted:

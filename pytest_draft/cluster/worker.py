@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_draft.cluster.held import Held, RefusedError
 from pytest_draft.cluster.order import Order, difference, environment
 from pytest_draft.facts.storage import as_text
-from pytest_draft.isolation import MEMORY_SHARE, Children, machine_cap
+from pytest_draft.isolation import MEMORY_SHARE, Children, cap_of
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -156,7 +156,7 @@ def examine(order: Order) -> str:
 
 def _cap(worker: Worker, share: int | None) -> int:
     """Return the bytes that each child may hold where the order names none: what all of them have, divided."""
-    whole = machine_cap()
+    whole = cap_of(None)
     if share is not None:
         return whole // share
     limit: int | None = worker.memory_manager.memory_limit

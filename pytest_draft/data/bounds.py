@@ -58,7 +58,6 @@ def require_csv(content: bytes, where: str, n_columns: int | None = None) -> Non
 
     Parameters
     ----------
-    content : bytes
     where : str
         The file, for messages.
     n_columns : int or None

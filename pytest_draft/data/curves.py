@@ -41,17 +41,7 @@ _BACK: dict[str, Callable[[FloatArray], FloatArray]] = {
 
 
 def curved(values: AnyArray, step: Curve) -> AnyArray:
-    """Return numbers behind a step.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n_rows,)
-    step : Apply, Power, Quantiles or Bin
-
-    Returns
-    -------
-    ndarray, shape (n_rows,)
-    """
+    """Return numbers behind a step, shape (n_rows,)."""
     if isinstance(step, Apply):
         result: AnyArray = getattr(np, step.function)(values)
         return result
@@ -98,17 +88,7 @@ def loses(step: Step) -> bool:
 
 
 def straightened(values: FloatArray, step: Curve) -> FloatArray:
-    """Return numbers before a step; as they are where the step loses what they were.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n_rows,)
-    step : Apply, Power, Quantiles or Bin
-
-    Returns
-    -------
-    ndarray of float64, shape (n_rows,)
-    """
+    """Return numbers before a step, shape (n_rows,); as they are where the step loses what they were."""
     with np.errstate(all="ignore"):
         if isinstance(step, Apply):
             back = _BACK.get(step.function)

@@ -79,15 +79,10 @@ def domain_from(encoder: Encoder, columns: tuple[str, ...], rows: Rows) -> Domai
 
     Parameters
     ----------
-    encoder : Encoder
     columns : tuple of str, length n_columns
         Names of the forest's columns.
     rows : ndarray of float32, shape (n_rows, n_columns)
         The encoded training data.
-
-    Returns
-    -------
-    Domain
     """
     attributes = [*_groups(encoder, rows), *_ordinals(encoder, columns, rows)]
     held = {index for attribute in attributes for index in attribute.columns}
@@ -164,17 +159,7 @@ class RawColumns:
     _parts: tuple[_RawColumn, ...]
 
     def rows(self, encoded: Rows) -> Rows:
-        """Return encoded rows in the raw columns, to be compared within `domain`.
-
-        Parameters
-        ----------
-        encoded : ndarray of float32, shape (n_rows, n_columns)
-            With indicators.
-
-        Returns
-        -------
-        ndarray of float32, shape (n_rows, n_raw)
-        """
+        """Return encoded rows, with indicators, in the raw columns, shape (n_rows, n_raw), as in `domain`."""
         blocks = []
         for part in self._parts:
             if part.categories is None:
@@ -187,12 +172,7 @@ class RawColumns:
         return np.hstack(blocks).astype(np.float32)
 
     def known(self, columns: Collection[int]) -> tuple[int, ...]:
-        """Return the positions of `domain`'s attributes that are known where some columns of the forest are.
-
-        Parameters
-        ----------
-        columns : collection of int
-        """
+        """Return the positions of `domain`'s attributes that are known where some columns of the forest are."""
         of_raw = [part for part in self._parts for _ in range(part.n_levels or 1)]
         return tuple(
             a
@@ -201,12 +181,7 @@ class RawColumns:
         )
 
     def table(self, encoded: Rows) -> pd.DataFrame:
-        """Return encoded rows as the raw table they stand for; its values are as sensitive as the training data.
-
-        Parameters
-        ----------
-        encoded : ndarray of float32, shape (n_rows, n_columns)
-            As the forest sees them.
+        """Return the raw table that rows stand for as the forest sees them; it is as sensitive as the training data.
 
         Returns
         -------
@@ -255,7 +230,6 @@ def raw_columns(encoder: Encoder, domain: Domain, indicators: Indicators | None 
 
     Parameters
     ----------
-    encoder : Encoder
     domain : Domain
         Of the forest's columns.
     indicators : Indicators or None

@@ -28,10 +28,6 @@ def read_domain(path: str | os.PathLike[str], columns: Sequence[str]) -> Domain:
     columns : sequence of str, length n_columns
         Names of the encoded columns, in the forest's order.
 
-    Returns
-    -------
-    Domain
-
     Raises
     ------
     DataError

@@ -53,7 +53,6 @@ def encode(encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str) -> N
 
     Parameters
     ----------
-    encoder : Encoder
     raw : mapping of int to pandas.Series
         By position among the columns that the encoder was fitted on; all of `Encoder.sources` at least.
     where : str

@@ -42,16 +42,10 @@ def holdout_of(table: Table, data: TrainingData, target: str | None = None, enco
 
     Parameters
     ----------
-    table : Table
-    data : TrainingData
     target : str or None
         Name of the label column, which is left out where columns are taken by position.
     encoder : Encoder or None
         The file's. Where it encoded the training data, the holdout is raw too.
-
-    Returns
-    -------
-    Holdout
 
     Raises
     ------

@@ -42,13 +42,7 @@ class Indicators:
 
     @classmethod
     def of(cls, rows: Rows, spared: Collection[int] = ()) -> Indicators:
-        """Return the columns of training rows that hold two values, a missing one aside, but for those that are spared.
-
-        Parameters
-        ----------
-        rows : ndarray of float32, shape (n_rows, n_columns)
-        spared : collection of int
-        """
+        """Return the columns of training rows with two values, a missing one aside, but for those that are spared."""
         found = []
         for column in range(rows.shape[1]):
             values = np.unique(rows[:, column])
@@ -64,23 +58,13 @@ class Indicators:
         return cls(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
 
     def rows(self, written: Rows) -> Rows:
-        """Return rows with indicators; other values than the two lie between or beside 0 and 1.
-
-        Parameters
-        ----------
-        written : ndarray of float32, shape (n_rows, n_columns)
-        """
+        """Return rows with indicators; other values than the two lie between or beside 0 and 1."""
         rows: Rows = written.copy()
         rows[:, self.columns] = (written[:, self.columns] - self.low) / (self.high - self.low)
         return rows
 
     def written(self, rows: Rows) -> Rows:
-        """Return rows with indicators as they are written.
-
-        Parameters
-        ----------
-        rows : ndarray of float32, shape (n_rows, n_columns)
-        """
+        """Return rows with indicators as they are written."""
         written: Rows = rows.copy()
         share = rows[:, self.columns].astype(np.float64)
         written[:, self.columns] = np.where(share == 1, self.high, self.low + share * (self.high - self.low))
@@ -95,14 +79,7 @@ class Indicators:
         return replace(model, rules=tuple(self._rule(rule) for rule in model.rules))
 
     def literal(self, literal: Literal, column: int) -> Literal:
-        """Return a test of what is written as one of the indicator, where a column is one.
-
-        Parameters
-        ----------
-        literal : Literal
-        column : int
-            Position in the table of the column that is tested.
-        """
+        """Return a test of a column as it is written as one of the indicator, where the column is one."""
         found = np.flatnonzero(self.columns == column)
         if not len(found):
             return literal

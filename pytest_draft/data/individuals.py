@@ -24,11 +24,6 @@ _SECONDS_PER_ROW = 1e-5
 def inliers(rows: Rows, timebox: TimeBox) -> BoolArray | None:
     """Return which rows are inliers: those that an isolation forest of all rows scores above 0.
 
-    Parameters
-    ----------
-    rows : ndarray of float32, shape (n_rows, n_columns)
-    timebox : TimeBox
-
     Returns
     -------
     ndarray of bool, shape (n_rows,), or None
@@ -46,11 +41,6 @@ def inliers(rows: Rows, timebox: TimeBox) -> BoolArray | None:
 
 def hundredths(figures: FloatArray) -> tuple[float, ...]:
     """Return how one figure of each row is distributed: the lowest, that of each further hundredth, the highest.
-
-    Parameters
-    ----------
-    figures : ndarray of float64, shape (n_rows,)
-        At least one.
 
     Returns
     -------

@@ -19,7 +19,7 @@ __tracebackhide__ = True  # frames here hold rows
 def class_indices(
     labels: pd.Series[Any] | AnyArray, classes: tuple[object, ...], word: str, n_rows: int, where: str
 ) -> IntArray:
-    """Return each row's index into the classes.
+    """Return each row's index into the classes, shape (n_rows,).
 
     Parameters
     ----------
@@ -28,13 +28,8 @@ def class_indices(
         As a model stores them.
     word : str
         What the model is, for messages.
-    n_rows : int
     where : str
         Names the data, for messages.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_rows,)
 
     Raises
     ------

@@ -60,10 +60,6 @@ def read_table(path: str | os.PathLike[str]) -> Table:
         ``.parquet``, or ``.npz`` with an array ``X`` of shape (n_rows, n_columns), optionally its names
         as a 1-D array ``columns`` or ``feature_names``, and the labels as an array of any other name.
 
-    Returns
-    -------
-    Table
-
     Raises
     ------
     DataError

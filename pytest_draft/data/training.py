@@ -119,17 +119,12 @@ def training_data(
     table : Table, pandas.DataFrame, tuple (X, y) or TrainingData
         X is a data frame or an array-like of shape (n_rows, n_columns), y an array-like of shape (n_rows,).
         `TrainingData` that fit the model are returned as they are.
-    model : Forest or RuleList
     target : str or None
         Name of the label column, or of an ``.npz`` file's label array. Not used for a tuple.
     encoder : Encoder or None
         The file's, from `Artifact.encoder`.
     origin : Origin
         How the model's rows and labels follow from the table's, from `Artifact.origin`.
-
-    Returns
-    -------
-    TrainingData
 
     Raises
     ------
@@ -157,10 +152,6 @@ def whole_data(
     ----------
     table, model, target, encoder, origin
         As in `training_data`; the model need not have seen all rows.
-
-    Returns
-    -------
-    TrainingData
 
     Raises
     ------
@@ -205,12 +196,6 @@ def whole_data(
 
 def _of_model(data: TrainingData, origin: Origin, model: Model) -> TrainingData:
     """Return the rows and labels that a model was trained on, of those of the whole file (`whole_data`).
-
-    Parameters
-    ----------
-    data : TrainingData
-    origin : Origin
-    model : Forest or RuleList
 
     Raises
     ------
@@ -304,7 +289,6 @@ def _require_seen_alike(
     rows : ndarray of float32, shape (n_rows, n_columns)
     columns : sequence of pandas.Series
         Those that are tested, as they are in the table.
-    where : str
     """
     for position, column in zip(tests.tested, columns, strict=True):
         values = rows[:, position]

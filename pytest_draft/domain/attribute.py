@@ -54,16 +54,7 @@ class Attribute:
 
     @classmethod
     def coded(cls, name: str, column: int, values: Sequence[float] | FloatArray, missing: bool = False) -> Attribute:
-        """Return the attribute of one column that holds these values and no others: binary where they are 0 and 1.
-
-        Parameters
-        ----------
-        name : str
-        column : int
-        values : sequence of float
-            At least one, ascending.
-        missing : bool
-        """
+        """Return the attribute of a column that holds these values, ascending, and no others: binary where 0 and 1."""
         book = tuple(float(value) for value in values)
         if book == (0.0, 1.0):
             return cls(name, "binary", (column,), missing=missing)
@@ -160,17 +151,7 @@ class Attribute:
         return int(self.high - self.low) + 1 + self.missing
 
     def encoded(self, value: IntArray) -> NDArray[np.float32]:
-        """Return the encoded columns of values given by index.
-
-        Parameters
-        ----------
-        value : ndarray of int64, shape (n,)
-            Indices between 0 and `n_values` - 1.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, len(columns))
-        """
+        """Return the encoded columns of values, given by their indices, shape (n, len(columns))."""
         if self.kind == "one-hot":
             return np.eye(self.n_states, len(self.columns), dtype=np.float32)[value]
         if self.values is not None:
@@ -178,16 +159,7 @@ class Attribute:
         return (value[:, None] + self.low).astype(np.float32)
 
     def index(self, columns: NDArray[np.float32]) -> IntArray:
-        """Return the index of each value, given its encoded columns: what `encoded` was given.
-
-        Parameters
-        ----------
-        columns : ndarray of float32, shape (n, len(columns))
-            Values that the attribute can take.
-
-        Returns
-        -------
-        ndarray of int64, shape (n,)
+        """Return the index of each value, shape (n,), given its encoded columns: what `encoded` was given.
 
         Raises
         ------
@@ -210,11 +182,6 @@ class Attribute:
 
         Of a numeric attribute that may be missing, a share of `MISSING_SHARE` is.
 
-        Parameters
-        ----------
-        n : int
-        rng : numpy.random.Generator
-
         Returns
         -------
         ndarray of float32, shape (n, len(columns))
@@ -229,16 +196,7 @@ class Attribute:
         return drawn
 
     def outside(self, columns: FloatArray) -> BoolArray:
-        """Return which rows hold something here that the attribute does not allow.
-
-        Parameters
-        ----------
-        columns : ndarray of float64, shape (n_rows, len(columns))
-
-        Returns
-        -------
-        ndarray of bool, shape (n_rows,)
-        """
+        """Return which rows hold something here that the attribute does not allow, shape (n_rows,)."""
         bad: BoolArray
         bad = np.asarray(~((columns >= self.low) & (columns <= self.high)).all(axis=1))
         if self.values is not None:

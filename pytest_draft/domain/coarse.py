@@ -9,12 +9,7 @@ import math
 
 
 def coarsened(low: float, high: float) -> tuple[float, float]:
-    """Return bounds that tell the signs and the orders of magnitude of two values, and no more.
-
-    Parameters
-    ----------
-    low, high : float
-        Finite, in order.
+    """Return bounds that tell the signs and the orders of magnitude of two finite values, in order, and no more.
 
     Returns
     -------

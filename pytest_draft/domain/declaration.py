@@ -58,10 +58,6 @@ def declared(columns: Sequence[str], spec: Mapping[str, Mapping[str, object]], s
     source : str
         Name of the file, for messages.
 
-    Returns
-    -------
-    Domain
-
     Raises
     ------
     DataError

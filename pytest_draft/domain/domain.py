@@ -99,16 +99,7 @@ class Domain:
         return result
 
     def encoded(self, indices: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
-        """Return encoded rows, given the index of each attribute's value.
-
-        Parameters
-        ----------
-        indices : ndarray of int, shape (n_rows, n_attributes)
-
-        Returns
-        -------
-        ndarray of float32, shape (n_rows, n_columns)
-        """
+        """Return encoded rows, shape (n_rows, n_columns), given the index of each attribute's value."""
         rows = np.empty((len(indices), self.n_columns), dtype=np.float32)
         for a, attribute in enumerate(self.attributes):
             rows[:, list(attribute.columns)] = attribute.encoded(indices[:, a].astype(np.int64))
@@ -116,10 +107,6 @@ class Domain:
 
     def indices(self, rows: NDArray[np.float32]) -> IntArray:
         """Return the index of each attribute's value in encoded rows of the domain: what `encoded` was given.
-
-        Parameters
-        ----------
-        rows : ndarray of float32, shape (n_rows, n_columns)
 
         Returns
         -------
@@ -131,12 +118,7 @@ class Domain:
         return found
 
     def vectors(self) -> NDArray[np.float32]:
-        """Return every vector that the domain allows.
-
-        Returns
-        -------
-        ndarray of float32, shape (n_vectors, n_columns)
-        """
+        """Return every vector that the domain allows, shape (n_vectors, n_columns)."""
         shape = [attribute.n_values for attribute in self.attributes]
         total = math.prod(shape)
         result = np.empty((total, self.n_columns), dtype=np.float32)
@@ -148,17 +130,7 @@ class Domain:
         return result
 
     def uniform(self, n_rows: int, rng: np.random.Generator) -> NDArray[np.float32]:
-        """Return rows drawn uniformly from the domain: the random baseline's guesses.
-
-        Parameters
-        ----------
-        n_rows : int
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        ndarray of float32, shape (n_rows, n_columns)
-        """
+        """Return rows drawn uniformly from the domain, shape (n_rows, n_columns): the random baseline's guesses."""
         result = np.empty((n_rows, self.n_columns), dtype=np.float32)
         for attribute in self.attributes:
             result[:, list(attribute.columns)] = attribute.uniform(n_rows, rng)
@@ -166,10 +138,6 @@ class Domain:
 
     def outside(self, rows: FloatArray) -> dict[str, int]:
         """Return, by attribute, how many rows the domain does not allow.
-
-        Parameters
-        ----------
-        rows : ndarray of float64, shape (n_rows, n_columns)
 
         Returns
         -------

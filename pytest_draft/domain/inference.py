@@ -29,15 +29,6 @@ def infer(columns: Sequence[str], rows: FloatArray) -> Domain:
     on average. The rest is numeric. Of a column with missing values (NaN) only the others count; without any other it
     is ordinal with the one value 0. It is in no one-hot group.
 
-    Parameters
-    ----------
-    columns : sequence of str, length n_columns
-    rows : ndarray of float64, shape (n_rows, n_columns)
-
-    Returns
-    -------
-    Domain
-
     Raises
     ------
     DataError

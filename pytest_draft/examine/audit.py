@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.problem import Problem
-from pytest_draft.audit.file_audit import audit_entropy, audit_file, narrowed, narrowed_without_attack
+from pytest_draft.audit.entropy import audit_entropy
+from pytest_draft.audit.file_audit import audit_file, narrowed, narrowed_without_attack
 from pytest_draft.errors import DraftError
 from pytest_draft.examine.inputs import Inputs, Opened
 from pytest_draft.examine.limits import AUDIT_SHARE, INSPECT_SHARE

@@ -9,12 +9,7 @@ import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Add the command's arguments."""
     parser.add_argument("model", help="a file of your own (.joblib, .pkl, .skops): loading it runs what is in it")
     parser.add_argument("output", help="the file to write (.joblib, .pkl)")
     parser.add_argument(
@@ -32,15 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Harden a file, and say on standard output what was done.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-
-    Returns
-    -------
-    int
-        0.
 
     Raises
     ------

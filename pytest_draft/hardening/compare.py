@@ -26,20 +26,7 @@ def in_one_order() -> Iterator[None]:
 
 
 def answers(model: Any, rows: Any, methods: Sequence[str] = METHODS) -> dict[str, list[AnyArray]]:
-    """Return what a model says of rows, by method; one array for each output.
-
-    Parameters
-    ----------
-    model : object
-    rows : array-like or data frame
-        As its ``predict`` takes them.
-    methods : sequence of str
-        Those that it is asked by, where it has them.
-
-    Returns
-    -------
-    dict of str to list of ndarray
-    """
+    """Return what a model says of rows by those methods that it has; one array for each output."""
     found: dict[str, list[AnyArray]] = {}
     with in_one_order():
         for method in methods:
@@ -56,19 +43,7 @@ def _dense(said: Any) -> AnyArray:
 def differences(
     before: dict[str, list[AnyArray]], after: dict[str, list[AnyArray]], place: str = ""
 ) -> list[Difference]:
-    """Compare what two models answer, method by method.
-
-    Parameters
-    ----------
-    before, after : dict of str to list of ndarray
-        From `answers`, on the same rows.
-    place : str
-        Where the model stands in its file.
-
-    Returns
-    -------
-    list of Difference
-    """
+    """Compare what two models at a place in their files answer to the same rows (`answers`), method by method."""
     name = f"{place}." if place else ""
     return [_difference(f"{name}{method}", before[method], after.get(method, [])) for method in before]
 

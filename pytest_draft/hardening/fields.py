@@ -36,14 +36,7 @@ def has_numbered_seed(value: object) -> bool:
 def without_seeds(objects: Iterable[Found]) -> Counter[tuple[str, str]]:
     """Take seeds, out-of-bag results and per-row vectors out of a model's objects, in place.
 
-    Parameters
-    ----------
-    objects : iterable of Found
-        Of a copy that is the caller's own.
-
-    Returns
-    -------
-    Counter of (field, what became of it)
+    Returns how often what became of which field: a counter of both.
     """
     changed: Counter[tuple[str, str]] = Counter()
     for found in objects:
@@ -75,23 +68,16 @@ def _is_removed(value: Any, name: str) -> bool:
 
 
 def without_inner_path_lengths(forest: Any) -> int:
-    """Take out what an IsolationForest keeps of how many rows its inner nodes had, in place.
+    """Set to 0, in place, what an IsolationForest keeps of how many rows inner nodes had; return how many numbers.
 
     Its scores need those of the leaves.
-
-    Returns
-    -------
-    int
-        How many numbers were set to 0.
     """
     lengths = forest.__dict__.get("_average_path_length_per_tree")
     if lengths is None:  # before scikit-learn 1.3
         return 0
-    kept = []
-    for tree, old in zip(forest.estimators_, lengths, strict=True):
-        new = np.where(np.asarray(tree.tree_.children_left) < 0, old, 0.0)
-        kept.append(new)
-    forest._average_path_length_per_tree = tuple(kept)
+    pairs = zip(forest.estimators_, lengths, strict=True)
+    kept = tuple(np.where(np.asarray(tree.tree_.children_left) < 0, old, 0.0) for tree, old in pairs)
+    forest._average_path_length_per_tree = kept
     return sum(int((new != old).sum()) for new, old in zip(kept, lengths, strict=True))
 
 
@@ -109,14 +95,9 @@ def only_asked_to_transform(objects: Iterable[object]) -> set[int]:
 
 
 def selected_by_numbers(selector: Any) -> int:
-    """Make of a selection whose model has trees a VarianceThreshold that keeps the same columns, in place.
+    """Make of a selection by trees a VarianceThreshold that keeps the same columns, in place; return how many are gone.
 
     A SelectFromModel works its trees' importances out from their counts each time that it is asked.
-
-    Returns
-    -------
-    int
-        How many trees are gone.
     """
     from sklearn.feature_selection import VarianceThreshold
 

@@ -98,10 +98,6 @@ def harden(
 def load(path: Path) -> tuple[Any, tuple[str, ...]]:
     """Load a model file, which runs what is in it.
 
-    Parameters
-    ----------
-    path : Path
-
     Returns
     -------
     model : object

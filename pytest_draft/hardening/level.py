@@ -36,15 +36,6 @@ SEEDS, COUNTS, LABELS = Level("seeds"), Level("counts"), Level("labels")
 def level_of(text: str | Level) -> Level:
     """Return the level that is meant.
 
-    Parameters
-    ----------
-    text : str or Level
-        ``seeds``, ``counts``, ``decimals:N`` with N from 1 to 6, or ``labels``.
-
-    Returns
-    -------
-    Level
-
     Raises
     ------
     UsageError

@@ -79,22 +79,8 @@ def hardened_through(
 ) -> tuple[Any, Hardened]:
     """Harden a model, and compare what is left of it after it was saved.
 
-    Parameters
-    ----------
-    model, level, rows, target
-        As in `hardened`.
-    saved : callable
-        Takes the hardened model and returns it as somebody gets it who loads its file.
-
-    Returns
-    -------
-    model : object
-    result : Hardened
-
-    Raises
-    ------
-    DataError
-        As in `hardened`.
+    Parameters and errors are those of `hardened`, and `saved` takes the hardened model and returns it as somebody gets
+    it who loads its file.
     """
     tops = outermost(model)
     if not tops:
@@ -194,7 +180,7 @@ def _asked(
         questions = [
             _Question(top, rows, answered(top.value, rows, top.path)) for top, rows in zip(tops, tables, strict=True)
         ]
-    return questions, {id(owner): one for owner, one in zip(owners, seen, strict=True) if one.tables}
+    return questions, {id(owner): one for owner, one in zip(owners, seen, strict=True) if one}
 
 
 def _selectors(objects: Sequence[Found]) -> list[Any]:

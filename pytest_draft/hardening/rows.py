@@ -35,16 +35,11 @@ def features_of(model: Any, rows: Any, target: str | None = None) -> Any:
 
     Parameters
     ----------
-    model : object
     rows : data frame or array-like
         All of a data frame's columns that are no features are left out where the model knows its features' names;
         the frame becomes an array where the model was fitted on one.
     target : str, optional
         A column that is left out.
-
-    Returns
-    -------
-    data frame or array-like
 
     Raises
     ------
@@ -87,20 +82,9 @@ def answered(model: Any, rows: Any, place: str, methods: Sequence[str] = METHODS
 
 
 def on_drawn_rows(objects: Iterable[Found], selectors: Collection[int]) -> Iterator[tuple[Found, Rows]]:
-    """Return the outermost estimators of a model that take numbers, and rows for each.
+    """Yield the outermost estimators of a model that take numbers, and rows for each around its trees' thresholds.
 
-    Parameters
-    ----------
-    objects : iterable of Found
-        Of the model, from the outside in.
-    selectors : collection of int
-        Ids of those that need only transform.
-
-    Yields
-    ------
-    model : Found
-    rows : ndarray of float32, shape (n_rows, n_features)
-        Around the thresholds of its trees.
+    Objects come from the outside in. Of selectors, by their ids, only ``transform`` must take the rows.
     """
     covered: set[int] = set()
     for found in objects:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,11 @@ import numpy as np
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray
 from pytest_draft.decimals import shortest_decimal
 
+Seen = list[Any]
+"""What reaches a tree when its model predicts: tables of float32, shape (n_rows, n_features), some of them sparse."""
 
-@dataclass
-class Seen:
-    """The values of each column that reach a tree when its model predicts."""
-
-    tables: list[Any] = field(default_factory=list)
-    """Each of float32, shape (n_rows, n_features). As a tree gets them; scipy's sparse matrices too."""
+_ASKED = ("predict", "apply", "decision_path")
+"""Methods of a tree that take rows."""
 
 
 class Values:
@@ -67,42 +65,24 @@ class _Recorder:
         self._tree, self._seen, self._lock = tree, seen, lock
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._tree, name)
+        found = getattr(self._tree, name)
+        if name not in _ASKED:
+            return found
 
-    def _note(self, rows: Any) -> None:
-        with self._lock:
-            if not any(_same(rows, table) for table in self._seen.tables):
-                self._seen.tables.append(rows)
+        def noted(rows: Any) -> Any:
+            with self._lock:
+                if not any(_same(rows, table) for table in self._seen):
+                    self._seen.append(rows)
+            return found(rows)
 
-    def predict(self, rows: Any) -> Any:
-        self._note(rows)
-        return self._tree.predict(rows)
-
-    def apply(self, rows: Any) -> Any:
-        self._note(rows)
-        return self._tree.apply(rows)
-
-    def decision_path(self, rows: Any) -> Any:
-        self._note(rows)
-        return self._tree.decision_path(rows)
+        return noted
 
 
 @contextmanager
 def recording(owners: Sequence[Any]) -> Iterator[list[Seen]]:
-    """Note the rows that reach each estimator's ``tree_`` while the block runs.
-
-    Parameters
-    ----------
-    owners : sequence of object
-        Each with a scikit-learn ``Tree`` as ``tree_``, which stands there again afterwards.
-
-    Yields
-    ------
-    list of Seen
-        One for each.
-    """
+    """Note what reaches the ``tree_`` of each estimator while the block runs; it stands there again afterwards."""
     trees = [owner.tree_ for owner in owners]
-    seen = [Seen() for _ in owners]
+    seen: list[Seen] = [[] for _ in owners]
     lock = threading.Lock()
     try:
         for owner, tree, one in zip(owners, trees, seen, strict=True):
@@ -130,27 +110,14 @@ class Shortened:
 
 
 def shortened(tree: Any, seen: Seen, values: Values) -> Shortened:
-    """Replace each threshold by the shortest decimal between the values next to it.
-
-    Parameters
-    ----------
-    tree : sklearn.tree._tree.Tree
-    seen : Seen
-        What reaches it.
-    values : Values
-        Shared by all trees.
-
-    Returns
-    -------
-    Shortened
-    """
+    """Replace each threshold of a tree by the shortest decimal between the values next to it that reach the tree."""
     thresholds = np.array(tree.threshold, dtype=np.float64)
     feature, inner = np.asarray(tree.feature), np.asarray(tree.children_left) >= 0
     missing = np.zeros(tree.n_features, dtype=np.bool_)
     n_outside = 0
     before = thresholds.copy()
     for column in np.unique(feature[inner]):
-        present, missing[column] = values.of(seen.tables, int(column))
+        present, missing[column] = values.of(seen, int(column))
         nodes = np.flatnonzero(inner & (feature == column) & np.isfinite(thresholds))
         # A row goes left when its value, a float32, is at most the threshold, a float64.
         above = np.searchsorted(present.astype(np.float64), thresholds[nodes], side="right")

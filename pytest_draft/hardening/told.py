@@ -74,18 +74,7 @@ class Tally:
 
 
 def stops(model: Any, tally: Tally) -> tuple[str, ...]:
-    """Return what a hardened model no longer does.
-
-    Parameters
-    ----------
-    model : object
-        Hardened.
-    tally : Tally
-
-    Returns
-    -------
-    tuple of str
-    """
+    """Return what a hardened model no longer does."""
     said = ["estimators_samples_ raises, and fitting again gives another model: no seed is left"]
     if tally.level < COUNTS:
         return tuple(said)
@@ -124,18 +113,7 @@ def _importances(model: Any) -> str | None:
 
 
 def stays(model: Any, tally: Tally) -> tuple[str, ...]:
-    """Return what a hardened model still tells of its training data.
-
-    Parameters
-    ----------
-    model : object
-        Hardened.
-    tally : Tally
-
-    Returns
-    -------
-    tuple of str
-    """
+    """Return what a hardened model still tells of its training data."""
     said = []
     if tally.level < COUNTS:
         said.append("all counts, impurities and inner nodes' fractions: whoever has them needs no seeds")

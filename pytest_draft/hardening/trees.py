@@ -78,16 +78,10 @@ def rewritten(tree: Any, thresholds: FloatArray, keep_missing: BoolArray, wanted
 
     Parameters
     ----------
-    tree : sklearn.tree._tree.Tree
     thresholds : ndarray of float64, shape (n_nodes,)
         What each inner node shall compare with.
     keep_missing : ndarray of bool, shape (n_features,)
         Columns for which it must still be told where missing values go.
-    wanted : Wanted
-
-    Returns
-    -------
-    Rewritten
     """
     nodes, values = arrays_of(tree)
     n_nodes = len(nodes)
@@ -164,7 +158,6 @@ def rounded(fractions: FloatArray, decimals: int, n_classes: int) -> FloatArray:
     Parameters
     ----------
     fractions : ndarray of float64, shape (n_rows, at least n_classes)
-    decimals : int
     n_classes : int
         How many of the columns are classes; all others hold 0.
 

@@ -27,11 +27,6 @@ class Found:
 def objects_in(root: object) -> Iterator[Found]:
     """Return a model's objects and containers, from the outside in.
 
-    Parameters
-    ----------
-    root : object
-        An estimator, or a dict, list or tuple of some.
-
     Yields
     ------
     Found

@@ -15,7 +15,7 @@ from sklearn.preprocessing import LabelEncoder, OneHotEncoder, StandardScaler
 
 from pytest_draft.artifact import read
 from pytest_draft.artifact.budget import Budget, Limits
-from pytest_draft.artifact.contents import contents_of
+from pytest_draft.artifact.contents import contents_of, objects_in
 from pytest_draft.artifact.published import published
 from pytest_draft.artifact.records import Array, Global, Mapping, Record
 from pytest_draft.facts.published import Published
@@ -260,3 +260,20 @@ def test_a_generator_holds_its_state_and_no_table(forest, columns, stored):
     kept.shape, kept.data = columns.shape, columns
     state.state.pairs.append(("key", kept))
     assert [array.path for array in contents_of(state, Budget(Limits(), 10**6)).arrays] == ["key"]
+
+
+def test_objects_in_cycles_shared_parts_and_deep_nests_are_found_once_in_order():
+    first, second = (Record(Global("m", name), ()) for name in ("First", "Second"))
+    cycle: list[object] = [first, ("name", second, None)]
+    cycle += [cycle, first]
+    assert list(objects_in("a", cycle)) == [("a[0]", first), ("a[1][1]", second)]
+    shared: list[object] = [first]
+    for _ in range(60):
+        shared = [shared, shared]
+    assert [record for _, record in objects_in("a", shared)] == [first]
+    deep: list[object] = [second]
+    for _ in range(50_000):
+        deep = [deep]
+    ((path, record),) = objects_in("a", deep)
+    assert record is second
+    assert len(path) < 1000

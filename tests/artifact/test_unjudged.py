@@ -106,6 +106,7 @@ def test_fitted_trees_are_found_in_every_form(kind, name, forest, other, columns
 
 
 def test_a_trees_state_as_lists_is_found_by_its_nodes(forest, other, places):
+    """So sklearn-json writes a tree; a small one has no more numbers than people save beside a model."""
     forest.kept = as_lists(other[0].tree_)
     assert sum(places(forest).values()) == 1
 

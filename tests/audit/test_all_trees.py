@@ -18,7 +18,7 @@ from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.audit.all_trees import most_left, together
-from pytest_draft.audit.entropy import audit_forest
+from pytest_draft.audit.entropy import audit_entropy
 from pytest_draft.data import training_data
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
@@ -61,7 +61,7 @@ def test_what_all_trees_tell_together_lies_between_the_bounds(bootstrap, tmp_pat
         forest, domain = read(tmp_path / "model.joblib").forest, booleans(3)
         problem = build(forest, domain, group_by_occurrences(occurrences(forest)), TimeBox(60))
         joint = math.log2(n_worlds(forest, domain, labels)) / (n_rows * 3)
-        alone = audit_forest(forest, domain, training_data((rows, labels), forest), TimeBox(60))
+        alone = audit_entropy(forest, domain, training_data((rows, labels), forest), TimeBox(60))
         before = together(alone, problem)
         after = together(alone, problem, reconstruct(problem, Search(TimeBox(60), 0, 1)))
         for found in (alone, before, after):

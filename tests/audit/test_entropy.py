@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.audit.entropy import audit_forest, audit_rules
+from pytest_draft.audit.entropy import audit_entropy
 from pytest_draft.audit.parts import Parts
 from pytest_draft.data import training_data
 from pytest_draft.domain import Attribute
@@ -23,7 +23,7 @@ from small_models import domain_of, is_one
 def test_a_domain_of_one_vector_has_nothing_to_take_away():
     constant = domain_of(Attribute("x", "ordinal", (0,), 3.0, 3.0))
     with pytest.raises(NotCoveredError, match="no uncertainty"):
-        audit_rules(RuleList("by hand", (Rule((), 0, (3,)),), ("c0",), 1, (0,)), constant, None, TimeBox(1))
+        audit_entropy(RuleList("by hand", (Rule((), 0, (3,)),), ("c0",), 1, (0,)), constant, None, TimeBox(1))
     with pytest.raises(ValueError, match="no uncertainty"):
         Parts(np.array([1]), np.zeros(1), np.zeros(1), 0.0, np.zeros(1))
 
@@ -31,7 +31,7 @@ def test_a_domain_of_one_vector_has_nothing_to_take_away():
 def test_the_figures_of_one_tree_are_exact_and_by_row(saved, people):
     forest, data, domain = saved(DecisionTreeClassifier(max_depth=3, random_state=0))
     inside = np.arange(60) % 3 > 0
-    found = audit_forest(forest, domain, data, TimeBox(60), inside)
+    found = audit_entropy(forest, domain, data, TimeBox(60), inside)
     leaf = leaf_positions(forest.trees[0], np.ascontiguousarray(data.rows.T))
     bits = np.log2(np.bincount(leaf_positions(forest.trees[0], np.ascontiguousarray(domain.vectors().T))))[leaf]
     assert found.ratio.exact == pytest.approx(bits.mean() / 6)
@@ -49,10 +49,10 @@ def test_the_figures_of_one_tree_are_exact_and_by_row(saved, people):
 
 def test_rows_of_the_same_population_did_not_train_a_bagged_forest(saved, people):
     forest, data, domain = saved(RandomForestClassifier(3, max_depth=1, random_state=0))
-    assert not audit_forest(forest, domain, data, TimeBox(60)).reasons
+    assert not audit_entropy(forest, domain, data, TimeBox(60)).reasons
     rng = np.random.default_rng(6)
     stranger = training_data((rng.integers(0, 2, (60, 6)), people[1]), forest)
-    found = audit_forest(forest, domain, stranger, TimeBox(60))
+    found = audit_entropy(forest, domain, stranger, TimeBox(60))
     assert "was not trained on these rows, or not in this order" in found.reasons[0]
     assert found.ratio.lower == 0
 
@@ -60,21 +60,21 @@ def test_rows_of_the_same_population_did_not_train_a_bagged_forest(saved, people
 def test_a_strangers_rows_are_noticed(saved, people):
     forest, data, domain = saved(DecisionTreeClassifier(max_depth=3, random_state=0))
     stranger = training_data((1 - people[0], people[1]), forest)
-    found = audit_forest(forest, domain, stranger, TimeBox(60))
+    found = audit_entropy(forest, domain, stranger, TimeBox(60))
     assert "not trained on these rows" in found.reasons[0]
     assert not found.groups
     rules = RuleList("by hand", (Rule((is_one(0),), 1, (1, 1)), Rule((), 0, (50, 8))), None, 6, (0, 1))
-    found = audit_rules(rules.resolved(data.columns), domain, data, TimeBox(60))
+    found = audit_entropy(rules.resolved(data.columns), domain, data, TimeBox(60))
     assert "2 of its 2 rules captured other numbers" in found.reasons[0]
 
 
 def test_counts_that_a_rule_list_does_not_tell_are_taken_from_the_data(saved, people):
     _, data, domain = saved(DecisionTreeClassifier(max_depth=1))
     rules = RuleList("by hand", (Rule((is_one(0),), 1), Rule((), 0)), data.columns, 6, (0, 1))
-    found = audit_rules(rules, domain, data, TimeBox(60))
+    found = audit_entropy(rules, domain, data, TimeBox(60))
     assert found.ratio.exact == pytest.approx(5 / 6)
     with pytest.raises(DataError, match="how many rows"):
-        audit_rules(rules, domain, None, TimeBox(60))
+        audit_entropy(rules, domain, None, TimeBox(60))
 
 
 def test_bounds_of_a_share_are_in_order():

@@ -10,16 +10,15 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
-from pytest_draft.artifact import RuleList, read
+from pytest_draft.artifact import read
 from pytest_draft.attack.enumeration import build
 from pytest_draft.audit.all_trees import together
 from pytest_draft.audit.contents import inspect_contents
-from pytest_draft.audit.entropy import audit_forest, audit_rules
-from pytest_draft.audit.file_audit import FileAudit, audit_entropy, audit_file, narrowed, narrowed_without_attack
+from pytest_draft.audit.entropy import audit_entropy
+from pytest_draft.audit.file_audit import FileAudit, audit_file, narrowed, narrowed_without_attack
 from pytest_draft.audit.structure import structure_of
 from pytest_draft.data import training_data
 from pytest_draft.domain import infer
-from pytest_draft.facts.rules import Literal, Rule
 from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.timebox import TimeBox
 
@@ -55,16 +54,6 @@ def test_a_file_is_audited_as_by_its_pieces(artifact, table, data):
 def test_data_that_are_no_table_leave_what_stands_in_the_file(artifact):
     no_table = (object(), [0])
     assert audit_file(artifact, no_table, None, TimeBox(60)) == audit_file(artifact, None, None, TimeBox(60))
-
-
-def test_trees_and_rules_are_audited_each_in_its_way(artifact, data):
-    domain = infer(data.columns, data.rows.astype(float))
-    forest = artifact.model
-    assert audit_entropy(forest, domain, data, TimeBox(60)) == audit_forest(forest, domain, data, TimeBox(60))
-    rules = RuleList(
-        "by hand", (Rule((Literal(0, 0.5, np.inf),), True, None), Rule((), False, None)), data.columns, 4, (0, 1)
-    )
-    assert audit_entropy(rules, domain, data, TimeBox(60)) == audit_rules(rules, domain, data, TimeBox(60))
 
 
 def test_entropy_is_narrowed_only_where_all_is_known_that_the_trees_tell(artifact, data):

@@ -11,7 +11,7 @@ import pytest
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.audit.leaf_counting import NUMERIC_VALUES
-from pytest_draft.audit.parts import parts_of_rules, parts_of_tree
+from pytest_draft.audit.parts import parts_of
 from pytest_draft.audit.rule_counting import captures
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.facts.rules import Literal, Rule, between
@@ -27,7 +27,7 @@ TABLE_II = domain_of(
 
 def test_table_ii_of_the_paper_has_a_dist_of_0_736():
     tree = tree_of([(2, 1.5, 1, 2), None, (0, 11.5, 3, 4), None, None])
-    parts = parts_of_tree(tree, np.array([1, 1, 2]), TABLE_II)
+    parts = parts_of(tree, np.array([1, 1, 2]), TABLE_II, TimeBox(10))
     assert sizes_of(tree, TABLE_II).tolist() == [[6, 2, 1], [2, 2, 2], [4, 2, 2]]
     assert parts.dist == pytest.approx(0.736, abs=0.0005)
     assert parts.dist_g == pytest.approx((math.log2(12) + math.log2(8) + 2 * math.log2(16)) / (4 * math.log2(36)))
@@ -36,8 +36,8 @@ def test_table_ii_of_the_paper_has_a_dist_of_0_736():
 
 def test_the_two_reconstructions_of_section_iii_differ_by_dist_g_alone():
     domain = domain_of(Attribute("a1", "binary", (0,)), Attribute("a2", "ordinal", (1,), 1.0, 3.0))
-    first = parts_of_tree(tree_of([(0, 0.5, 1, 2), None, None]), np.array([0, 1]), domain)
-    second = parts_of_tree(tree_of([(1, 1.5, 1, 2), None, None]), np.array([1, 0]), domain)
+    first = parts_of(tree_of([(0, 0.5, 1, 2), None, None]), np.array([0, 1]), domain, TimeBox(10))
+    second = parts_of(tree_of([(1, 1.5, 1, 2), None, None]), np.array([1, 0]), domain, TimeBox(10))
     assert (first.dist, second.dist) == (0.5, 0.5)
     assert first.dist_g == pytest.approx(0.613, abs=0.0005)
     assert second.dist_g == pytest.approx(0.387, abs=0.0005)
@@ -49,7 +49,7 @@ def test_table_iv_of_the_paper_has_two_or_three_worlds_a_row():
     assert [part.sizes for part in found] == [(1, 1, 2), (2, 2, 1), (2, 2, 1)]
     worlds = {vector for vector in itertools.product((0, 1), repeat=3) if not (vector[0] and vector[1]) and vector[2]}
     assert {vector[:2] for vector in worlds} == {(0, 0), (0, 1), (1, 0)}
-    parts = parts_of_rules(RULE_LIST_1, np.array([2, 2, 1]), booleans(3), TimeBox(10))
+    parts = parts_of(RULE_LIST_1, np.array([2, 2, 1]), booleans(3), TimeBox(10))
     assert parts.dist_g == pytest.approx((2 * math.log2(2) + 3 * math.log2(3)) / 15)
     assert parts.dist == pytest.approx((2 * 1 / 3 + 3 * 2 / 3) / 5)
 
@@ -85,11 +85,11 @@ def test_trees_and_rule_lists_agree_with_all_possible_worlds(block):
         if number % 2:
             tree = random_tree(domain, rows, rng)
             part, of_row = (leaf_positions(tree, np.ascontiguousarray(some.T)) for some in (vectors, rows))
-            found = parts_of_tree(tree, np.bincount(of_row, minlength=len(tree.leaves)), domain)
+            found = parts_of(tree, np.bincount(of_row, minlength=len(tree.leaves)), domain, TimeBox(10))
         else:
             rules = random_rules(domain, rng, int(rng.integers(0, 8)))
             part, of_row = rules.captured(vectors), rules.captured(rows)
-            found = parts_of_rules(rules, np.bincount(of_row, minlength=rules.n_rules), domain, TimeBox(60))
+            found = parts_of(rules, np.bincount(of_row, minlength=rules.n_rules), domain, TimeBox(60))
             sizes = np.bincount(part, minlength=rules.n_rules)
             assert np.where(np.isneginf(found.bits), 0, np.rint(2**found.bits)).tolist() == sizes.tolist()
         dist, dist_g = enumerated(part, of_row, vectors, domain)
@@ -99,7 +99,7 @@ def test_trees_and_rule_lists_agree_with_all_possible_worlds(block):
 
 
 def test_without_time_there_is_an_upper_bound_and_no_number():
-    parts = parts_of_rules(RULE_LIST_1, np.array([2, 2, 1]), booleans(3), TimeBox(1e-9))
+    parts = parts_of(RULE_LIST_1, np.array([2, 2, 1]), booleans(3), TimeBox(1e-9))
     assert not parts.exact
     assert parts.dist is None
     assert parts.least == 0
@@ -110,20 +110,20 @@ def test_a_numeric_attribute_counts_as_values_to_within_the_tolerance():
     domain = domain_of(Attribute("x", "numeric", (0,), 0.0, 10.0), Attribute("b", "binary", (1,)))
     tree = tree_of([(0, 2.5, 1, 2), None, (0, 2.52, 3, 4), None, None])
     assert sizes_of(tree, domain)[:, 0].tolist() == pytest.approx([25, 1, 74.8])
-    parts = parts_of_tree(tree, np.array([5, 0, 5]), domain)
+    parts = parts_of(tree, np.array([5, 0, 5]), domain, TimeBox(10))
     whole = math.log2(2 * NUMERIC_VALUES)
     assert parts.dist_g == pytest.approx((math.log2(50) + math.log2(149.6)) / (2 * whole))
     assert parts.least == pytest.approx(1 / whole)  # thresholds may tell all of x
     rules = RuleList("by hand", (Rule((Literal(0, -math.inf, 2.5),), 0), Rule((), 0)), domain.columns, 2, (0,))
-    same = parts_of_rules(rules, np.array([1, 1]), domain, TimeBox(10))
+    same = parts_of(rules, np.array([1, 1]), domain, TimeBox(10))
     assert same.bits == pytest.approx(np.log2([50, 150]))
     point = RuleList("by hand", (Rule((Literal(0, *between(0.0, 0.0)),), 0), Rule((), 0)), domain.columns, 2, (0,))
-    assert parts_of_rules(point, np.array([1, 1]), domain, TimeBox(10)).bits == pytest.approx([1, whole])
+    assert parts_of(point, np.array([1, 1]), domain, TimeBox(10)).bits == pytest.approx([1, whole])
 
 
 def test_a_constant_column_changes_no_ratio():
     domain = booleans(2)
     wider = domain_of(*domain.attributes, Attribute("x", "ordinal", (2,), 3.0, 3.0))
     tree = tree_of([(0, 0.5, 1, 2), None, None])
-    mine, theirs = (parts_of_tree(tree, np.array([1, 2]), some) for some in (domain, wider))
+    mine, theirs = (parts_of(tree, np.array([1, 2]), some, TimeBox(10)) for some in (domain, wider))
     assert (mine.dist, mine.dist_g) == (theirs.dist, theirs.dist_g) == (0.5, 0.5)

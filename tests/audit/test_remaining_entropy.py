@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.audit.entropy import audit_forest, audit_rules
+from pytest_draft.audit.entropy import audit_entropy
 from pytest_draft.data import training_data
 from pytest_draft.domain import Attribute
 from pytest_draft.facts.rules import Literal, Rule
@@ -28,7 +28,7 @@ def test_thresholds_tell_where_nobody_is(saved, people):
     forest, data, _ = saved(DecisionTreeClassifier(random_state=0), x[:, None], (x == 0.5).astype(int))
     domain = domain_of(Attribute("x", "numeric", (0,), 0.0, 1.0))
     assert sorted(forest.trees[0].threshold[forest.trees[0].feature >= 0]) == [0.25, 0.75]
-    found = audit_forest(forest, domain, data, TimeBox(60))
+    found = audit_entropy(forest, domain, data, TimeBox(60))
     assert found.ratio.upper > 0.5
     assert found.ratio.lower == found.lowest_row.lower == 0
     assert "hold few different values" in found.reasons[0]
@@ -39,11 +39,11 @@ def test_a_threshold_between_values_that_are_not_neighbours_tells_more_than_its_
     x = np.array([[0], [2]] * 10)
     forest, data, _ = saved(DecisionTreeClassifier(random_state=0), x, x[:, 0] > 0)
     domain = domain_of(Attribute("x", "ordinal", (0,), 0.0, 2.0))
-    found = audit_forest(forest, domain, data, TimeBox(60))
+    found = audit_entropy(forest, domain, data, TimeBox(60))
     assert found.ratio.upper == pytest.approx(math.log2(2) / math.log2(3) / 2)
     assert found.ratio.lower == 0
     rules = RuleList("by hand", (Rule((Literal(0, 1.0, math.inf),), 1), Rule((), 0)), domain.columns, 1, (False, True))
-    assert audit_rules(rules, domain, data, TimeBox(60)).ratio.lower == 0
+    assert audit_entropy(rules, domain, data, TimeBox(60)).ratio.lower == 0
 
 
 def known_gaps(tree: Tree, rows: np.ndarray) -> list[float]:
@@ -74,7 +74,7 @@ def test_datasets_that_explain_all_thresholds_leave_at_least_the_lower_bound(sav
             continue
         model = RandomForestClassifier(1 + seed % 2, max_features=1, bootstrap=False, max_depth=2, random_state=seed)
         forest, data, _ = saved(model, rows, np.arange(4) % 2)
-        found = audit_forest(forest, domain, data, TimeBox(60))
+        found = audit_entropy(forest, domain, data, TimeBox(60))
         leaf = [leaf_positions(tree, np.ascontiguousarray(vectors.T)) for tree in forest.trees]
         of_row = [leaf_positions(tree, np.ascontiguousarray(rows.T)) for tree in forest.trees]
         cells = [
@@ -118,6 +118,6 @@ def test_lower_bounds_of_a_rule_list_are_those_of_datasets_with_the_same_gaps():
         places = [vectors[listed.captured(vectors) == rule] for rule in captured]
         worlds = sum(gaps(np.array(world)) == gaps(rows) for world in itertools.product(*places))
         data = training_data((rows, np.zeros(3, dtype=int)), replace(listed, classes=(0, 1)))
-        found = audit_rules(replace(listed, classes=(0, 1)), domain, data, TimeBox(60))
+        found = audit_entropy(replace(listed, classes=(0, 1)), domain, data, TimeBox(60))
         assert found.ratio.lower <= math.log2(worlds) / (3 * math.log2(10)) + 1e-12
         assert found.ratio.upper == pytest.approx(sum(math.log2(len(p)) for p in places) / (3 * math.log2(10)))

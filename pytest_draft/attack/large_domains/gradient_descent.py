@@ -97,7 +97,6 @@ def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) 
         With unknown occurrences: the rows at each node that the adversary knows; else 0.
     search : Search
         Its seed and threads; the answer is the same for any number of threads.
-    box : TimeBox
     """
     regions, groups = reach.regions, reach.groups
     rng = np.random.default_rng([search.seed, 21])
