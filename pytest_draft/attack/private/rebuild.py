@@ -11,12 +11,12 @@ import numpy as np
 from pytest_draft.attack.private.noisy_problem import NoisyProblem
 from pytest_draft.attack.private.optimum import find_optimum
 from pytest_draft.attack.reconstruction import Reconstruction
-from pytest_draft.attack.rows.posterior import SamplerParameters, sample_posterior
+from pytest_draft.attack.rows.posterior import PosteriorParameters, sample_posterior
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.facts.status import SolverStatus
 
-PARAMETERS = SamplerParameters()
+PARAMETERS = PosteriorParameters()
 
 SAMPLING_SHARE = 0.7
 """Share of the attack's time that drawing datasets may take; the rest is for the likeliest one and its proof."""

@@ -27,7 +27,7 @@ from pytest_draft.matching import row_identities
 
 
 @dataclass(frozen=True)
-class SamplerParameters:
+class PosteriorParameters:
     """How chains are cooled and sampled, and how long that takes."""
 
     chains: int = 4
@@ -134,7 +134,7 @@ class _Run:
 def sample_posterior(
     problem: RowProblem,
     search: Search,
-    parameters: SamplerParameters,
+    parameters: PosteriorParameters,
     start: Start | None = None,
     candidates: Candidates | None = None,
     *,
@@ -146,7 +146,7 @@ def sample_posterior(
     ----------
     problem : RowProblem
     search : Search
-    parameters : SamplerParameters
+    parameters : PosteriorParameters
     start : callable or None
         None for values drawn evenly, of about as many rows as there can be.
     candidates : Candidates or None
@@ -206,7 +206,7 @@ def _runs(problem: RowProblem, start: Start, n_chains: int, seed: Sequence[int])
 
 
 def _cooled(
-    problem: RowProblem, start: Start, candidates: Candidates | None, search: Search, parameters: SamplerParameters
+    problem: RowProblem, start: Start, candidates: Candidates | None, search: Search, parameters: PosteriorParameters
 ) -> tuple[list[_Run], bool, int]:
     """Return chains that were cooled, whether more of it changes nothing, and the sweeps of each."""
     box = search.timebox.part(parameters.cooling_share)
@@ -256,7 +256,7 @@ def _cooled(
 
 
 def _warmed(
-    problem: RowProblem, start: Start, search: Search, parameters: SamplerParameters
+    problem: RowProblem, start: Start, search: Search, parameters: PosteriorParameters
 ) -> tuple[list[_Run], bool, int]:
     """Return chains that have left a given dataset for others that are about as likely."""
     runs, n_sweeps = _runs(problem, start, parameters.chains, [search.seed, 9]), parameters.first_sweeps
@@ -266,7 +266,7 @@ def _warmed(
     return runs, not search.timebox.over, n_sweeps
 
 
-def _sample(problem: RowProblem, runs: Sequence[_Run], search: Search, parameters: SamplerParameters) -> None:
+def _sample(problem: RowProblem, runs: Sequence[_Run], search: Search, parameters: PosteriorParameters) -> None:
     """Draw datasets of one size from all chains."""
     size = int(np.median([run.chain.n_rows for run in runs]))
     cost = len(runs) * parameters.sample_every * parameters.sweep_seconds(problem)
@@ -291,7 +291,7 @@ def _sample(problem: RowProblem, runs: Sequence[_Run], search: Search, parameter
 
 
 def _agreed(
-    problem: RowProblem, runs: Sequence[_Run], search: Search, parameters: SamplerParameters
+    problem: RowProblem, runs: Sequence[_Run], search: Search, parameters: PosteriorParameters
 ) -> tuple[NDArray[np.float32], IntArray]:
     """Return the consensus of all samples, or a sample that is closer to all on average, and labels of its rows."""
     datasets = [dataset for run in runs for dataset in run.kept]
