@@ -10,8 +10,9 @@ from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.descent import descend
 from pytest_draft.attack.fractions.leaf_outputs import counted_leaves, leaf_outputs
-from pytest_draft.attack.fractions.likelihood import Model, draws_of
+from pytest_draft.attack.fractions.likelihood import OutputEvidence, draws_of
 from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.rows.evidence import LeafModel
 from pytest_draft.facts.identity import Identity
 
 _SAID = {"fractions": "leaf fractions", "labels": "labels", "means": "leaves"}
@@ -34,7 +35,7 @@ CHANCE = 1e-4
 
 
 def rows_at_leaves(forest: Forest, rows: Rows, labels: IntArray) -> FloatArray:
-    """Return how many rows lie at each leaf and class, as `Model.total` takes them, whatever the domain excludes.
+    """Return how many rows lie at each leaf and class, as `LeafModel.total` takes them, whatever the domain excludes.
 
     Parameters
     ----------
@@ -148,7 +149,9 @@ def _chance_of_agreement(forest: Forest, rows: Rows, labels: IntArray, seed: int
     return float(np.exp(np.log(agree / (SIMULATIONS + 1)).sum()))
 
 
-def identify_stripped(forest: Forest, model: Model, rows: Rows, labels: IntArray, seed: int) -> Identity:
+def identify_stripped(
+    forest: Forest, model: LeafModel[OutputEvidence], rows: Rows, labels: IntArray, seed: int
+) -> Identity:
     """Say whether rows can be behind what leaves say.
 
     Without bootstrap each leaf's rows must give its fractions or label. With it, each class that a leaf has draws of
@@ -158,7 +161,7 @@ def identify_stripped(forest: Forest, model: Model, rows: Rows, labels: IntArray
     ----------
     forest : Forest
         With `Forest.outputs`.
-    model : Model
+    model : LeafModel
         Its likelihood.
     rows : ndarray of float32, shape (n_rows, n_columns)
     labels : ndarray of int64, shape (n_rows,)
@@ -202,7 +205,7 @@ def identify_stripped(forest: Forest, model: Model, rows: Rows, labels: IntArray
     return Identity("confirmed", "draws of these rows can give what each leaf of the forest answers")
 
 
-def _better_rate(model: Model, at_leaves: FloatArray) -> tuple[float, float]:
+def _better_rate(model: LeafModel[OutputEvidence], at_leaves: FloatArray) -> tuple[float, float]:
     """Return by how much another rate of draws explains best what leaves say, and how many times the told one it is."""
     told = model.total(at_leaves)
     found = [
@@ -213,7 +216,9 @@ def _better_rate(model: Model, at_leaves: FloatArray) -> tuple[float, float]:
     return best - told, times
 
 
-def _expected_of_right_rows(forest: Forest, model: Model, at_leaves: FloatArray, seed: int) -> tuple[float, float]:
+def _expected_of_right_rows(
+    forest: Forest, model: LeafModel[OutputEvidence], at_leaves: FloatArray, seed: int
+) -> tuple[float, float]:
     """Return mean and deviation of the log-likelihood of what leaves say that hold draws of these rows."""
     rng = np.random.default_rng([seed, 31])
     by_class = at_leaves.reshape(-1, model.n_classes)

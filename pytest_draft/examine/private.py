@@ -12,13 +12,13 @@ from scipy.stats import binom
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.compiled_trees import Walks
 from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by_values
-from pytest_draft.attack.private.datasets import open_attributes
 from pytest_draft.attack.private.informed import guess_alone, noisy_score
 from pytest_draft.attack.private.labels import rebuild_from_labels
 from pytest_draft.attack.private.leaf_labels import labels_log_posterior, parts_of, reveals
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.private.noisy_problem import MOST_SLOTS, size_interval, values_of
 from pytest_draft.attack.private.rebuild import rebuild_from_noise
+from pytest_draft.attack.rows.posterior import open_attributes
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DataError, NotCoveredError

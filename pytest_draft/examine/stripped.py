@@ -10,9 +10,10 @@ from dataclasses import replace
 import numpy as np
 
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.fractions.problem import StrippedProblem, build_stripped, indices_of, states_in
+from pytest_draft.attack.fractions.problem import build_stripped, states_in
 from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
 from pytest_draft.attack.numeric.growth import has_random_splits
+from pytest_draft.attack.rows.problem import RowProblem, indices_of
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
@@ -66,7 +67,7 @@ class Stripped(Attack):
         if Adversary.parse(inputs.case.adversary).name != "published":
             self.undecoded += _unused_seeds(forest)
 
-    def _build(self, n_rows: int | None) -> StrippedProblem:
+    def _build(self, n_rows: int | None) -> RowProblem:
         """Return what the leaves say, and what is known of the rows."""
         forest, domain, knowledge = self._forest, self._inputs.domain, self._inputs.knowledge
         if knowledge is None:

@@ -61,4 +61,13 @@ def test_no_value_is_shown_of_a_class_that_holds_arrays(cls):
 
 def test_the_classes_that_hold_rows_are_among_them():
     names = {cls.__name__ for cls in holding_arrays()}
-    assert names >= {"SampledRows", "Counts", "Mixture", "Dataset", "RowLeaves", "Reconstruction", "Solution", "Cells"}
+    assert names >= {
+        "SampledRows",
+        "LeafCounts",
+        "Mixture",
+        "Dataset",
+        "RowLeaves",
+        "Reconstruction",
+        "Solution",
+        "Cells",
+    }

@@ -1,4 +1,4 @@
-"""Where a search begins: in goes a `Model` of an enumerable domain, out come expected rows by vector and class.
+"""Where a search begins: in goes a `LeafModel` of an enumerable domain, out come expected rows by vector and class.
 
 Expectation maximisation of the likelihood over vectors x class: each step multiplies what is expected of a vector and
 class by the mean, over trees, of what one row more of it would add to the likelihood of its leaf (Shepp and Vardi,
@@ -14,7 +14,8 @@ from numba import njit
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import leaves_of
-from pytest_draft.attack.fractions.likelihood import Model, drawn_score
+from pytest_draft.attack.fractions.likelihood import OutputEvidence, drawn_score
+from pytest_draft.attack.rows.evidence import LeafModel
 from pytest_draft.attack.search import Search
 
 MOST_VECTORS = 300_000
@@ -131,13 +132,13 @@ def _possible(evidence, leaf, n_classes):  # type: ignore[no-untyped-def]
 
 
 def expected_rows(
-    model: Model, n_rows: int, search: Search, n_steps: int = 300, *, size_free: bool = False
+    model: LeafModel[OutputEvidence], n_rows: int, search: Search, n_steps: int = 300, *, size_free: bool = False
 ) -> Expected | None:
     """Return how many rows of each vector and class explain a forest best.
 
     Parameters
     ----------
-    model : Model
+    model : LeafModel
     n_rows : int
     search : Search
     n_steps : int

@@ -2,28 +2,26 @@
 
 With bootstrap the draws of each class at a leaf are about Poisson with the rows there as their mean, and what the leaf
 says is that they are in a set: the log-likelihood is that of the set. Without bootstrap the rows themselves are in the
-set, and what is missing to it is punished. Everything here is a sum over leaves of a function of the rows in the leaf,
-so that one row's move changes two terms in each tree: these changes are kept at hand (`Counts`).
+set, and what is missing to it is punished.
 
-`Model.of(forest, domain, n_rows)` is the place to start.
+`model_of(forest, domain, n_rows)` is the place to start.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.compiled_trees import Walks, leaves_of
+from pytest_draft.attack.compiled_trees import Walks
 from pytest_draft.attack.fractions.leaf_outputs import COUNTED, LABEL, LISTED, PURE, RATIO, LeafOutputs, leaf_outputs
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.attack.rows.evidence import LeafModel, scored_by, total_score
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 
@@ -33,45 +31,8 @@ FLOOR = 1e-6
 MIXED = 0.1
 """In a tree that is grown to its end a leaf holds draws of several classes only where their values are all equal."""
 
-_MEMO = 1 << 18
-"""Scores that are kept at hand; a power of 2."""
-
 PENALTY = 12.0
 """What one row too many or too few costs without bootstrap, in log-likelihood."""
-
-
-@redacted
-class Evidence(NamedTuple):
-    """What the leaves say, and how draws come from rows."""
-
-    outputs: LeafOutputs
-    rate: float
-    """Draws for each row; 0 where each row is seen once."""
-    penalty: float
-    """`PENALTY`."""
-    log_factorial: FloatArray
-    """Of 0, 1, 2 and so on."""
-    mixed: float
-    """Of leaves that tell labels: the weight of draws of several classes beside draws of one. 1 where nothing is known;
-    `MIXED` where trees were grown until no leaf could be parted.
-    """
-
-
-@redacted
-class Counts(NamedTuple):
-    """Rows at each leaf and class, and what one more or one less adds to the log-likelihood."""
-
-    rows: FloatArray
-    more: FloatArray
-    less: FloatArray
-    """`rows`, `more` and `less`, shape (n_leaves * n_classes,): leaf by leaf, class by class; `less` is 0 where there
-    are none.
-    """
-    here: FloatArray
-    """Shape (n_leaves,). What each leaf adds as it is."""
-    key: NDArray[np.uint64]
-    known: FloatArray
-    """`key` and `known`, shape (`_MEMO`,): what was computed before, by a hash of what a leaf says and of its rows."""
 
 
 _GROWN: dict[str, object] = {
@@ -271,65 +232,58 @@ def exact_score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
+def score_outputs(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
     """Return what a leaf adds to the log-likelihood."""
     if evidence.rate > 0.0:
         return drawn_score(evidence, rows, leaf, n_classes)
     return exact_score(evidence, rows, leaf, n_classes)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _mixed(z):  # type: ignore[no-untyped-def]
-    """Return a hash of a number (splitmix64)."""
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+@scored_by(score_outputs)
+@redacted
+class OutputEvidence(NamedTuple):
+    """What the leaves say, and how draws come from rows."""
 
+    outputs: LeafOutputs
+    rate: float
+    """Draws for each row; 0 where each row is seen once."""
+    penalty: float
+    """`PENALTY`."""
+    log_factorial: FloatArray
+    """Of 0, 1, 2 and so on."""
+    mixed: float
+    """Of leaves that tell labels: the weight of draws of several classes beside draws of one. 1 where nothing is known;
+    `MIXED` where trees were grown until no leaf could be parted.
+    """
 
-@njit(cache=True, nogil=True)
-def known_score(evidence, counts, leaf, n_classes):  # type: ignore[no-untyped-def]
-    """Return `score` of whole counts, from what was computed before where that is known."""
-    key = np.uint64(evidence.outputs.said[leaf] + 1)
-    for entry in range(leaf * n_classes, (leaf + 1) * n_classes):
-        key = _mixed(key * np.uint64(0x9E3779B97F4A7C15) + np.uint64(counts.rows[entry]))
-    place = key & np.uint64(_MEMO - 1)
-    if counts.key[place] != key:
-        counts.key[place] = key
-        counts.known[place] = score(evidence, counts.rows, leaf, n_classes)
-    return counts.known[place]
+    @property
+    def by_class(self) -> bool:
+        """What a leaf says is said of all classes together."""
+        return False
 
+    @property
+    def alike(self) -> IntArray:
+        """Leaves that say the same have the same number."""
+        return self.outputs.said
 
-@njit(cache=True, nogil=True)
-def gains(evidence, counts, leaf, n_classes):  # type: ignore[no-untyped-def]
-    """Bring up to date what one row more or less adds at a leaf."""
-    rows = counts.rows
-    here = known_score(evidence, counts, leaf, n_classes)
-    counts.here[leaf] = here
-    for entry in range(leaf * n_classes, (leaf + 1) * n_classes):
-        rows[entry] += 1.0
-        counts.more[entry] = known_score(evidence, counts, leaf, n_classes) - here
-        rows[entry] -= 1.0
-        if rows[entry] > 0.0:
-            rows[entry] -= 1.0
-            counts.less[entry] = known_score(evidence, counts, leaf, n_classes) - here
-            rows[entry] += 1.0
-        else:
-            counts.less[entry] = 0.0
+    def lacking(self, rows: FloatArray) -> int:
+        """Return how many leaves and classes lack a row for a draw; without bootstrap, by how many rows leaves misfit.
 
+        0 for the right rows.
 
-@njit(cache=True, nogil=True)
-def total_score(evidence, rows, n_classes):  # type: ignore[no-untyped-def]
-    """Return the sum over all leaves."""
-    total = 0.0
-    for leaf in range(len(rows) // n_classes):
-        total += score(evidence, rows, leaf, n_classes)
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _all_gains(evidence, counts, n_classes):  # type: ignore[no-untyped-def]
-    for leaf in range(len(counts.rows) // n_classes):
-        gains(evidence, counts, leaf, n_classes)
+        Parameters
+        ----------
+        rows : ndarray of float64, shape (n_leaves, n_classes)
+        """
+        outputs = self.outputs
+        if self.rate == 0.0:
+            return round(-float(total_score(self, rows.ravel(), rows.shape[1])) / self.penalty)
+        without = (outputs.winner >= 0) & (rows[np.arange(len(rows)), outputs.winner] == 0)
+        lacks = int(without[(outputs.kind == PURE) | (outputs.kind == LABEL)].sum())
+        for leaf in np.flatnonzero(np.isin(outputs.kind, (RATIO, LISTED, COUNTED))):
+            vectors = outputs.vectors[outputs.first[leaf] : outputs.last[leaf]]
+            lacks += int(((vectors > 0) & (rows[leaf] == 0)).sum(axis=1).min())
+        return lacks + int(np.maximum(outputs.distinct - rows.sum(axis=1), 0).sum())
 
 
 def draws_of(forest: Forest, n_rows: int) -> int:
@@ -340,115 +294,37 @@ def draws_of(forest: Forest, n_rows: int) -> int:
     return given if isinstance(given, int) else n_rows
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Model:
-    """The likelihood of whole datasets. Its repr shows no value."""
+def model_of(forest: Forest, domain: Domain, n_rows: int, most_rows: int | None = None) -> LeafModel[OutputEvidence]:
+    """Return the likelihood of what a forest says.
 
-    domain: Domain
-    """Without numeric attributes."""
-    walks: Walks
-    evidence: Evidence
-    n_classes: int
-    n_trees: int
+    Parameters
+    ----------
+    forest : Forest
+        With `Forest.outputs`, or with counts of draws that nobody knows.
+    domain : Domain
+        Without numeric attributes: see `numbered`.
+    n_rows : int
+        Number of training rows, as far as it is known.
+    most_rows : int or None
+        Most that there can be, where it is not known.
 
-    def __repr__(self) -> str:
-        return f"<Model: {self.n_trees} trees, {self.n_leaves} leaves>"
-
-    @classmethod
-    def of(cls, forest: Forest, domain: Domain, n_rows: int, most_rows: int | None = None) -> Model:
-        """Return the likelihood of what a forest says.
-
-        Parameters
-        ----------
-        forest : Forest
-            With `Forest.outputs`, or with counts of draws that nobody knows.
-        domain : Domain
-            Without numeric attributes: see `numbered`.
-        n_rows : int
-            Number of training rows, as far as it is known.
-        most_rows : int or None
-            Most that there can be, where it is not known.
-
-        Raises
-        ------
-        NotCoveredError
-            Where rows were drawn without replacement, or weighted.
-        """
-        if forest.bootstrap and not forest.replacement:
-            raise NotCoveredError("nobody knows its draws, and rows were drawn without replacement: not covered yet")
-        if forest.class_weight is not None or (
-            forest.sample_weight is not None and (forest.sample_weight != forest.sample_weight[0]).any()
-        ):
-            raise NotCoveredError("nobody knows its draws, and its rows were weighted: not covered yet")
-        most_rows = n_rows if most_rows is None else most_rows
-        most, rate = most_rows, 0.0
-        if forest.bootstrap:
-            rate = draws_of(forest, n_rows) / n_rows
-            most = draws_of(forest, most_rows)
-        mixed = MIXED if grown_to_the_end(forest) else 1.0
-        return cls(
-            domain,
-            Walks.of(forest, domain),
-            Evidence(leaf_outputs(forest, most), rate, PENALTY, gammaln(np.arange(1.0, most + 2.0)), mixed),
-            forest.n_classes,
-            forest.n_trees,
-        )
-
-    @property
-    def n_leaves(self) -> int:
-        """Number of leaves of all trees."""
-        return len(self.evidence.outputs.kind)
-
-    def rows_at_leaves(self, value: Int32Array, label: IntArray) -> FloatArray:
-        """Return how many rows of a dataset lie at each leaf and class, shape (n_leaves * n_classes,).
-
-        Parameters
-        ----------
-        value : ndarray of int32, shape (n_rows, n_attributes)
-            Indices of values, as `Domain.indices` returns them.
-        label : ndarray of int64, shape (n_rows,)
-        """
-        entry = leaves_of(self.walks, value).astype(np.int64) * self.n_classes + label[:, None]
-        return np.bincount(entry.ravel(), minlength=self.n_leaves * self.n_classes).astype(np.float64)
-
-    def counts(self, value: Int32Array, label: IntArray) -> Counts:
-        """Return the rows at each leaf and class, with what one more or less adds; parameters as `rows_at_leaves`."""
-        rows = self.rows_at_leaves(value, label)
-        counts = Counts(
-            rows,
-            np.zeros(len(rows)),
-            np.zeros(len(rows)),
-            np.zeros(self.n_leaves),
-            np.zeros(_MEMO, dtype=np.uint64),
-            np.zeros(_MEMO),
-        )
-        _all_gains(self.evidence, counts, self.n_classes)
-        return counts
-
-    def log_likelihood(self, value: Int32Array, label: IntArray) -> float:
-        """Return the log-likelihood of a dataset, given as to `rows_at_leaves`."""
-        return self.total(self.rows_at_leaves(value, label))
-
-    def total(self, rows: FloatArray) -> float:
-        """Return the log-likelihood of rows by leaf and class, as `rows_at_leaves` returns them."""
-        return float(total_score(self.evidence, rows, self.n_classes))
-
-    def lacking(self, rows: FloatArray) -> int:
-        """Return how many leaves and classes lack a row for a draw; without bootstrap, by how many rows leaves misfit.
-
-        0 for the right rows.
-
-        Parameters
-        ----------
-        rows : ndarray of float64, shape (n_leaves * n_classes,)
-            As `rows_at_leaves` returns them.
-        """
-        if self.evidence.rate == 0.0:
-            return round(-self.total(rows) / self.evidence.penalty)
-        outputs, by_class = self.evidence.outputs, rows.reshape(-1, self.n_classes)
-        without = (outputs.winner >= 0) & (by_class[np.arange(len(by_class)), outputs.winner] == 0)
-        lacks = int(without[(outputs.kind == PURE) | (outputs.kind == LABEL)].sum())
-        for leaf in np.flatnonzero(np.isin(outputs.kind, (RATIO, LISTED, COUNTED))):
-            vectors = outputs.vectors[outputs.first[leaf] : outputs.last[leaf]]
-            lacks += int(((vectors > 0) & (by_class[leaf] == 0)).sum(axis=1).min())
-        return lacks + int(np.maximum(outputs.distinct - by_class.sum(axis=1), 0).sum())
+    Raises
+    ------
+    NotCoveredError
+        Where rows were drawn without replacement, or weighted.
+    """
+    if forest.bootstrap and not forest.replacement:
+        raise NotCoveredError("nobody knows its draws, and rows were drawn without replacement: not covered yet")
+    if forest.class_weight is not None or (
+        forest.sample_weight is not None and (forest.sample_weight != forest.sample_weight[0]).any()
+    ):
+        raise NotCoveredError("nobody knows its draws, and its rows were weighted: not covered yet")
+    most_rows = n_rows if most_rows is None else most_rows
+    most, rate = most_rows, 0.0
+    if forest.bootstrap:
+        rate = draws_of(forest, n_rows) / n_rows
+        most = draws_of(forest, most_rows)
+    mixed = MIXED if grown_to_the_end(forest) else 1.0
+    outputs = leaf_outputs(forest, most)
+    evidence = OutputEvidence(outputs, rate, PENALTY, gammaln(np.arange(1.0, most + 2.0)), mixed)
+    return LeafModel(domain, Walks.of(forest, domain), evidence, len(outputs.kind), forest.n_classes)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy import stats
 
-from pytest_draft.arrays import BoolArray, Int32Array, IntArray
+from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.compiled_trees import Walks, leaves_of
+from pytest_draft.attack.compiled_trees import Walks
 from pytest_draft.attack.private.noise import CountNoise
+from pytest_draft.attack.redacted import redacted
+from pytest_draft.attack.rows.evidence import LeafModel, scored_by
+from pytest_draft.attack.rows.problem import RowProblem
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 
@@ -26,51 +31,63 @@ CONFIDENCE = 0.95
 """Of the interval that an unknown number of rows is looked for in (DRAFT-DP, appendix A)."""
 
 
+@njit(cache=True, nogil=True)
+def _score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
+    """Return the log-probability of a leaf's released counts."""
+    total = 0.0
+    for entry in range(leaf * n_classes, (leaf + 1) * n_classes):
+        difference = evidence.released[entry] - int(rows[entry])
+        total += evidence.table[evidence.sign[entry], difference - evidence.least]
+    return total
+
+
+@scored_by(_score)
+@redacted
+class NoisyEvidence(NamedTuple):
+    """What was released, and how probable it is."""
+
+    released: IntArray
+    """Shape (n_leaves * n_classes,). The entries: leaf by leaf, all trees, class by class."""
+    sign: IntArray
+    """Shape (n_leaves * n_classes,). 0, 1 or 2 where `released` is below, at or above 0."""
+    table: FloatArray
+    """Shape (3, n_differences). ``log P(released | true)`` by sign and difference ``released - true``
+    (`CountNoise.table`).
+    """
+    least: int
+    """The difference of the table's first column."""
+
+    @property
+    def by_class(self) -> bool:
+        """Each entry has noise of its own."""
+        return True
+
+    @property
+    def alike(self) -> IntArray:
+        """None: the table is looked up as fast."""
+        return np.zeros(0, dtype=np.int64)
+
+    @classmethod
+    def of(cls, released: IntArray, noise: CountNoise, most_rows: int) -> NoisyEvidence:
+        """Return what entries say of no more than so many rows."""
+        least = int(released.min()) - most_rows - 2
+        table = noise.table(least, int(released.max()) + 2)
+        return cls(released, (np.sign(released) + 1).astype(np.int64), table, least)
+
+    def lacking(self, rows: FloatArray) -> int:
+        """Return 0: noise can make any count of any other."""
+        return 0
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class NoisyProblem:
+class NoisyProblem(RowProblem):
     """Released counts, and what the adversary knows of the rows behind them. Its repr shows no row."""
 
-    domain: Domain
-    walks: Walks
+    prior_rows: ClassVar[float] = np.inf
+
     noise: CountNoise
     released: IntArray
     """Shape (n_leaves, n_classes). All trees' leaves, tree by tree."""
-    value: Int32Array
-    """Shape (n_slots, n_attributes). Index of each value that the adversary knows; -1 where it doesn't."""
-    label: IntArray
-    """Shape (n_slots,). Index of each label that it knows; -1 where it doesn't."""
-    n_rows: tuple[int, int]
-    """The fewest and the most rows: equal where the adversary knows how many there are, and then as many slots."""
-
-    def __repr__(self) -> str:
-        least, most = self.n_rows
-        return f"<NoisyProblem: {len(self.released)} leaves, {least} to {most} rows, values not shown>"
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return int(self.released.shape[1])
-
-    @property
-    def known(self) -> BoolArray:
-        """Which slots hold a row that the adversary knows whole, shape (n_slots,)."""
-        whole: BoolArray = (self.value >= 0).all(axis=1) & (self.label >= 0)
-        return whole
-
-    def log_likelihood(self, value: Int32Array, label: IntArray) -> float:
-        """Return the log-probability of all released counts, given a whole dataset.
-
-        Parameters
-        ----------
-        value : ndarray of int32, shape (n_rows, n_attributes)
-        label : ndarray of int64, shape (n_rows,)
-        """
-        return float(self.noise.log_probability(self.released.ravel(), self.counts(value, label)).sum())
-
-    def counts(self, value: Int32Array, label: IntArray) -> IntArray:
-        """Return how many rows of a dataset lie at each leaf by class, shape (n_leaves * n_classes,)."""
-        entry = leaves_of(self.walks, value).astype(np.int64) * self.n_classes + label[:, None]
-        return np.bincount(entry.ravel(), minlength=self.released.size)
 
 
 def values_of(domain: Domain, rows: NDArray[np.float32], attributes: Sequence[int] | None = None) -> Int32Array:
@@ -120,7 +137,6 @@ def build_noisy(
     if forest.privacy is None:
         raise ValueError("this forest releases exact counts")
     noise = CountNoise.of(forest.privacy)
-    walks = Walks.of(forest, domain)
     released = np.concatenate([forest.released(t) for t in range(forest.n_trees)])
     if int(released.max()) - int(released.min()) > MOST_APART:
         raise NotCoveredError(
@@ -135,7 +151,9 @@ def build_noisy(
         room = n_rows[1] - len(value)
         value = np.concatenate([value, np.full((room, len(domain.attributes)), -1, dtype=np.int32)])
         label = np.concatenate([label, np.full(room, -1, dtype=np.int64)])
-    return NoisyProblem(domain, walks, noise, released, value, label, n_rows)
+    evidence = NoisyEvidence.of(released.ravel().astype(np.int64), noise, n_rows[1])
+    model = LeafModel(domain, Walks.of(forest, domain), evidence, *released.shape)
+    return NoisyProblem(domain, None, model, value, label, n_rows, noise, released)
 
 
 def size_interval(forest: Forest, noise: CountNoise) -> tuple[int, int]:

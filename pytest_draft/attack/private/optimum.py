@@ -126,7 +126,7 @@ def find_optimum(problem: NoisyProblem, value: Int32Array, label: IntArray, sear
             if complete:
                 bound = min(bound, max(proved, best))
     chosen = np.repeat(np.arange(program.n_columns), number)
-    return Optimum(program.value[chosen // problem.n_classes], chosen % problem.n_classes, best, bound)
+    return Optimum(program.value[chosen // problem.model.n_classes], chosen % problem.model.n_classes, best, bound)
 
 
 class _Program:
@@ -135,12 +135,12 @@ class _Program:
     def __init__(self, problem: NoisyProblem) -> None:
         self._problem = problem
         vectors = values_of(problem.domain, problem.domain.vectors())
-        leaves = leaves_of(problem.walks, vectors)
+        leaves = leaves_of(problem.model.walks, vectors)
         first, _ = equal_columns(np.ascontiguousarray(leaves.T))
         self.value = vectors[first]
         self._leaves = leaves[first]
         known = problem.known
-        self._known = problem.counts(problem.value[known], problem.label[known])
+        self._known = problem.model.rows_at_leaves(problem.value[known], problem.label[known]).astype(np.int64)
         self._rows = tuple(size - int(known.sum()) for size in problem.n_rows)
         reached = np.zeros(problem.released.shape, dtype=np.bool_)
         reached[np.unique(self._leaves)] = True
@@ -167,7 +167,7 @@ class _Program:
 
     @property
     def n_columns(self) -> int:
-        return len(self.value) * self._problem.n_classes
+        return len(self.value) * self._problem.model.n_classes
 
     @property
     def n_pieces(self) -> int:
@@ -175,10 +175,10 @@ class _Program:
 
     def columns_of(self, value: Int32Array, label: IntArray) -> IntArray:
         """Return the column of each row."""
-        leaves = leaves_of(self._problem.walks, value)
+        leaves = leaves_of(self._problem.model.walks, value)
         both = np.concatenate([self._leaves, leaves])
         first, of_row = equal_columns(np.ascontiguousarray(both.T))
-        return first[of_row[len(self._leaves) :]] * self._problem.n_classes + label
+        return first[of_row[len(self._leaves) :]] * self._problem.model.n_classes + label
 
     def log_likelihood(self, number: IntArray) -> float:
         """Return the log-likelihood of a whole dataset, shape (n_columns,), with the known rows."""
@@ -221,7 +221,7 @@ class _Program:
             of_entry = np.zeros(self._problem.released.size)
             of_entry[self._entries] = price.ravel()
             by_leaf = of_entry.reshape(self._problem.released.shape)
-            total = np.zeros((len(self._leaves), self._problem.n_classes))
+            total = np.zeros((len(self._leaves), self._problem.model.n_classes))
             for tree in range(self._leaves.shape[1]):
                 total += by_leaf[self._leaves[:, tree]]
             size_price = float(found.ineqlin.marginals[0] - found.ineqlin.marginals[1])
@@ -273,8 +273,8 @@ class _Program:
 
     def _matrix(self, columns: IntArray) -> sparse.csc_array:
         """Return how many rows each column adds to each entry."""
-        cell, label = np.divmod(columns, self._problem.n_classes)
-        entry = self._place[self._leaves[cell] * self._problem.n_classes + label[:, None]]
+        cell, label = np.divmod(columns, self._problem.model.n_classes)
+        entry = self._place[self._leaves[cell] * self._problem.model.n_classes + label[:, None]]
         pointer = np.arange(len(columns) + 1) * entry.shape[1]
         return sparse.csc_array((np.ones(entry.size), entry.ravel(), pointer), shape=(len(self._entries), len(columns)))
 

@@ -15,12 +15,13 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, Flag, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.compiled_trees import leaves_of
-from pytest_draft.attack.fractions.chain import Chain
-from pytest_draft.attack.fractions.problem import StrippedProblem, build_stripped, indices_of
-from pytest_draft.attack.fractions.sweeps import Candidates
+from pytest_draft.attack.fractions.problem import build_stripped
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.numeric.states import states_of
-from pytest_draft.attack.private.sweeps import GO_ON
+from pytest_draft.attack.rows.chain import GO_ON, RowChain
+from pytest_draft.attack.rows.mixture import NO_PRIOR
+from pytest_draft.attack.rows.problem import RowProblem, indices_of
+from pytest_draft.attack.rows.sweeps import Candidates
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity import behind_counts
 from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, NotExplainedError, Search, Stop
@@ -44,12 +45,12 @@ _SECONDS_A_VALUE = 1e-8
 """Of a sweep, for each value that one row can have, in each tree."""
 
 
-class Wanderer:
+class ChainFromTruth:
     """A chain that begins at the truth, and the datasets that it was.
 
     Parameters
     ----------
-    problem : StrippedProblem
+    problem : RowProblem
         Its open values are what moves.
     value : ndarray of int32, shape (n_rows, n_attributes)
         The truth's, as indices.
@@ -70,7 +71,7 @@ class Wanderer:
 
     def __init__(
         self,
-        problem: StrippedProblem,
+        problem: RowProblem,
         value: Int32Array,
         label: IntArray,
         prior: Prior,
@@ -80,8 +81,8 @@ class Wanderer:
         n_values = sum(attribute.n_values for attribute in problem.model.domain.attributes)
         alike = np.zeros((problem.model.n_classes, n_values))
         self._truth = value
-        self._chain = Chain(
-            problem, (value, label), [seed, 66, len(prior)], log_prior=alike if prior == "uniform" else None
+        self._chain = RowChain(
+            problem, (value, label), [seed, 66, len(prior)], alike if prior == "uniform" else NO_PRIOR
         )
         self._kinds: Candidates | None = None
         if kinds is not None:
@@ -192,7 +193,7 @@ def search(
     )
 
     def look(stop: Stop) -> Alternatives | None:
-        if problem.model.lacking(problem.model.counts(value, labels).rows):
+        if problem.model.lacking(problem.model.rows_at_leaves(value, labels)):
             raise NotExplainedError
         values = Values(states, fixed, None, rows, forest, None)
         inside = np.empty((0, value.shape[1]), dtype=np.int64) if others is None else states.of_rows(others)
@@ -204,7 +205,7 @@ def search(
 
 
 def _alternatives(
-    problem: StrippedProblem,
+    problem: RowProblem,
     values: Values,
     value: Int32Array,
     labels: IntArray,
@@ -215,8 +216,8 @@ def _alternatives(
 ) -> Alternatives | None:
     """Let chains move, and give values to what was met."""
     names: tuple[Prior, ...] = ("population", "uniform")
-    chains = {name: Wanderer(problem, value, labels, name, seed) for name in names}
-    chains["other rows"] = Wanderer(problem, value, labels, "other rows", seed, of_population)
+    chains = {name: ChainFromTruth(problem, value, labels, name, seed) for name in names}
+    chains["other rows"] = ChainFromTruth(problem, value, labels, "other rows", seed, of_population)
     bits = bits_at(problem.model, value, labels, problem.value < 0)
     box = stop.timebox.first(behind_counts.MOVING_SHARE)
     n_values = sum(attribute.n_values for attribute in problem.model.domain.attributes)

@@ -10,6 +10,7 @@ value: so many rows as they have together are split between them in one way or a
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -17,9 +18,9 @@ from scipy.special import gammaln
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import leaves_of, tests_of
-from pytest_draft.attack.fractions.likelihood import Model, score
-from pytest_draft.attack.fractions.sweeps import Scratch, changes_of_group, changes_of_values, cuts_of
-from pytest_draft.attack.private.sweeps import SampledRows
+from pytest_draft.attack.rows.evidence import LeafModel, score
+from pytest_draft.attack.rows.mixture import SampledRows
+from pytest_draft.attack.rows.sweeps import Scratch, SplitWalks, changes_of
 
 MOST_MOVED = 30
 """Most rows that change between two vectors."""
@@ -32,17 +33,14 @@ MOST_ROWS = 1_000
 
 
 @njit(cache=True, nogil=True)
-def _gains(walks, cut, one_hot, counts, rows, offset, n_classes, scratch, found):  # type: ignore[no-untyped-def]
+def _gains(trees, counts, rows, offset, n_classes, scratch, found):  # type: ignore[no-untyped-def]
     """Write what each change of one open value of one row adds to the log-likelihood."""
     for row in range(len(rows.value)):
         for a in range(rows.value.shape[1]):
             if not rows.open_value[row, a]:
                 continue
             n_values = offset[a + 1] - offset[a]
-            if one_hot[a]:
-                changes_of_group(walks, cut, counts, rows, row, a, n_values, n_classes, scratch)
-            else:
-                changes_of_values(walks, cut, counts, rows, row, a, n_values, n_classes, scratch)
+            changes_of(trees, counts, rows, row, a, n_values, n_classes, scratch)
             for value in range(n_values):
                 found[row, offset[a] + value] = scratch.change[value]
 
@@ -62,12 +60,12 @@ def _splits(evidence, rows, here, there, label, n_here, least, found, n_classes)
                 rows[there[tree] * n_classes + label] += moved
 
 
-def bits_at(model: Model, value: Int32Array, label: IntArray, open_value: BoolArray) -> float:
+def bits_at(model: LeafModel[Any], value: Int32Array, label: IntArray, open_value: BoolArray) -> float:
     """Return about how many bits an attacker lacks at least who knows the likelihood of every dataset.
 
     Parameters
     ----------
-    model : Model
+    model : LeafModel
     value : ndarray of int32, shape (n_rows, n_attributes)
         The truth's, as indices.
     label : ndarray of int64, shape (n_rows,)
@@ -99,7 +97,9 @@ def _bits_of_rows(gains: FloatArray, alone: BoolArray, whole: IntArray) -> float
     return float(np.maximum(together, 0.0).sum())
 
 
-def _bits_of_pairs(model: Model, value: Int32Array, label: IntArray, gains: FloatArray, offset: IntArray) -> float:
+def _bits_of_pairs(
+    model: LeafModel[Any], value: Int32Array, label: IntArray, gains: FloatArray, offset: IntArray
+) -> float:
     """Return the bits of how many rows are of the one, and how many of the other of two vectors, pair by pair."""
     size: Counter[tuple[int, ...]] = Counter(map(tuple, np.column_stack([value, label]).tolist()))
     attribute = np.repeat(np.arange(len(offset) - 1), offset[1:] - offset[:-1])
@@ -139,7 +139,7 @@ def _entropy(log_weight: FloatArray) -> FloatArray:
 
 
 def _gains_of(
-    model: Model, value: Int32Array, label: IntArray, open_value: BoolArray, chosen: IntArray, offset: IntArray
+    model: LeafModel[Any], value: Int32Array, label: IntArray, open_value: BoolArray, chosen: IntArray, offset: IntArray
 ) -> FloatArray:
     """Return what each change of one value adds to the log-likelihood, shape (n_chosen, n_values); -inf for none."""
     mine = value[chosen]
@@ -150,12 +150,9 @@ def _gains_of(
     )  # fmt: skip
     n_values = int((offset[1:] - offset[:-1]).max())
     scratch = Scratch(np.empty(n_values + 1), np.empty(n_values + 1), np.empty((n_values + 1, 3), np.int64))
-    one_hot = np.array([attribute.kind == "one-hot" for attribute in model.domain.attributes])
     found = np.full((len(chosen), int(offset[-1])), -np.inf)
-    _gains(
-        model.walks, cuts_of(model.walks, model.domain), one_hot, model.counts(value, label), rows, offset,
-        model.n_classes, scratch, found,
-    )  # fmt: skip
+    trees = SplitWalks.of(model.walks, model.domain)
+    _gains(trees, model.counts(value, label), rows, offset, model.n_classes, scratch, found)
     return found
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_draft.artifact.forest import Outputs
 from pytest_draft.attack.fractions.leaf_outputs import COUNTED, LABEL, LISTED, PURE, RATIO, leaf_outputs
-from pytest_draft.attack.fractions.likelihood import FLOOR, PENALTY, Model, draws_of, grown_to_the_end
+from pytest_draft.attack.fractions.likelihood import FLOOR, PENALTY, draws_of, grown_to_the_end, model_of
 from pytest_draft.domain import declared
 from pytest_draft.errors import NotCoveredError
 
@@ -73,7 +73,7 @@ def summed(shares, outputs, rows, most):
 @pytest.mark.parametrize("leaf", [[3, 0], [1, 2], [2, 4], [5, 5], [1, 0, 2], [0, 2, 0], [3, 1, 2]], ids=str)
 def test_a_leafs_likelihood_is_the_sum_over_all_draws_that_answer_so(answering, leaf, outputs):
     forest = answering([*leaf], outputs=outputs, n_columns=2)
-    model = Model.of(forest, TWO, 30)
+    model = model_of(forest, TWO, 30)
     shares = forest.trees[0].value[0]
     for rows in ([2.0, 3.0, 1.0], [5.0, 1.0, 4.0], [1.0, 1.0, 1.0]):
         here = rows[: len(leaf)]
@@ -82,7 +82,7 @@ def test_a_leafs_likelihood_is_the_sum_over_all_draws_that_answer_so(answering, 
 
 def test_the_likelihood_of_a_dataset_is_the_sum_over_leaves_and_trees(answering):
     forest = answering((0, [2, 0], [1, 1]), (1, [1, 2], [0, 3]))
-    model = Model.of(forest, TWO, 12)
+    model = model_of(forest, TWO, 12)
     value = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.int32)
     label = np.array([0, 0, 0, 1])
     at_leaves = [[2, 0], [1, 1], [2, 0], [1, 1]]
@@ -98,7 +98,7 @@ def test_without_bootstrap_the_right_rows_are_feasible_and_each_misfit_costs(ans
     value = np.array([[0, 0], [0, 0], [1, 0], [1, 1], [1, 1]], dtype=np.int32)
     label = np.array([0, 0, 0, 1, 1])
     for outputs in (EXACT, LABELS, rounded(2)):
-        model = Model.of(answering((0, [2, 0], [1, 2]), (1, [3, 0], [0, 2]), outputs=outputs, bootstrap=False), TWO, 5)
+        model = model_of(answering((0, [2, 0], [1, 2]), (1, [3, 0], [0, 2]), outputs=outputs, bootstrap=False), TWO, 5)
         assert model.log_likelihood(value, label) == 0.0
         assert model.lacking(model.rows_at_leaves(value, label)) == 0
         wrong = label.copy()
@@ -109,7 +109,7 @@ def test_without_bootstrap_the_right_rows_are_feasible_and_each_misfit_costs(ans
 
 
 def test_with_bootstrap_a_class_with_draws_and_no_row_is_lacking(answering):
-    model = Model.of(answering((0, [2, 0], [1, 2])), TWO, 5)
+    model = model_of(answering((0, [2, 0], [1, 2])), TWO, 5)
     value = np.array([[0, 0], [1, 0], [1, 1]], dtype=np.int32)
     right, wrong = np.array([0, 0, 1]), np.array([0, 0, 0])
     assert model.lacking(model.rows_at_leaves(value, right)) == 0
@@ -148,9 +148,9 @@ def test_fractions_of_more_rows_than_there_are_are_refused_in_one_line(answering
 def test_weights_and_draws_without_replacement_are_not_covered(answering):
     forest = answering([3, 7])
     with pytest.raises(NotCoveredError, match="weighted"):
-        Model.of(replace(forest, parameters={"class_weight": "balanced"}), TWO, 10)
+        model_of(replace(forest, parameters={"class_weight": "balanced"}), TWO, 10)
     with pytest.raises(NotCoveredError, match="without replacement"):
-        Model.of(replace(forest, replacement=False), TWO, 10)
+        model_of(replace(forest, replacement=False), TWO, 10)
 
 
 @pytest.mark.parametrize(("given", "draws"), [(None, 50), (0.5, 25), (7, 7), (0.001, 1)])
@@ -197,7 +197,7 @@ def ways(n_rows, n_draws, distinct):
 @pytest.mark.parametrize(("n_draws", "distinct"), [(4, 2), (5, 3), (3, 3)])
 def test_counts_with_different_rows_are_as_likely_for_each_number_of_rows_as_their_ways(answering, n_draws, distinct):
     forest = counted(answering, [n_draws, 0], distinct)
-    model = Model.of(forest, TWO, n_draws)
+    model = model_of(forest, TWO, n_draws)
     told = [model.total(np.array([float(rows), 0.0])) for rows in range(distinct, 6)]
     chances = [log(ways(rows, n_draws, distinct)) for rows in range(distinct, 6)]
     assert np.diff(told) == pytest.approx(np.diff(chances), abs=1e-6)
@@ -208,7 +208,7 @@ def test_counts_with_different_rows_are_as_likely_for_each_number_of_rows_as_the
 
 def test_counts_without_different_rows_are_poisson(answering):
     forest = counted(answering, [3, 1], 0)
-    model = Model.of(forest, TWO, 4)
+    model = model_of(forest, TWO, 4)
     for rows in ([2.0, 1.0], [5.0, 2.0]):
         chance = [-mean + drawn * log(mean) - log(factorial(drawn)) for drawn, mean in zip((3, 1), rows, strict=True)]
         assert model.total(np.array(rows)) == pytest.approx(sum(chance))

@@ -10,12 +10,13 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.artifact.forest import Forest, Outputs, Tree
-from pytest_draft.attack.fractions.chain import Chain
 from pytest_draft.attack.fractions.expectation import expected_rows
-from pytest_draft.attack.fractions.likelihood import Model
-from pytest_draft.attack.fractions.problem import build_stripped, indices_of, states_in
+from pytest_draft.attack.fractions.likelihood import model_of
+from pytest_draft.attack.fractions.problem import build_stripped, states_in
 from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
-from pytest_draft.attack.fractions.sweeps import Candidates
+from pytest_draft.attack.rows.chain import RowChain
+from pytest_draft.attack.rows.problem import indices_of
+from pytest_draft.attack.rows.sweeps import Candidates
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared
 from pytest_draft.errors import DataError
@@ -101,7 +102,7 @@ def test_the_chain_draws_from_the_posterior_that_enumeration_gives(outputs):
     log_prior = np.log(np.array([[0.6, 0.4, 0.2, 0.3, 0.5], [0.5, 0.5, 0.4, 0.4, 0.2]]))
     exact = posterior(problem.model, 3, log_prior)
     value = indices_of(TINY, None, rows)
-    chain = Chain(problem, (value, labels), [3], log_prior)
+    chain = RowChain(problem, (value, labels), [3], log_prior)
     found = Counter()
     n = 3_000
     for _ in range(n):
@@ -117,7 +118,7 @@ def test_the_chain_keeps_its_counts_right():
     problem = build_stripped(fitted(rows, labels), PEOPLE, 30)
     expected = expected_rows(problem.model, 30, search(), 20)
     top = expected.likeliest(20)
-    chain = Chain(problem, (problem.indices(rows), labels), [1])
+    chain = RowChain(problem, (problem.indices(rows), labels), [1])
     for _ in range(3):
         chain.sweep(2, 4.0, 1.0)
         chain.jump(Candidates(np.ascontiguousarray(expected.value[top]), np.ascontiguousarray(expected.leaf[top])), 2.0)
@@ -131,7 +132,7 @@ def test_the_chain_keeps_its_counts_right():
 def test_the_right_rows_lack_nothing(outputs, bootstrap):
     rows, labels = drawn(PEOPLE, 60, 3)
     for parameters in ({}, {"max_depth": 2}, {"min_samples_leaf": 5}):
-        model = Model.of(fitted(rows, labels, outputs, bootstrap=bootstrap, **parameters), PEOPLE, 60)
+        model = model_of(fitted(rows, labels, outputs, bootstrap=bootstrap, **parameters), PEOPLE, 60)
         at_leaves = model.rows_at_leaves(indices_of(PEOPLE, None, rows), labels)
         assert model.lacking(at_leaves) == 0
 

@@ -13,15 +13,16 @@ from scipy.special import gammaln
 from pytest_draft.attack import compiled_trees as walk
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.attack.private import datasets as noisy
 from pytest_draft.attack.private import optimum as noisy_optimum
 from pytest_draft.attack.private import rebuild as private
-from pytest_draft.attack.private.datasets import sample_posterior
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.private.noisy_problem import NoisyProblem, build_noisy, size_interval, values_of
 from pytest_draft.attack.private.optimum import Optimum, find_optimum
-from pytest_draft.attack.private.rebuild import rebuild_from_noise
-from pytest_draft.attack.private.sweeps import all_gains
+from pytest_draft.attack.private.rebuild import PARAMETERS, rebuild_from_noise
+from pytest_draft.attack.rows import mixture
+from pytest_draft.attack.rows.chain import RowChain
+from pytest_draft.attack.rows.evidence import all_gains
+from pytest_draft.attack.rows.posterior import open_attributes, sample_posterior
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
@@ -118,7 +119,7 @@ def test_open_attributes_are_those_that_no_tree_tests_however_many_there_are(by_
             while tree.left[node] >= 0:
                 tested[row, tree.feature[node]] = True
                 node = (tree.left if values[tree.feature[node]] <= tree.threshold[node] else tree.right)[node]
-    assert (noisy.open_attributes(Walks.of(forest, domain), value) == ~tested).all()
+    assert (open_attributes(Walks.of(forest, domain), value) == ~tested).all()
 
 
 def test_domains_that_are_too_wide_are_refused(by_hand, monkeypatch):
@@ -133,7 +134,7 @@ def test_domains_that_are_too_wide_are_refused(by_hand, monkeypatch):
 
 def log_prior(value, label, component):
     """Return the log-probability of a dataset and its components, from the definition of the mixture."""
-    total, weights = 0.0, np.array([1.0, noisy.INDICATOR_ODDS]) * 2 / (1 + noisy.INDICATOR_ODDS)
+    total, weights = 0.0, np.array([1.0, mixture.INDICATOR_ODDS]) * 2 / (1 + mixture.INDICATOR_ODDS)
 
     def polya(counts, weight):
         return (
@@ -142,8 +143,8 @@ def log_prior(value, label, component):
             + (gammaln(weight + counts) - gammaln(weight)).sum()
         )
 
-    n = noisy.SamplerParameters.components
-    total += polya(np.bincount(component, minlength=n), np.full(n, noisy.SamplerParameters.concentration / n))
+    n = mixture.COMPONENTS
+    total += polya(np.bincount(component, minlength=n), np.full(n, mixture.CONCENTRATION / n))
     for k in np.unique(component):
         mine = component == k
         total += polya(np.bincount(label[mine], minlength=N_CLASSES), np.ones(N_CLASSES))
@@ -160,8 +161,8 @@ def exact_posterior(problem, sizes):
         for chosen in product(kinds, repeat=size):
             value = np.array([kind[:2] for kind in chosen], np.int32).reshape(size, 2)
             label = np.array([kind[2] for kind in chosen], np.int64)
-            likelihood = problem.log_likelihood(value, label)
-            for component in product(range(noisy.SamplerParameters.components), repeat=size):
+            likelihood = problem.model.log_likelihood(value, label)
+            for component in product(range(mixture.COMPONENTS), repeat=size):
                 prior = log_prior(value, label, np.array(component, np.int64))
                 weight[tuple(sorted(chosen))] += np.exp(likelihood + prior)
     total = sum(weight.values())
@@ -177,11 +178,11 @@ def test_sweeps_draw_from_the_exact_posterior(released, size, rounding):
     if size is None:
         problem = replace(problem, value=np.full((2, 2), -1, np.int32), label=np.full(2, -1), n_rows=(1, 2))
     expected = exact_posterior(problem, [2] if size else [1, 2])
-    chain = noisy._Chain(problem, noisy._evidence(problem), [5])
+    chain = RowChain(problem, sum(problem.n_rows) // 2, [5])
     found, n_samples = Counter(), 15_000
     for _ in range(n_samples):
         chain.sweep(1, 1.0, 1.0)
-        value, label = chain._dataset()
+        value, label = chain.dataset
         found[tuple(sorted(map(tuple, np.column_stack([value, label]).tolist())))] += 1
     distance = sum(abs(found[key] / n_samples - expected.get(key, 0.0)) for key in {*found, *expected}) / 2
     assert distance < 0.05
@@ -192,15 +193,15 @@ def test_counts_and_gains_stay_in_step_with_the_rows(released):
     problem = build_noisy(
         released(MIXED, rows, labels, n_trees=5, depth=4), MIXED, *unknown(MIXED, 0), size_known=False
     )
-    chain = noisy._Chain(problem, noisy._evidence(problem), [0])
+    chain = RowChain(problem, sum(problem.n_rows) // 2, [0])
     chain.sweep(20, 4.0, 1.0)
-    assert (chain._counts.true == problem.counts(*chain._dataset())).all()
+    assert (chain._counts.rows == problem.model.rows_at_leaves(*chain.dataset)).all()
     more, less = chain._counts.more.copy(), chain._counts.less.copy()
-    all_gains(chain._evidence, chain._counts)
+    all_gains(problem.model.evidence, chain._counts)
     assert (more == chain._counts.more).all()
     assert (less == chain._counts.less).all()
-    assert chain.log_likelihood == pytest.approx(problem.log_likelihood(*chain._dataset()))
-    fresh = chain._mixed()
+    assert chain.log_likelihood == pytest.approx(problem.model.log_likelihood(*chain.dataset))
+    _, fresh = chain._counted()
     assert (fresh.values == chain._mixture.values).all()
     assert (fresh.labels == chain._mixture.labels).all()
 
@@ -221,7 +222,7 @@ def test_what_the_adversary_knows_stays_as_it_is(released):
     value[:, 1] = values_of(MIXED, rows)[:, 1]
     value[:3], label[:3] = values_of(MIXED, rows)[:3], labels[:3]
     problem = build_noisy(forest, MIXED, value, label)
-    posterior = sample_posterior(problem, search())
+    posterior = sample_posterior(problem, search(), PARAMETERS)
     assert (posterior.guess[:, 3] == rows[:, 3]).all()
     assert (posterior.guess[:3] == rows[:3]).all()
     rebuilt = rebuild_from_noise(problem, search())
@@ -247,14 +248,14 @@ def test_a_time_box_that_is_over_gives_no_made_up_rows(released):
     assert rebuilt.status == "no solution"
     assert rebuilt.rows is None
     with pytest.raises(OutOfTimeError):
-        sample_posterior(problem, Search(TimeBox(1e-9)))
+        sample_posterior(problem, Search(TimeBox(1e-9)), PARAMETERS)
 
 
 @pytest.mark.nightly
 def test_a_short_time_box_says_that_it_cut_the_search_short(released):
     rows, labels = drawn(MIXED, 60)
     problem = build_noisy(released(MIXED, rows, labels, n_trees=10, depth=4), MIXED, *unknown(MIXED, 60))
-    sample_posterior(problem, search(60.0))  # compiled now
+    sample_posterior(problem, search(60.0), PARAMETERS)  # compiled now
     ticks = iter(np.arange(0, 1000, 0.2))
     rebuilt = rebuild_from_noise(problem, Search(TimeBox(1.5, clock=lambda: next(ticks))))
     assert rebuilt.status == "not converged"
@@ -301,8 +302,10 @@ def search_that():
 def test_datasets_that_were_not_all_drawn_and_put_together_are_not_settled(released, search_that, happens, stage):
     rows, labels = drawn(MIXED, 15)
     problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 15))
-    assert sample_posterior(problem, search_that(happens, "never")).settled
-    assert not sample_posterior(problem, search_that(happens, stage)).settled
+    undisturbed = sample_posterior(problem, search_that(happens, "never"), PARAMETERS)
+    assert undisturbed.settled
+    assert undisturbed.complete
+    assert not sample_posterior(problem, search_that(happens, stage), PARAMETERS).complete
     rebuilt = rebuild_from_noise(problem, search_that(happens, stage))
     assert rebuilt.status == "not converged"
     assert rebuilt.cut_short
@@ -324,8 +327,8 @@ def test_what_a_likelier_dataset_leads_to_must_be_seen_to_the_end(released, sear
 def test_no_row_is_shown(released):
     rows, labels = drawn(MIXED, 15)
     problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 15))
-    posterior = sample_posterior(problem, search())
-    optimum = find_optimum(problem, posterior.value, posterior.label, search())
+    posterior = sample_posterior(problem, search(), PARAMETERS)
+    optimum = find_optimum(problem, *posterior.likeliest, search())
     for shown in (repr(problem), repr(posterior), repr(optimum)):
         assert "array" not in shown
         assert len(shown) < 120
@@ -359,7 +362,7 @@ def test_more_known_rows_than_there_can_be_are_infeasible(released):
     rows, labels = drawn(TINY, 5)
     problem = build_noisy(released(TINY, rows, labels), TINY, values_of(TINY, rows), labels)
     with pytest.raises(InfeasibleError):
-        sample_posterior(replace(problem, n_rows=(2, 3)), search())
+        sample_posterior(replace(problem, n_rows=(2, 3)), search(), PARAMETERS)
 
 
 # The likeliest dataset
@@ -374,7 +377,7 @@ def brute_force(problem, n_unknown):
         for chosen in combinations_with_replacement(kinds, size):
             table = np.array(chosen, np.int64).reshape(size, -1)
             value = np.concatenate([problem.value[known], table[:, :-1].astype(np.int32)])
-            best = max(best, problem.log_likelihood(value, np.concatenate([problem.label[known], table[:, -1]])))
+            best = max(best, problem.model.log_likelihood(value, np.concatenate([problem.label[known], table[:, -1]])))
     return best
 
 
@@ -398,9 +401,8 @@ def test_the_likeliest_dataset_is_that_of_enumeration(released, mechanism, round
         assert found.proved
         assert found.log_likelihood == pytest.approx(best, abs=1e-3)
     whole = np.concatenate([problem.value[problem.known], found.value])
-    assert problem.log_likelihood(whole, np.concatenate([problem.label[problem.known], found.label])) == pytest.approx(
-        found.log_likelihood
-    )
+    label = np.concatenate([problem.label[problem.known], found.label])
+    assert problem.model.log_likelihood(whole, label) == pytest.approx(found.log_likelihood)
 
 
 def test_the_number_of_rows_is_free_in_the_likeliest_dataset_too(released):

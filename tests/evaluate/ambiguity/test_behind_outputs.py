@@ -12,11 +12,12 @@ from scipy.special import gammaln
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.fractions.likelihood import Model
+from pytest_draft.attack.fractions.likelihood import OutputEvidence, model_of
 from pytest_draft.attack.fractions.problem import build_stripped
 from pytest_draft.attack.numeric.states import states_of
+from pytest_draft.attack.rows.evidence import LeafModel
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate.ambiguity.behind_outputs import Wanderer, search
+from pytest_draft.evaluate.ambiguity.behind_outputs import ChainFromTruth, search
 from pytest_draft.evaluate.ambiguity.bits_of_outputs import bits_at
 from pytest_draft.evaluate.ambiguity.population import Kinds, kinds
 from pytest_draft.evaluate.ambiguity.sampled import ideal_of
@@ -51,7 +52,7 @@ def behind(rows: np.ndarray, labels: np.ndarray, level: str = "counts", **parame
     return through_file(stripped(model.fit(rows, labels), level))
 
 
-def posterior(model: Model, n_rows: int) -> dict[tuple[tuple[int, ...], ...], float]:
+def posterior(model: LeafModel[OutputEvidence], n_rows: int) -> dict[tuple[tuple[int, ...], ...], float]:
     """Return the share of each multiset of rows with labels, all rows alike before."""
     sizes = [attribute.n_values for attribute in model.domain.attributes]
     kinds = list(product(*(range(size) for size in sizes), range(model.n_classes)))
@@ -72,7 +73,7 @@ def test_a_chain_meets_each_dataset_as_often_as_it_is_likely(level):
     rows, labels = made(4, 1)
     problem = build_stripped(behind(rows, labels, level), DOMAIN, 4)
     expected = posterior(problem.model, 4)
-    chain = Wanderer(problem, DOMAIN.indices(rows).astype(np.int32), labels, "uniform", 0)
+    chain = ChainFromTruth(problem, DOMAIN.indices(rows).astype(np.int32), labels, "uniform", 0)
     met: Counter[tuple[tuple[int, ...], ...]] = Counter()
     for _ in range(12_000):
         met[tuple(sorted(map(tuple, chain.turn().tolist())))] += 1
@@ -95,7 +96,9 @@ def test_a_chain_of_kinds_meets_each_dataset_as_often_as_it_is_likely_among_othe
         chosen: share * np.exp(sum(log_prior[whole.tolist().index(list(one[:-1])), one[-1]] for one in chosen))
         for chosen, share in expected.items()
     }
-    chain = Wanderer(problem, DOMAIN.indices(rows).astype(np.int32), labels, "other rows", 0, Kinds(whole, log_prior))
+    chain = ChainFromTruth(
+        problem, DOMAIN.indices(rows).astype(np.int32), labels, "other rows", 0, Kinds(whole, log_prior)
+    )
     met: Counter[tuple[tuple[int, ...], ...]] = Counter()
     for _ in range(12_000):
         met[tuple(sorted(map(tuple, chain.turn().tolist())))] += 1
@@ -143,7 +146,7 @@ def test_a_row_that_is_seen_once_is_less_likely_than_its_share_and_what_is_missi
 @pytest.mark.parametrize("seed", range(4))
 def test_bits_are_no_more_than_the_entropy_of_the_posterior(seed):
     rows, labels = made(4, seed)
-    model = Model.of(behind(rows, labels), DOMAIN, 4)
+    model = model_of(behind(rows, labels), DOMAIN, 4)
     shares = posterior(model, 4)
     entropy = -sum(share * np.log2(share) for share in shares.values() if share > 0)
     told = 0.0
@@ -158,7 +161,7 @@ def test_bits_are_no_more_than_the_entropy_of_the_posterior(seed):
 def test_bits_of_rows_far_apart_are_counted_and_of_equal_rows_their_exchanges_are_taken_off():
     rows, labels = np.repeat(np.array([[0, 0, 0], [1, 1, 2]], np.float32), 6, axis=0), np.repeat([0, 1], 6)
     stumps = behind(rows, labels, max_depth=1, max_features=1, n_estimators=1)
-    model = Model.of(stumps, CODES, 12)
+    model = model_of(stumps, CODES, 12)
     value, wide = CODES.indices(rows).astype(np.int32), np.ones(rows.shape, dtype=bool)
     together = bits_at(model, value, labels, wide)
     assert together > 0

@@ -1,8 +1,9 @@
-"""Whole datasets behind leaves without counts, changed row by row: compiled heat-bath sweeps of the posterior.
+"""Whole datasets changed row by row: compiled heat-bath sweeps of the posterior, whatever the leaves say.
 
-One sweep draws each unknown value and label of each row anew, given all others: an attribute's values by one walk
-through each tree that splits where the attribute is tested, and (`jump`) whole rows among candidates. The prior is the
-mixture of products of `attack.private.sweeps`, or what is given for each value.
+One sweep draws each unknown value, label and component of each row anew, given all others: an attribute's values by one
+walk through each tree that splits where the attribute is tested, and (`jump`) whole rows among candidates. What a
+change does to the likelihood is a sum over trees of gains that are kept up to date leaf by leaf (`evidence`); the prior
+is that of `mixture`.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pytest_draft.arrays import FloatArray, Int32Array, IntArray
-from pytest_draft.attack.compiled_trees import Walks, leaf_of, tested_by
-from pytest_draft.attack.fractions.likelihood import gains, known_score
-from pytest_draft.attack.private.sweeps import count_row, draw_component, drawn, imagine
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
+from pytest_draft.attack.compiled_trees import Walks, tested_by
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.attack.rows.evidence import count_at, relabelling
+from pytest_draft.attack.rows.mixture import count_row, draw_component, drawn, imagine
 from pytest_draft.domain import Domain
 
 
@@ -44,55 +45,50 @@ class Scratch(NamedTuple):
     stack: IntArray
 
 
-def cuts_of(walks: Walks, domain: Domain) -> Int32Array:
-    """Return how each node parts the values of the attribute that it tests, shape (n_nodes,).
+@redacted
+class SplitWalks(NamedTuple):
+    """All trees, and how their nodes split the values of what they test."""
 
-    Of an ordered attribute: how many of its values, the lowest ones, go left. Of a one-hot group: ``-2 - value`` for
-    the one value that goes right (as many as there are values for none), -1 where all do. At leaves -1.
-
-    Parameters
-    ----------
-    walks : Walks
-    domain : Domain
-        Without numeric attributes.
+    walks: Walks
+    cut: Int32Array
+    """Shape (n_nodes,). Of an ordered attribute: how many of its values, the lowest ones, go left. Of a one-hot group:
+    ``-2 - value`` for the one value that goes right (as many as there are values for none), -1 where all do. At leaves
+    -1.
     """
-    ordered = np.array([attribute.kind != "one-hot" for attribute in domain.attributes])
-    sizes = np.array([attribute.n_values for attribute in domain.attributes])
-    inner = walks.attribute >= 0
-    tested = np.where(inner, walks.attribute, 0)
-    begin, end = np.where(inner, walks.start, 0), np.where(inner, walks.start + sizes[tested], 0)
-    left = np.concatenate([[0], np.cumsum(walks.left, dtype=np.int64)])
-    number = left[end] - left[begin]
-    cut = np.where(inner & ordered[tested], number, -1)
-    for node in np.flatnonzero(inner & ~ordered[tested] & (number > 0)):
-        right = np.flatnonzero(walks.left[begin[node] : end[node]] == 0)
-        cut[node] = -2 - (right[0] if len(right) else sizes[tested[node]])
-    return cut.astype(np.int32)
+    one_hot: BoolArray
+    """Shape (n_attributes,)."""
 
-
-@njit(cache=True, nogil=True)
-def _move(evidence, counts, source, target, label, n_classes):  # type: ignore[no-untyped-def]
-    """Let one row of a class change from one leaf to another."""
-    counts.rows[source * n_classes + label] -= 1.0
-    counts.rows[target * n_classes + label] += 1.0
-    gains(evidence, counts, source, n_classes)
-    gains(evidence, counts, target, n_classes)
+    @classmethod
+    def of(cls, walks: Walks, domain: Domain) -> SplitWalks:
+        """Return the splits of trees over a domain without numeric attributes."""
+        one_hot = np.array([attribute.kind == "one-hot" for attribute in domain.attributes])
+        sizes = np.array([attribute.n_values for attribute in domain.attributes])
+        inner = walks.attribute >= 0
+        tested = np.where(inner, walks.attribute, 0)
+        begin, end = np.where(inner, walks.start, 0), np.where(inner, walks.start + sizes[tested], 0)
+        left = np.concatenate([[0], np.cumsum(walks.left, dtype=np.int64)])
+        number = left[end] - left[begin]
+        cut = np.where(inner & ~one_hot[tested], number, -1)
+        for node in np.flatnonzero(inner & one_hot[tested] & (number > 0)):
+            right = np.flatnonzero(walks.left[begin[node] : end[node]] == 0)
+            cut[node] = -2 - (right[0] if len(right) else sizes[tested[node]])
+        return cls(walks, cut.astype(np.int32), one_hot)
 
 
 @njit(cache=True, nogil=True)
 def _put(evidence, counts, leaf, label, step, n_classes):  # type: ignore[no-untyped-def]
     """Add a row to all its leaves, or take it away."""
     for place in leaf:
-        counts.rows[place * n_classes + label] += step
-        gains(evidence, counts, place, n_classes)
+        count_at(evidence, counts, place, label, n_classes, step)
 
 
 @njit(cache=True, nogil=True)
-def changes_of_values(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
+def _changes_of_values(trees, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
     """Write to `change` what each value of an attribute of one row adds to the log-likelihood.
 
     Each tree that tests the attribute is walked once, with a range of values that is parted where it is tested.
     """
+    walks, cut = trees.walks, trees.cut
     values, label, change, stack = rows.value[row], rows.label[row], scratch.change, scratch.stack
     change[: n_values + 1] = 0.0  # how much more each value adds than the one before
     bit = np.uint64(1) << np.uint64(attribute & 63)
@@ -131,8 +127,9 @@ def changes_of_values(walks, cut, counts, rows, row, attribute, n_values, n_clas
 
 
 @njit(cache=True, nogil=True)
-def changes_of_group(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
+def _changes_of_group(trees, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
     """Do the same for a one-hot group: a walk goes on for all other values where one is parted from them."""
+    walks, cut = trees.walks, trees.cut
     values, label, change, stack = rows.value[row], rows.label[row], scratch.change, scratch.stack
     change[: n_values + 1] = 0.0
     bit = np.uint64(1) << np.uint64(attribute & 63)
@@ -175,68 +172,97 @@ def changes_of_group(walks, cut, counts, rows, row, attribute, n_values, n_class
 
 
 @njit(cache=True, nogil=True)
-def _draw_value(  # type: ignore[no-untyped-def]
-    walks, cut, one_hot, evidence, counts, rows, mixture, log_prior, row, attribute, temperature, scratch, rng
-):
-    """Draw one value of one row anew."""
-    values, weight = rows.value[row], scratch.weight
-    before, offset = values[attribute], mixture.offset[attribute]
-    n_values = mixture.offset[attribute + 1] - offset
-    n_classes, label, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
-    if one_hot[attribute]:
-        changes_of_group(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch)
+def changes_of(trees, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
+    """Write to `change` what each value of an attribute of one row adds to the log-likelihood."""
+    if trees.one_hot[attribute]:
+        _changes_of_group(trees, counts, rows, row, attribute, n_values, n_classes, scratch)
     else:
-        changes_of_values(walks, cut, counts, rows, row, attribute, n_values, n_classes, scratch)
-    for value in range(n_values):
-        weight[value] = scratch.change[value] / temperature
-        if len(log_prior):
-            weight[value] += log_prior[label, offset + value]
-        else:
-            others = mixture.values[k, offset + value] - (value == before)
-            weight[value] += math.log(others + mixture.weight[offset + value])
-    value = drawn(weight, n_values, rng)
-    if value == before:
-        return
-    values[attribute] = value
-    mixture.values[k, offset + before] -= 1
-    mixture.values[k, offset + value] += 1
-    bit = np.uint64(1) << np.uint64(attribute & 63)
-    for tree in range(len(walks.root)):
-        if rows.tested[row, tree] & bit:
-            here, there = rows.leaf[row, tree], leaf_of(walks, tree, values)
-            if here != there:
-                _move(evidence, counts, here, there, label, n_classes)
-                rows.leaf[row, tree] = there
-            rows.tested[row, tree] = tested_by(walks, tree, values)
+        _changes_of_values(trees, counts, rows, row, attribute, n_values, n_classes, scratch)
 
 
 @njit(cache=True, nogil=True)
-def _draw_label(evidence, counts, rows, mixture, log_prior, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]
+def _draw_values(trees, evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+    """Draw each unknown value of one row anew.
+
+    Arrays are taken out of their tuples first, and all values are drawn in one call: each tuple that is handed on
+    counts references to all that it holds, which took half of the time. Of two values only the other one is walked
+    with.
+    """
+    tested, start, left, child = trees.walks.attribute, trees.walks.start, trees.walks.left, trees.walks.child
+    root, less, more, change, weight = trees.walks.root, counts.less, counts.more, scratch.change, scratch.weight
+    values, at, ways, open_value = rows.value[row], rows.leaf[row], rows.tested[row], rows.open_value[row]
+    n_classes, label, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
+    held, worth, log_prior = mixture.values[k], mixture.weight, mixture.log_prior
+    for attribute in range(len(values)):
+        before, offset = values[attribute], mixture.offset[attribute]
+        n_values = mixture.offset[attribute + 1] - offset
+        if not open_value[attribute] or n_values < 2:
+            continue
+        bit = np.uint64(1) << np.uint64(attribute & 63)
+        if n_values == 2:
+            values[attribute], gain = 1 - before, 0.0
+            for tree in range(len(root)):
+                if ways[tree] & bit:
+                    node = root[tree]
+                    while tested[node] >= 0:
+                        node = child[2 * node + left[start[node] + values[tested[node]]]]
+                    here, there = at[tree], -1 - tested[node]
+                    if there != here:
+                        gain += less[here * n_classes + label] + more[there * n_classes + label]
+            change[before], change[1 - before] = 0.0, gain
+            values[attribute] = before
+        else:
+            changes_of(trees, counts, rows, row, attribute, n_values, n_classes, scratch)
+        for value in range(n_values):
+            weight[value] = change[value] / temperature
+            if len(log_prior):
+                weight[value] += log_prior[label, offset + value]
+            else:
+                weight[value] += math.log(held[offset + value] - (value == before) + worth[offset + value])
+        value = drawn(weight, n_values, rng)
+        if value == before:
+            continue
+        values[attribute] = value
+        held[offset + before] -= 1
+        held[offset + value] += 1
+        for tree in range(len(root)):
+            if ways[tree] & bit:
+                node, bits = root[tree], np.uint64(0)
+                while tested[node] >= 0:
+                    bits |= np.uint64(1) << np.uint64(tested[node] & 63)
+                    node = child[2 * node + left[start[node] + values[tested[node]]]]
+                here, there = at[tree], -1 - tested[node]
+                if here != there:
+                    count_at(evidence, counts, here, label, n_classes, -1.0)
+                    count_at(evidence, counts, there, label, n_classes, 1.0)
+                at[tree], ways[tree] = there, bits
+
+
+@njit(cache=True, nogil=True)
+def _draw_label(evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]
     """Draw the label of one row anew."""
     n_classes, before, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
-    weight = scratch.weight
+    weight, less, more, by_class, at = scratch.weight, counts.less, counts.more, counts.width == 1, rows.leaf[row]
     for label in range(n_classes):
         change = 0.0
         if label != before:
-            for leaf in rows.leaf[row]:
-                counts.rows[leaf * n_classes + before] -= 1.0
-                counts.rows[leaf * n_classes + label] += 1.0
-                change += known_score(evidence, counts, leaf, n_classes) - counts.here[leaf]
-                counts.rows[leaf * n_classes + before] += 1.0
-                counts.rows[leaf * n_classes + label] -= 1.0
+            for leaf in at:
+                if by_class:
+                    change += less[leaf * n_classes + before] + more[leaf * n_classes + label]
+                else:
+                    change += relabelling(evidence, counts, leaf, before, label, n_classes)
         weight[label] = change / temperature
-        if len(log_prior):
+        if len(mixture.log_prior):
             for a in range(rows.value.shape[1]):
-                weight[label] += log_prior[label, mixture.offset[a] + rows.value[row, a]]
+                weight[label] += mixture.log_prior[label, mixture.offset[a] + rows.value[row, a]]
         else:
             weight[label] += math.log(mixture.labels[k, label] - (label == before) + 1.0)
     label = drawn(weight, n_classes, rng)
     if label == before:
         return
     for leaf in rows.leaf[row]:
-        counts.rows[leaf * n_classes + before] -= 1.0
-        counts.rows[leaf * n_classes + label] += 1.0
-        gains(evidence, counts, leaf, n_classes)
+        count_at(evidence, counts, leaf, before, n_classes, -1.0)
+        count_at(evidence, counts, leaf, label, n_classes, 1.0)
     rows.label[row] = label
     mixture.labels[k, before] -= 1
     mixture.labels[k, label] += 1
@@ -244,7 +270,11 @@ def _draw_label(evidence, counts, rows, mixture, log_prior, row, temperature, sc
 
 @njit(cache=True, nogil=True)
 def _resize(walks, evidence, counts, rows, mixture, least, most, temperature, scratch, rng):  # type: ignore[no-untyped-def]
-    """Offer each slot in turn to be filled or emptied; any number of rows between two bounds is as likely before."""
+    """Offer each slot in turn to be filled or emptied; any number of rows between two bounds is as likely before.
+
+    A slot is filled with what the others predict, so the odds are those of the likelihood, times how many more ways
+    there are to choose as many slots before than after.
+    """
     n_classes = mixture.labels.shape[1]
     n_slots, n_rows = rows.removable.sum(), (rows.present & rows.removable).sum()
     for row in range(len(rows.present)):
@@ -341,23 +371,18 @@ def jump(walks, evidence, counts, rows, mixture, candidates, temperature, rng, s
 
 
 @njit(cache=True, nogil=True)
-def sweep(walks, cut, one_hot, evidence, counts, rows, mixture, log_prior, least, most, n_sweeps, hot, cold, rng, stop):  # type: ignore[no-untyped-def]
+def sweep(trees, evidence, counts, rows, mixture, least, most, n_sweeps, hot, cold, rng, stop):  # type: ignore[no-untyped-def]
     """Sweep a dataset several times, cooling evenly on a log scale; counts, rows and mixture change in place.
 
     Parameters
     ----------
-    walks : Walks
-    cut : ndarray of int32, shape (n_nodes,)
-        `cuts_of` them.
-    one_hot : ndarray of bool, shape (n_attributes,)
-    evidence : Evidence
-    counts : Counts
+    trees : SplitWalks
+    evidence : LeafEvidence
+    counts : LeafCounts
         Of the present rows.
     rows : SampledRows
     mixture : Mixture
         Of the present rows.
-    log_prior : ndarray of float64, shape (n_classes, n_values) or (0, 0)
-        In place of the mixture: of each value of each attribute, side by side as in `Mixture`, by class.
     least, most : int
         Between which the number of present rows may change.
     n_sweeps : int
@@ -377,17 +402,12 @@ def sweep(walks, cut, one_hot, evidence, counts, rows, mixture, log_prior, least
                 return
             if not rows.present[row]:
                 continue
-            for a in range(rows.value.shape[1]):
-                if rows.open_value[row, a] and mixture.offset[a + 1] - mixture.offset[a] > 1:
-                    _draw_value(
-                        walks, cut, one_hot, evidence, counts, rows, mixture, log_prior, row, a, temperature, scratch,
-                        rng,
-                    )  # fmt: skip
+            _draw_values(trees, evidence, counts, rows, mixture, row, temperature, scratch, rng)
             if rows.open_label[row]:
-                _draw_label(evidence, counts, rows, mixture, log_prior, row, temperature, scratch, rng)
+                _draw_label(evidence, counts, rows, mixture, row, temperature, scratch, rng)
             if len(mixture.rows) > 1:
                 count_row(rows, mixture, row, -1)
                 draw_component(rows, mixture, row, scratch.weight, rng)
                 count_row(rows, mixture, row, 1)
         if least < most:
-            _resize(walks, evidence, counts, rows, mixture, least, most, temperature, scratch, rng)
+            _resize(trees.walks, evidence, counts, rows, mixture, least, most, temperature, scratch, rng)

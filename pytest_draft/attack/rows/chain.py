@@ -1,0 +1,126 @@
+"""One dataset that sweeps change: in go a `RowProblem` and a start, out come datasets of the posterior.
+
+`RowChain(problem, start, seed).sweep(n, 1.0, 1.0)` is a Markov chain of the posterior itself, from any start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
+from pytest_draft.attack.compiled_trees import leaves_of, tests_of
+from pytest_draft.attack.rows.evidence import LeafCounts
+from pytest_draft.attack.rows.mixture import COMPONENTS, NO_PRIOR, Mixture, SampledRows
+from pytest_draft.attack.rows.problem import RowProblem
+from pytest_draft.attack.rows.sweeps import Candidates, SplitWalks, jump, sweep
+
+Dataset = tuple[Int32Array, IntArray]
+"""Indices of values, shape (n_rows, n_attributes), and of labels, shape (n_rows,)."""
+
+GO_ON: Flag = np.zeros(1, dtype=np.uint8)
+"""A flag that nobody raises."""
+
+
+class RowChain:
+    """One dataset that sweeps change.
+
+    Parameters
+    ----------
+    problem : RowProblem
+    start : Dataset or int
+        A dataset, those rows included that the adversary knows, in the order of the slots; or how many rows there are
+        at first, their unknown values drawn evenly. Rows that the adversary knows are there in any case.
+    seed : sequence of int
+    log_prior : ndarray of float64, shape (n_classes, n_values)
+        As in `Mixture`: in place of the mixture.
+    """
+
+    def __init__(
+        self, problem: RowProblem, start: Dataset | int, seed: Sequence[int], log_prior: FloatArray = NO_PRIOR
+    ) -> None:
+        self._problem, self._model = problem, problem.model
+        self._rng = np.random.default_rng(list(seed))
+        self._log_prior = log_prior
+        self._trees = SplitWalks.of(self._model.walks, self._model.domain)
+        self._rows = self._started(start)
+        self._counts, self._mixture = self._counted()
+
+    @property
+    def dataset(self) -> Dataset:
+        """A copy of the dataset as it is."""
+        present = self._rows.present
+        return self._rows.value[present].copy(), self._rows.label[present].copy()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of its rows."""
+        return int(self._rows.present.sum())
+
+    @property
+    def log_likelihood(self) -> float:
+        """Of the dataset as it is."""
+        return self._model.total(self._counts.rows)
+
+    def sweep(self, n_sweeps: int, hot: float, cold: float, *, fixed: bool = False, stop: Flag = GO_ON) -> None:
+        """Draw each value and label of each row anew so many times, cooling.
+
+        Parameters
+        ----------
+        n_sweeps : int
+        hot, cold : float
+            First and last temperature of the likelihood; 1 is that of the posterior.
+        fixed : bool
+            Whether the number of rows stays as it is.
+        stop : ndarray of uint8, shape (1,)
+            Ends it where it is raised.
+        """
+        n_known = int((~self._rows.removable).sum())
+        least, most = (size - n_known for size in self._problem.n_rows)
+        if fixed:
+            least = most = self.n_rows - n_known
+        sweep(
+            self._trees, self._model.evidence, self._counts, self._rows, self._mixture, least, most, n_sweeps, hot,
+            cold, self._rng, stop,
+        )  # fmt: skip
+
+    def jump(self, candidates: Candidates, temperature: float, *, stop: Flag = GO_ON) -> None:
+        """Let rows jump to candidates, as `pytest_draft.attack.rows.sweeps.jump` does."""
+        jump(
+            self._model.walks, self._model.evidence, self._counts, self._rows, self._mixture, candidates, temperature,
+            self._rng, stop,
+        )  # fmt: skip
+
+    def resize(self, size: int) -> None:
+        """Empty or fill slots, by chance, until there are so many rows."""
+        rows, missing = self._rows, size - self.n_rows
+        if not missing:
+            return
+        slots = np.flatnonzero(rows.removable & (rows.present == (missing < 0)))
+        rows.present[self._rng.permutation(slots)[: abs(missing)]] = missing > 0
+        self._counts, self._mixture = self._counted()
+
+    def _started(self, start: Dataset | int) -> SampledRows:
+        problem, rng, n_slots = self._problem, self._rng, len(self._problem.value)
+        sizes = np.array([attribute.n_values for attribute in self._model.domain.attributes])
+        value = rng.integers(0, sizes, size=problem.value.shape).astype(np.int32)
+        label = rng.integers(0, self._model.n_classes, n_slots)
+        component = rng.integers(0, COMPONENTS, n_slots)
+        present = problem.known.copy()
+        n_rows = start if isinstance(start, int) else len(start[1])
+        present[np.flatnonzero(~present)[: max(0, n_rows - int(present.sum()))]] = True
+        if not isinstance(start, int):
+            value[present], label[present] = start
+        open_value, open_label = problem.value < 0, problem.label < 0
+        value = np.where(open_value, value, problem.value).astype(np.int32)
+        label = np.where(open_label, label, problem.label).astype(np.int64)
+        least, most = problem.n_rows
+        removable = ~problem.known & (least < most)
+        leaf, tested = leaves_of(self._model.walks, value), tests_of(self._model.walks, value)
+        return SampledRows(value, label, component, present, open_value, open_label, removable, leaf, tested)
+
+    def _counted(self) -> tuple[LeafCounts, Mixture]:
+        model = self._model
+        prior = Mixture.of(self._rows, model.domain, model.n_classes, self._problem.prior_rows, self._log_prior)
+        return model.counts(*self.dataset), prior
