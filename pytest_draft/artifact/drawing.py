@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_draft.artifact.forest import UNSCALED, Tree, minor_of
-from pytest_draft.artifact.halfway import Size, Told
+from pytest_draft.artifact.forest import Tree, minor_of
 from pytest_draft.artifact.objects import Object
+from pytest_draft.artifact.outputs import Size, Told
 from pytest_draft.errors import CorruptArtifactError
 
 
@@ -26,8 +26,6 @@ def draw_of_forest(estimator: Object, told: Told) -> Draw:
     if not estimator.boolean("bootstrap"):
         return Draw(False, False, n_samples or rows_of(told), None)
     n_draws = estimator.optional_integer("_n_samples_bootstrap", minimum=1)
-    if n_draws is None and told.restored in UNSCALED:
-        n_draws = _weight_of(told)
     if n_draws is None and told.outputs is None:
         n_draws = _draws_by_roots(estimator, told.trees)
     if n_samples is None and estimator.get("max_samples") is None:

@@ -13,9 +13,8 @@ from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.declared_privacy import REPLAYED, WARM_START, of_labels, of_noisy_counts, with_counts
 from pytest_draft.artifact.drawing import Draw, check_roots, draw_of_bagging, draw_of_forest, rows_of, size_of
 from pytest_draft.artifact.forest import Forest, Tree, minor_of
-from pytest_draft.artifact.halfway import Told
 from pytest_draft.artifact.objects import Object, data_of, described, kind_of, numbers_of, plain_classes, with_article
-from pytest_draft.artifact.outputs import told_by
+from pytest_draft.artifact.outputs import Told, told_by
 from pytest_draft.artifact.private_arrays import trees_of_arrays
 from pytest_draft.artifact.records import Record
 from pytest_draft.artifact.validate import Nodes, RawTree, check_arguments, checked_nodes, counted, private_tree
@@ -260,7 +259,6 @@ class ForestReader:
             privacy=privacy,
             also_tells=told.also_tells or self._also_tells,
             outputs=told.outputs,
-            restored=told.restored,
         )
 
     # The ensemble's own attributes

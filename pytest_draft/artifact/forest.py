@@ -70,10 +70,6 @@ class Tree:
         return np.flatnonzero(self.left < 0).astype(np.int64)
 
 
-Restored = Literal["weights", "numbers of rows", "class totals", "inner fractions", "impurity"]
-"""What counts were restored from, where the file's own were removed in part."""
-
-
 @dataclass(frozen=True)
 class Outputs:
     """What the leaves of a forest without counts of rows still tell: what they answer."""
@@ -105,9 +101,6 @@ def minor_of(version: object) -> tuple[int, int] | None:
 
 _LARGEST_COUNT = 2**53
 """Up to so many rows, a number in double precision tells each from the next."""
-
-UNSCALED: tuple[Restored, ...] = ("inner fractions", "impurity")
-"""Whoever restores counts from these has them without any weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,13 +158,8 @@ class Forest:
     its kind of model does if nothing is said.
     """
     outputs: Outputs | None = None
-    """What the leaves tell where its file holds no counts of rows, and none could be restored; None where there are
+    """What the leaves tell where its file holds no counts of rows; None where there are
     counts. `Tree.value` then holds outputs at the leaves and 0 elsewhere, `Tree.weight` and `Tree.n_distinct` hold 0.
-    """
-    restored: Restored | None = None
-    """What its counts were restored from, where the file's own were removed in part: ``weighted_n_node_samples``
-    ("weights"), ``n_node_samples`` ("numbers of rows"), values that are no shares ("class totals"), the shares at inner
-    nodes ("inner fractions") or their ``impurity``.
     """
     of_column: IntArray | None = None
     """Which of the columns here stands for each column of the file, where some repeat others and were left out
@@ -365,7 +353,7 @@ class Forest:
         Those of a bagging ensemble's trees always do; a forest's too, but from scikit-learn 1.9 on not with
         bootstrap, where they drive the draw and are stored, except those of each subsample by itself.
         """
-        if self.class_weight is None or self.restored in UNSCALED:
+        if self.class_weight is None:
             return False
         drive = self.seeds_from == "tree" and self.bootstrap and self.sample_weight is not None
         return not drive or self.class_weight == "balanced_subsample"

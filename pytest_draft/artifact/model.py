@@ -160,8 +160,6 @@ def _holds(forest: Forest) -> str:
         parts.append(_declared(forest.privacy))
     if forest.outputs is not None:
         parts.append("no counts")
-    if forest.restored is not None:
-        parts.append(f"counts restored from {forest.restored}")
     return ", ".join(parts)
 
 

@@ -2,20 +2,19 @@
 
 A model predicts by the shares of the classes in its leaves alone, so whoever releases one can take the counts out of
 it. What stands in their place may be zero, the same everywhere, one row a leaf with sums above, or anything that does
-not add up: such numbers are taken for no counts, and never for damage. What can be restored is restored
-(`pytest_draft.artifact.restoring`); otherwise the leaves tell shares, exactly or rounded, or labels.
+not add up: such numbers are taken for no counts, and never for damage. The leaves then tell shares, exactly or rounded,
+or labels. Where anything else is left of the counts, the file says so in `Told.also_tells`, and cannot pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.arrays import AnyArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Outputs, Tree
-from pytest_draft.artifact.halfway import Size, Told, by_class_totals, left_over, restored
 from pytest_draft.artifact.rounding import ROUNDING, rounded_to
 from pytest_draft.artifact.validate import Nodes, Values, counted
 from pytest_draft.errors import CorruptArtifactError
@@ -25,6 +24,32 @@ _TOLERANCE = 1e-6
 
 _MOST_OFTEN = 16
 """How often one row is drawn for one tree at most, in 10^13 draws of as many rows as there are."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """What a file tells of the number of rows, apart from its trees."""
+
+    repeats: bool
+    """Whether a row can count several times in a tree."""
+    same_rows: bool
+    """Whether each tree saw all rows."""
+    total: int | None
+    """What the weight of each tree's root must be, where the file tells it."""
+    weighted: bool
+    """Whether class or sample weights may have scaled the weights."""
+    averages: bool = True
+    """Whether values are means, of targets or of classes, so that a node's follows from its children's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What the trees of a forest tell; the fields are those of `Forest`."""
+
+    trees: tuple[Tree, ...]
+    values: Values
+    outputs: Outputs | None = None
+    also_tells: str | None = None
 
 
 def told_by(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Told:
@@ -39,7 +64,7 @@ def told_by(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Told:
     Returns
     -------
     Told
-        Counts as they stand in the file, counts that were restored, or outputs.
+        Counts as they stand in the file, or outputs.
 
     Raises
     ------
@@ -49,15 +74,10 @@ def told_by(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Told:
     values = None if _one_row_each(forest, size) else _counted(forest, size, classifier=classifier)
     if values is not None and not any(_rows_made_up(nodes.tree, size, classifier=classifier) for nodes in forest):
         return Told(tuple(nodes.tree for nodes in forest), values)
-    if classifier and (totals := by_class_totals(forest, size)) is not None:
-        return totals
     answers = [_shares(nodes) if classifier else nodes.tree.value for nodes in forest]
     outputs = _outputs(forest, answers, size, classifier=classifier)
-    with_counts = restored(forest, outputs, size)
-    if with_counts is not None:
-        return with_counts
     trees = (_without_counts(nodes.tree, answer) for nodes, answer in zip(forest, answers, strict=True))
-    return Told(tuple(trees), "fractions" if classifier else "means", outputs, also_tells=left_over(forest))
+    return Told(tuple(trees), "fractions" if classifier else "means", outputs, also_tells=_left_over(forest))
 
 
 def more_left(trees: Sequence[Tree], complete: Sequence[int]) -> bool:
@@ -131,6 +151,37 @@ def _rows_made_up(tree: Tree, size: Size, *, classifier: bool) -> bool:
 
 
 # What leaves answer
+
+
+def _left_over(forest: Sequence[Nodes]) -> str | None:
+    """Say what inner nodes still tell, or leaves, besides what leaves answer; None for nothing."""
+    left = []
+    inner = [nodes.tree.left >= 0 for nodes in forest]
+    if any(bool((nodes.tree.value[those] != 0).any()) for nodes, those in zip(forest, inner, strict=True)):
+        left.append("the values of inner nodes")
+    if any(bool((nodes.impurity != 0).any()) for nodes in forest):
+        left.append("impurities")
+    trees = [nodes.tree for nodes in forest]
+    if _are_left(trees, [tree.weight for tree in trees]):
+        left.append("weighted_n_node_samples")
+    if _are_left(trees, [tree.n_distinct for tree in trees]):
+        left.append("n_node_samples")
+    if not left:
+        return None
+    them = " and ".join(left)
+    return f"its file holds no counts, but {them} are left, and not used yet: whoever uses them gets closer"
+
+
+def _are_left(trees: Sequence[Tree], field: Sequence[AnyArray]) -> bool:
+    """Return whether numbers at nodes say more than the shape of trees: not where all are equal, or count leaves."""
+    if len(np.unique(np.concatenate(field))) == 1:
+        return False
+    for tree, numbers in zip(trees, field, strict=True):
+        inner = np.flatnonzero(tree.left >= 0)
+        summed = numbers[tree.left[inner]] + numbers[tree.right[inner]]
+        if (numbers[tree.leaves] != 1).any() or (numbers[inner] != summed).any():
+            return True
+    return False
 
 
 def _shares(nodes: Nodes) -> FloatArray:

@@ -46,7 +46,7 @@ def published(artifact: Artifact) -> Published:
     counts: Literal["rows of each class", "rows and mean targets"] = "rows of each class"
     if model.has_targets:
         counts = "rows and mean targets"
-    return Published(seeded, draws, counts, model.restored)
+    return Published(seeded, draws, counts)
 
 
 def _certain_leaves(forest: Forest) -> int:

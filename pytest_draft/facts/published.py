@@ -18,8 +18,6 @@ class Published:
     """
     counts: Literal["rows of each class", "rows and mean targets"] | None
     """What it tells exactly of its leaves' or rules' training rows."""
-    restored: Literal["weights", "numbers of rows", "class totals", "inner fractions", "impurity"] | None = None
-    """What these counts were restored from, where somebody had removed them in part."""
     answers: Literal["shares", "rounded shares", "labels", "mean targets"] | None = None
     """What its leaves tell in place of counts; None where there are counts, noise, or none."""
     decimals: int | None = None

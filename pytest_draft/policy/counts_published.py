@@ -1,7 +1,7 @@
 """Rule ``counts-published``: whether the file tells, without noise, how many rows are behind each leaf or rule.
 
-Counts that were removed in part, and follow from the rest, are in the file. Shares of classes, labels and means without
-counts are none: what follows from them is for the rules on reconstruction.
+Shares of classes, labels and means without counts are none: what follows from them is for the rules on reconstruction.
+Where counts were removed in part, what is left may give them back: that is no pass.
 
 That it holds counts is read from the file; that they are those of the training data is more, and said only where the
 given data have shown it: anybody can write numbers into a file.
@@ -12,15 +12,6 @@ from __future__ import annotations
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.published import Published
 from pytest_draft.policy.rule import Outcome, Rule, Thresholds
-
-_LEFT = {
-    "weights": "weighted_n_node_samples is left",
-    "numbers of rows": "n_node_samples is left",
-    "class totals": "the values of its nodes are class totals",
-    "inner fractions": "the values of inner nodes are left",
-    "impurity": "the impurities of nodes are left",
-}
-"""What was left by whoever removed counts, by what these were restored from."""
 
 _REMOVE_ALL = (
     "remove n_node_samples, weighted_n_node_samples, impurity and the values of inner nodes together: each of them "
@@ -48,10 +39,6 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     what = "rows of each class" if found.counts == "rows of each class" else "rows, and mean targets,"
     stands = None if findings is None else _STANDS.get(findings.identity.status)
     unproved = "; that they are those of the given training data was not confirmed"
-    if found.restored is not None:
-        removed = f"counts of {what.rstrip(',')} were removed from the file, but {_LEFT[found.restored]}"
-        restored = f"{removed}, from which those of the nodes of {where.removeprefix('node of ')} were restored"
-        return Outcome("failed", f"{restored}{stands or unproved}", _REMOVE_ALL)
     return Outcome("failed", f"the file holds counts of {what} of every {where}{stands or unproved}")
 
 

@@ -40,14 +40,10 @@ def stored(value, dump, columns):
     return dump(model)
 
 
-@pytest.mark.parametrize("value", [1e300, 2.0**60])
-def test_totals_of_a_file_are_not_taken_for_rows_where_they_are_too_many(value, dump, columns):
+@pytest.mark.parametrize("value", [30.0, 1e300, 2.0**60])
+def test_totals_without_their_weights_are_refused(value, dump, columns):
     with pytest.raises(CorruptArtifactError, match="add up"):
         read(stored(value, dump, columns))
-
-
-def test_totals_of_a_file_are_taken_for_rows(dump, columns):
-    assert read(stored(30.0, dump, columns)).forest.counts(0).tolist() == [[30, 30], [30, 0], [0, 30]]
 
 
 @pytest.mark.parametrize(("rows", "refused"), [(2.0**52, True), (30.0, False)])

@@ -17,7 +17,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from pytest_draft.artifact import occurrences, read
+from pytest_draft.artifact import read
 from pytest_draft.artifact.forest import Outputs
 from pytest_draft.artifact.outputs import more_left
 from pytest_draft.artifact.published import published
@@ -59,27 +59,14 @@ def trees_of(model):
     return [tree.tree_ for tree in getattr(model, "estimators_", [model])]
 
 
-def pairs(tree, other, node: int = 0, place: int = 0):
-    """Yield the nodes of a tree that may have lost some, each with the same one of the whole tree."""
-    yield node, place
-    if tree.left[node] >= 0:
-        yield from pairs(tree, other, tree.left[node], other.children_left[place])
-        yield from pairs(tree, other, tree.right[node], other.children_right[place])
-
-
-def assert_counts(forest, model) -> float:
-    """Assert that all counts are those of a model, and return the share of its nodes that they are of."""
+def assert_counts(forest, model) -> None:
+    """Assert that all counts are those of a model."""
     assert forest.outputs is None
-    found = whole = 0
     for index, (tree, other) in enumerate(zip(forest.trees, trees_of(model), strict=True)):
-        counts = forest.counts(index)
         true = np.rint(other.value[:, 0, :] * other.weighted_n_node_samples[:, None]).astype(int)
-        for node, place in pairs(tree, other):
-            assert counts[node].tolist() == true[place].tolist()
-            if tree.n_distinct[0]:
-                assert tree.n_distinct[node] == other.n_node_samples[place]
-        found, whole = found + tree.n_nodes, whole + other.node_count
-    return found / whole
+        assert forest.counts(index).tolist() == true.tolist()
+        if tree.n_distinct[0]:
+            assert tree.n_distinct.tolist() == other.n_node_samples.tolist()
 
 
 # Nothing left
@@ -90,7 +77,7 @@ def assert_counts(forest, model) -> float:
 def test_a_file_without_counts_is_read_as_the_shares_in_its_leaves(counts, model, dump):
     forest = read(dump(stripped(model, "counts", counts=counts))).forest
     assert forest.outputs == Outputs("fractions", None, 2.0**-52, more_left=False)
-    assert (forest.n_samples, forest.n_draws, forest.restored, forest.also_tells) == (None, None, None, None)
+    assert (forest.n_samples, forest.n_draws, forest.also_tells) == (None, None, None)
     for tree, other in zip(forest.trees, trees_of(model), strict=True):
         leaf = tree.left < 0
         assert np.abs(tree.value[leaf] - other.value[leaf, 0, :]).max() < 1e-15
@@ -163,106 +150,77 @@ def test_rounded_shares_that_do_not_add_up_were_rounded():
 # By halves
 
 HALF_WAY = {
-    "weights": ("weighted_n_node_samples",),
-    "rows and weights": ("n_node_samples", "weighted_n_node_samples"),
-    "inner fractions": ("inner fractions",),
-    "inner fractions and rows": ("inner fractions", "n_node_samples"),
-    "inner fractions and impurity": ("inner fractions", "impurity"),
-    "seeds and inner fractions": ("inner fractions", "seeds"),
+    "weights": (("weighted_n_node_samples",), "weighted_n_node_samples"),
+    "numbers of rows": (("n_node_samples",), "n_node_samples"),
+    "inner fractions": (("inner fractions",), "the values of inner nodes"),
+    "impurity": (("impurity",), "impurities"),
+    "inner fractions and rows": (("inner fractions", "n_node_samples"), "the values of inner nodes and n_node_samples"),
+    "seeds and weights": (("weighted_n_node_samples", "seeds"), "weighted_n_node_samples"),
 }
 
 
-@pytest.mark.nightly(quick=20)
-@pytest.mark.parametrize("left", HALF_WAY.values(), ids=HALF_WAY)
-def test_counts_are_restored_from_what_was_left_of_them(left, model, dump):
-    made_up = "canonical" if len(model.classes_) == 2 else "zeros"
-    forest = read(dump(stripped(model, "counts", left=left, counts=made_up))).forest
-    n_nodes = assert_counts(forest, model)
-    assert forest.restored == "numbers of rows" or forest.restored in {"weights", "inner fractions"}
-    assert (n_nodes == 1) == (forest.also_tells is None)
-    assert n_nodes > 0.95
-    whole = read(dump(model)).forest
-    assert forest.n_draws == whole.n_draws
-    if forest.n_samples is not None:
-        assert forest.n_samples == whole.n_samples
-    assert forest.tells_distinct == (forest.bootstrap and ("n_node_samples" in left or not forest.replacement))
+@pytest.mark.nightly(quick=4)
+@pytest.mark.parametrize("counts", ["canonical", "zeros", "ones"])
+@pytest.mark.parametrize(("left", "words"), HALF_WAY.values(), ids=HALF_WAY)
+def test_what_was_left_of_the_counts_is_said(left, words, counts, model, dump):
+    for level in ("counts", "decimals:2", "labels"):
+        artifact = read(dump(stripped(model, level, left=left, counts=counts)))
+        assert artifact.forest.outputs is not None
+        assert artifact.forest.also_tells.startswith(f"its file holds no counts, but {words} are left")
+        assert published(artifact).left
 
 
-def test_numbers_of_rows_are_counts_where_each_row_counts_once(given, dump):
-    for kind in ("no bootstrap", "extra", "tree"):
-        model = pickle.loads(pickle.dumps(MODELS[kind])).fit(*given)
-        forest = read(dump(stripped(model, "counts", left=("n_node_samples",)))).forest
-        assert forest.restored == "numbers of rows"
-        assert assert_counts(forest, model) == 1
-
-
-def test_numbers_of_different_rows_alone_never_pass(given, dump):
-    model = pickle.loads(pickle.dumps(MODELS["forest"])).fit(*given)
-    forest = read(dump(stripped(model, "counts", left=("n_node_samples",)))).forest
-    assert forest.outputs is not None
-    assert "n_node_samples are left" in forest.also_tells
-
-
-@pytest.mark.parametrize("criterion", ["gini", "entropy"])
-@pytest.mark.parametrize("level", ["counts", "decimals:2", "labels"])
-def test_what_impurities_tell_is_restored_or_said(level, criterion, dump):
-    for n_classes in (2, 3):
-        rows, labels = table(n_classes, 60)
-        model = RandomForestClassifier(8, max_depth=3, criterion=criterion, random_state=1).fit(rows, labels)
-        forest = read(dump(stripped(model, level, left=("impurity",)))).forest
-        if forest.outputs is None:
-            assert forest.restored == "impurity"
-            assert assert_counts(forest, model) > 0.9
-        else:
-            assert "impurities are left" in forest.also_tells
-
-
-@pytest.mark.parametrize("criterion", ["gini", "entropy"])
-def test_impurities_of_a_shallow_forest_of_three_classes_give_its_counts_back(criterion, dump):
-    rows, labels = table(3, 120, seed=4)
-    model = ExtraTreesClassifier(15, max_depth=2, criterion=criterion, random_state=1).fit(rows, labels)
-    forest = read(dump(stripped(model, "counts", left=("impurity",)))).forest
-    assert forest.restored == "impurity"
-    assert assert_counts(forest, model) > 0.9
-
-
-def test_impurities_of_leaves_undo_rounding(dump):
-    rows, labels = table(2)
-    model = RandomForestClassifier(8, random_state=1).fit(rows, labels)
-    for level in ("decimals:1", "labels"):
-        forest = read(dump(stripped(model, level, left=("impurity", "inner fractions")))).forest
-        assert forest.restored == "inner fractions"
-        assert assert_counts(forest, model) > 0.95
-
-
-def test_inner_fractions_above_rounded_leaves_are_said(dump):
-    rows, labels = table(2)
-    model = RandomForestClassifier(8, random_state=1).fit(rows, labels)
-    for level in ("decimals:2", "labels"):
-        forest = read(dump(stripped(model, level, left=("inner fractions",)))).forest
-        assert forest.outputs is not None
-        assert "values of inner nodes are left" in forest.also_tells
-        assert published(read(dump(stripped(model, level, left=("inner fractions",))))).left
-
-
-def test_rounded_shares_of_known_weights_are_counts(given, dump):
-    model = pickle.loads(pickle.dumps(MODELS["forest"])).fit(*given)
-    forest = read(dump(stripped(model, "decimals:2", left=("weighted_n_node_samples",)))).forest
-    assert forest.restored == "weights"
-    assert assert_counts(forest, model) == 1
-
-
-def test_class_totals_are_counts_whatever_stands_beside_them(given, dump):
-    """As scikit-learn wrote its values before 1.3."""
-    model = pickle.loads(pickle.dumps(MODELS["no bootstrap"])).fit(*given)
-    old = stripped(model, "counts", left=("inner fractions",))
-    for tree, other in zip(trees_of(old), trees_of(model), strict=True):
+def numbered(model, name, numbers):
+    """Return a copy without counts, in which a field of each tree's nodes holds numbers."""
+    file = stripped(model, "counts")
+    for tree in trees_of(file):
         state = tree.__getstate__()
-        totals = np.rint(other.value * other.weighted_n_node_samples[:, None, None])
-        tree.__setstate__(state | {"values": totals})
-    forest = read(dump(old)).forest
-    assert forest.restored == "class totals"
-    assert assert_counts(forest, model) == 1
+        state["nodes"][name] = numbers(state["nodes"])
+        tree.__setstate__(state)
+    return file
+
+
+def summed(nodes, leaf, at_inner=1):
+    """Return numbers that are `leaf` at leaves and, times another, the sum of their children above."""
+    found = np.where(nodes["left_child"] < 0, leaf, 0)
+    for node in np.flatnonzero(nodes["left_child"] >= 0)[::-1]:
+        found[node] = found[nodes["left_child"][node]] + found[nodes["right_child"][node]]
+    return np.where(nodes["left_child"] < 0, found, at_inner * found)
+
+
+@pytest.mark.parametrize("name", ["n_node_samples", "weighted_n_node_samples"])
+@pytest.mark.parametrize(("leaf", "at_inner"), [(5, 1), (0, 0), (1, 1), (1, 2)], ids=str)
+def test_equal_numbers_at_leaves_are_left_where_they_count_more_than_leaves(name, leaf, at_inner, given, dump):
+    """As of trees whose leaves all hold as many rows, or of whoever looked at leaves, or at inner nodes, alone."""
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(*given)
+    forest = read(dump(numbered(model, name, lambda nodes: summed(nodes, leaf, at_inner)))).forest
+    assert (forest.also_tells is not None) == ((leaf, at_inner) in {(5, 1), (1, 2)})
+
+
+def test_numbers_of_inner_nodes_above_leaves_without_any_are_left(given, dump):
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(*given)
+
+    def only_inner(nodes):
+        return np.where(nodes["left_child"] < 0, 0, summed(nodes, 3))
+
+    for name in ("n_node_samples", "weighted_n_node_samples"):
+        assert f"{name} are left" in read(dump(numbered(model, name, only_inner))).forest.also_tells
+
+
+def test_class_totals_without_weights_are_refused(given, dump):
+    """As scikit-learn wrote its values before 1.3; with their weights they are counts."""
+    model = pickle.loads(pickle.dumps(MODELS["no bootstrap"])).fit(*given)
+    for left, refused in ((("inner fractions",), True), (("n_node_samples", "weighted_n_node_samples"), False)):
+        old = stripped(model, "counts", left=left)
+        for tree, other in zip(trees_of(old), trees_of(model), strict=True):
+            state = tree.__getstate__()
+            totals = np.rint(other.value * other.weighted_n_node_samples[:, None, None])
+            tree.__setstate__(state | {"values": totals})
+        if refused:
+            with pytest.raises(CorruptArtifactError, match="do not add up to 1 or to its weight"):
+                read(dump(old))
+        else:
+            assert_counts(read(dump(old)).forest, model)
 
 
 def test_made_up_numbers_that_do_not_agree_with_the_shares_are_no_counts(given, dump):
@@ -284,16 +242,14 @@ def test_a_row_a_leaf_in_place_of_the_numbers_of_rows_is_seen_beside_true_weight
     for kind in ("forest", "bagging"):
         model = pickle.loads(pickle.dumps(MODELS[kind])).fit(*given)
         forest = read(dump(stripped(model, "counts", left=left))).forest
-        assert forest.restored == "weights"
-        assert not forest.tells_distinct
-        assert assert_counts(forest, model) == 1
-        assert occurrences(forest).shape == (6, 100)
+        assert forest.outputs is not None
+        assert "weighted_n_node_samples are left" in forest.also_tells
 
 
 def test_an_honest_file_is_no_half_way_one(model, dump):
     forest = read(dump(model)).forest
-    assert (forest.outputs, forest.restored, forest.also_tells) == (None, None, None)
-    assert assert_counts(forest, model) == 1
+    assert (forest.outputs, forest.also_tells) == (None, None)
+    assert_counts(forest, model)
 
 
 # Weights, regressors, others
@@ -312,16 +268,6 @@ def test_shares_that_weights_may_have_scaled_are_said_to_be(dump):
         assert forest.shares_weighted is scaled
 
 
-def test_weights_that_class_weights_have_scaled_are_still_counts(dump):
-    rows, labels = table(2)
-    model = ExtraTreesClassifier(5, class_weight={0: 1.0, 1: 3.0}, random_state=0).fit(rows, labels)
-    whole = read(dump(model)).forest
-    forest = read(dump(stripped(model, "counts", left=("weighted_n_node_samples", "n_node_samples")))).forest
-    assert forest.restored == "weights"
-    for index in range(5):
-        assert forest.counts(index).tolist() == whole.counts(index).tolist()
-
-
 def test_a_regressor_without_counts_is_read_as_the_means_in_its_leaves(dump):
     rows, _ = table(2)
     targets = rows @ np.array([1.0, 0.3, 0.7, 0.1]) + np.random.default_rng(0).normal(size=len(rows))
@@ -332,10 +278,7 @@ def test_a_regressor_without_counts_is_read_as_the_means_in_its_leaves(dump):
         assert forest.also_tells is None
         assert published(read(dump(stripped(model, "counts")))).answers == "mean targets"
         left = read(dump(stripped(model, "counts", left=("inner fractions",)))).forest
-        assert left.restored == "inner fractions"
-        for tree, other in zip(left.trees, trees_of(model), strict=True):
-            for node, place in pairs(tree, other):
-                assert tree.weight[node] == other.weighted_n_node_samples[place]
+        assert "the values of inner nodes are left" in left.also_tells
 
 
 def test_medians_and_small_targets_are_told_from_nothing(dump):
@@ -347,11 +290,9 @@ def test_medians_and_small_targets_are_told_from_nothing(dump):
         assert read(dump(stripped(model, "counts"))).forest.outputs is not None
 
 
-def test_what_a_file_holds_says_that_counts_are_gone_or_back(given, dump):
+def test_what_a_file_holds_says_that_counts_are_gone(given, dump):
     model = pickle.loads(pickle.dumps(MODELS["forest"])).fit(*given)
     assert read(dump(stripped(model, "counts"))).holds.endswith("classes, no counts")
-    left = read(dump(stripped(model, "counts", left=("inner fractions",))))
-    assert left.holds.endswith("classes, counts restored from inner fractions")
 
 
 def test_a_model_of_which_only_numbers_of_rows_are_read_is_refused_without_them(given, dump):

@@ -58,7 +58,6 @@ def test_a_forest_with_its_trees_seeds_fails_without_solving(project, rows, sent
     told = {"seeded": 5, "draws": "rows", "counts": "rows of each class"}
     assert judged["published"] == {
         **told,
-        "restored": None,
         "answers": None,
         "decimals": None,
         "left": False,
