@@ -167,6 +167,7 @@ def test_many_classes_have_a_metric_of_their_own(folder, table):
     assert advice.pick is not None
 
 
+@pytest.mark.nightly
 def test_where_nothing_passes_the_exit_code_says_so(folder, capsys):
     Path("policy.toml").write_text(POLICY.replace("4", "1000"), encoding="utf-8")
     assert main(["advise", *ASKED, "--budget=5", "--json=a.json", "--save=none.joblib"]) == 1

@@ -147,6 +147,7 @@ def test_what_is_only_bounded_decides_only_what_the_bounds_decide(project, judge
         assert judge("model.joblib", more=only)[1]["result"] == result
 
 
+@pytest.mark.nightly
 def test_a_model_that_the_earlier_report_does_not_know_is_inconclusive(project, judge, earlier):
     earlier("shallow.joblib")
     run, check = judge("leaking.joblib")

@@ -91,6 +91,7 @@ def test_two_nights_with_the_cache_tell_what_changed(project, fleet):
     assert "<small>cached</small>" in page
 
 
+@pytest.mark.nightly
 def test_only_what_was_asked_for_is_judged_and_no_other_model_is_gone(project, fleet):
     fleet()
     (project.path / "draft-report.json").rename(project.path / "last.json")

@@ -187,6 +187,7 @@ def test_a_cap_below_what_the_engine_itself_needs_is_inconclusive(inconclusive):
     assert "more than 20 MB (--draft-memory)" in result["reasons"][0]
 
 
+@pytest.mark.nightly
 def test_memory_is_watched_where_allocations_never_fail(inconclusive, at_stage):
     at_stage(
         "reconstruct",

@@ -203,6 +203,7 @@ session.GateSession.aggregates = weak_with_seeds
 """
 
 
+@pytest.mark.nightly
 def test_what_fails_without_the_seeds_fails_with_them(project):
     project.write("ours.toml", FEW_PERFECT.replace("artifact+rows:39", "artifact+columns:1"))
     project.write("conftest.py", NO_SEEDS)  # an attack that only succeeds where it ignores the seeds
