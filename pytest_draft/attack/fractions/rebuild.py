@@ -11,13 +11,13 @@ from dataclasses import replace
 import numpy as np
 
 from pytest_draft.attack.fractions.expectation import Expected, expected_rows
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.rows.chain import Dataset
 from pytest_draft.attack.rows.posterior import PosteriorParameters, sample_posterior
 from pytest_draft.attack.rows.problem import RowProblem
 from pytest_draft.attack.rows.sweeps import Candidates
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
+from pytest_draft.facts.reconstruction import Reconstruction
 
 PARAMETERS = PosteriorParameters(
     hot=3.0, first_sweeps=16, most_rounds=7, steps=None, resized_sweeps=16, samples=8, sample_every=2, enough=3.0,
