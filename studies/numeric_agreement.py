@@ -225,23 +225,7 @@ def filled(problem: NumericProblem, state: IntArray, label: IntArray) -> Dataset
     Dataset
     """
     nodes, times = problem.nodes, problem.times
-    present, below, above, n_below, n_above, first = np.zeros((6, len(nodes.left)), dtype=np.int32)
-    leaf, after, before = np.zeros((3, *times.shape), dtype=np.int32)
-    data = Dataset(
-        np.ascontiguousarray(state, dtype=np.int32),
-        label.astype(np.int32),
-        np.zeros_like(nodes.count),
-        present,
-        below,
-        above,
-        n_below,
-        n_above,
-        leaf,
-        first,
-        after,
-        before,
-        np.zeros(1, dtype=np.uint64),
-    )
+    data = Dataset.of(nodes, times, np.ascontiguousarray(state, dtype=np.int32), label.astype(np.int32), 0)
     fill(nodes, attribute_states(problem.states), data, times)
     return data
 

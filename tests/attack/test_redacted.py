@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from pytest_draft import attack
+from pytest_draft.facts.reconstruction import Reconstruction
 
 PLANTED = 9_871_712
 
@@ -61,13 +62,12 @@ def test_no_value_is_shown_of_a_class_that_holds_arrays(cls):
 
 def test_the_classes_that_hold_rows_are_among_them():
     names = {cls.__name__ for cls in holding_arrays()}
-    assert names >= {
-        "SampledRows",
-        "LeafCounts",
-        "Mixture",
-        "Dataset",
-        "RowLeaves",
-        "Reconstruction",
-        "Solution",
-        "Cells",
-    }
+    assert names >= {"SampledRows", "LeafCounts", "Mixture", "Dataset", "RowLeaves"}
+    assert names >= {"Solution", "Cells"}
+
+
+def test_a_reconstruction_shows_no_row():
+    rows, labels = np.full((2, 3), PLANTED, dtype=np.float32), np.full(2, PLANTED)
+    shown = repr(Reconstruction("unique", rows, labels, labels, rows > 0, False, 0, consistent=rows))
+    assert str(PLANTED) not in shown
+    assert "array" not in shown

@@ -14,7 +14,7 @@ from pytest_draft.attack.fractions.expectation import Expected, expected_rows
 from pytest_draft.attack.rows.chain import Dataset
 from pytest_draft.attack.rows.posterior import PosteriorParameters, sample_posterior
 from pytest_draft.attack.rows.problem import RowProblem
-from pytest_draft.attack.rows.sweeps import Candidates
+from pytest_draft.attack.rows.sweeps import JumpCandidates
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.facts.reconstruction import Reconstruction
@@ -118,9 +118,9 @@ def _start(problem: RowProblem, size: int, expected: Expected | None, rng: np.ra
     return value, label
 
 
-def _candidates(expected: Expected | None) -> Candidates | None:
+def _candidates(expected: Expected | None) -> JumpCandidates | None:
     """Return the vectors that rows may jump to; None where nothing is known of them."""
     if expected is None:
         return None
     top = expected.likeliest(MOST_CANDIDATES)
-    return Candidates(np.ascontiguousarray(expected.value[top]), np.ascontiguousarray(expected.leaf[top]))
+    return JumpCandidates(np.ascontiguousarray(expected.value[top]), np.ascontiguousarray(expected.leaf[top]))

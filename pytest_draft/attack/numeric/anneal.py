@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_draft.attack.numeric.dataset import NONE, compiled, lies_left, put, take
-from pytest_draft.attack.numeric.energy import add_costs, cost_of, trace
+from pytest_draft.attack.numeric.energy import CostScratch, add_costs, cost_of, count_cost, trace
 
 
 @compiled
-def _uniform(random):  # type: ignore[no-untyped-def]
+def uniform(random):  # type: ignore[no-untyped-def]
+    """Return the next random number from 0 to 1 (splitmix64)."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
     z = random[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -32,7 +33,7 @@ def _draw(random, cost, n_states, temperature):  # type: ignore[no-untyped-def]
     for s in range(n_states):
         cost[s] = np.exp(-(cost[s] - least) / temperature)
         total += cost[s]
-    left = _uniform(random) * total
+    left = uniform(random) * total
     for s in range(n_states):
         left -= cost[s]
         if left < 0:
@@ -63,11 +64,11 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
     stop : ndarray of uint8, shape (1,)
         Looked at before each row. Where it is raised, the other rows stay as they are.
     """
-    root, left, right, _, attribute, cut, missing_left, twice = nodes[:8]
-    lowest, highest, weight, count, distinct, by_class = nodes[8:]
-    start, value_low, value_high, log_prior, one_hot, missing, score = attributes
-    state, label_of, found, present, below, above, n_below, n_above = data[:8]
-    random = data.random
+    root, left, right, attribute, cut = nodes.root, nodes.left, nodes.right, nodes.attribute, nodes.cut
+    missing_left, weight, count, by_class = nodes.missing_left, nodes.weight, nodes.count, nodes.by_class
+    start, log_prior, one_hot = attributes.start, attributes.log_prior, attributes.one_hot
+    missing, score = attributes.missing, attributes.score
+    state, label_of, found, random = data.state, data.label, data.found, data.random
     n_attributes, n_trees, n_classes = len(start) - 1, len(root) - 1, count.shape[1]
     most, deepest = n_classes, 0
     for a in range(n_attributes):
@@ -75,9 +76,9 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
     for t in range(n_trees):
         deepest = max(deepest, root[t + 1] - root[t])
     cost, change = np.empty(most), np.empty(most + 1)
-    stack, costs = np.empty((deepest + 1, 3), np.int32), np.empty(deepest + 1)
     order = np.arange(n_attributes)
     on_path = np.full((n_attributes, n_trees), NONE, np.int32)
+    scratch = CostScratch(on_path, change, np.empty((deepest + 1, 3), np.int32), np.empty(deepest + 1))
     path, n_path = np.empty((n_trees, n_attributes), np.int32), np.zeros(n_trees, np.int32)
     for k in rows:
         if stop[0] != 0:
@@ -94,8 +95,7 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
                 v = root[t]
                 while True:
                     for c in range(n_classes if by_class[v] else 0):  # all labels cost the same elsewhere
-                        lacks = found[v, c] - count[v, c]
-                        cost[c] += weight[v] * (abs(lacks + m) - abs(lacks))
+                        cost[c] += weight[v] * count_cost(found[v, c], count[v, c], m)
                     if left[v] < 0:
                         break
                     b = attribute[v]
@@ -103,7 +103,7 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
             label_of[k] = _draw(random, cost, n_classes, temperature)
         label = label_of[k]
         for i in range(n_attributes - 1, 0, -1):
-            j = int(_uniform(random) * (i + 1))
+            j = int(uniform(random) * (i + 1))
             order[i], order[j] = order[j], order[i]
         for a in order:  # type: ignore[assignment]
             first = start[a]
@@ -124,19 +124,9 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
                     cost[s] += temperature * copula.strength * 0.5 * away * away
             n_ranged = 0 if one_hot[a] else n_states - (missing[a] >= 0)
             if n_ranged:
-                add_costs(
-                    0, n_ranged - 1, False, a, k, times, on_path, label, penalty, row, change, stack, costs,
-                    left, right, attribute, cut, missing_left, twice, lowest, highest, weight, count, distinct,
-                    by_class, start, value_low, value_high, missing, one_hot, found, present, below, above,
-                    n_below, n_above,
-                )  # fmt: skip
+                add_costs(nodes, attributes, data, times, k, a, 0, n_ranged - 1, False, penalty, scratch)
             for s in range(n_ranged, n_states):
-                add_costs(
-                    s, s, True, a, k, times, on_path, label, penalty, row, change, stack, costs,
-                    left, right, attribute, cut, missing_left, twice, lowest, highest, weight, count, distinct,
-                    by_class, start, value_low, value_high, missing, one_hot, found, present, below, above,
-                    n_below, n_above,
-                )  # fmt: skip
+                add_costs(nodes, attributes, data, times, k, a, s, s, True, penalty, scratch)
             level = 0.0
             for s in range(n_states):
                 level += change[s]
@@ -182,7 +172,7 @@ def exchange(nodes, attributes, data, times, known, pairs, temperature, penalty,
         take(nodes, attributes, data, times, k)
         _change_places(data, known, k, other)
         cost += _cost_of_both(nodes, attributes, data, times, k, other, penalty)
-        if cost > 0 and _uniform(data.random) >= np.exp(-cost / temperature):
+        if cost > 0 and uniform(data.random) >= np.exp(-cost / temperature):
             take(nodes, attributes, data, times, k)
             _change_places(data, known, k, other)
             put(nodes, attributes, data, times, k)

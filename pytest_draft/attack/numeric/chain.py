@@ -165,13 +165,8 @@ def random_start(problem: NumericProblem, prior: Prior, rng: np.random.Generator
     for a, base in enumerate(prior.base):
         state[:, a] = rng.choice(len(base), n_rows, p=base)
     state = np.where(problem.state >= 0, problem.state, state)
-    n_nodes, times = len(problem.nodes.left), problem.times
-    present, below, above, n_below, n_above, first = np.zeros((6, n_nodes), dtype=np.int32)
-    leaf, after, before = np.zeros((3, *times.shape), dtype=np.int32)
-    seed = rng.integers(2**63, size=1).astype(np.uint64)
-    found = np.zeros_like(problem.nodes.count)
-    label = problem.label.copy()
-    return Dataset(state, label, found, present, below, above, n_below, n_above, leaf, first, after, before, seed)
+    seed = int(rng.integers(2**63))
+    return Dataset.of(problem.nodes, problem.times, state, problem.label.copy(), seed)
 
 
 def _told_apart(problem: NumericProblem) -> bool:

@@ -125,11 +125,38 @@ class Dataset(NamedTuple):
     random: NDArray[np.uint64]
     """Shape (1,)."""
 
+    @classmethod
+    def of(cls, nodes: Nodes, times: Int32Array, state: Int32Array, label: Int32Array, seed: int) -> Dataset:
+        """Return rows that no tree has seen yet; `fill` brings them in step with the nodes.
+
+        Parameters
+        ----------
+        nodes : Nodes
+        times : ndarray of int32, shape (n_trees, n_rows)
+        state, label : ndarray of int32
+            As the fields; they are changed in place.
+        seed : int
+            From 0 to 2**64 - 1.
+        """
+        present, below, above, n_below, n_above, first = np.zeros((6, len(nodes.left)), dtype=np.int32)
+        leaf, after, before = np.zeros((3, *times.shape), dtype=np.int32)
+        found, random = np.zeros_like(nodes.count), np.array([seed], dtype=np.uint64)
+        return cls(state, label, found, present, below, above, n_below, n_above, leaf, first, after, before, random)
+
     def __repr__(self) -> str:
         return f"Dataset({len(self.state)} rows, not shown)"
 
 
 compiled = njit(cache=True, nogil=True)
+
+
+@compiled
+def with_prior(attributes, log_prior):  # type: ignore[no-untyped-def]
+    """Return the same attributes with other prior probabilities."""
+    return Attributes(
+        attributes.start, attributes.low, attributes.high, log_prior, attributes.one_hot, attributes.missing,
+        attributes.score,
+    )  # fmt: skip
 
 
 @compiled

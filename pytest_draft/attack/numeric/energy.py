@@ -9,9 +9,33 @@ The energy of a dataset is, summed over the nodes of all trees (`Nodes`):
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from pytest_draft.arrays import FloatArray, Int32Array
 from pytest_draft.attack.numeric.dataset import FAR, NONE, compiled, lies_left
+from pytest_draft.attack.redacted import redacted
+
+
+@redacted
+class CostScratch(NamedTuple):
+    """Room that every step of a sweep uses again."""
+
+    on_path: Int32Array
+    """Shape (n_attributes, n_trees). The first node of each attribute on the row's way, as `trace` notes it."""
+    change: FloatArray
+    """Shape (most_states + 1,). How much more each state costs than the one before."""
+    stack: Int32Array
+    """Shape (deepest + 1, 3). Nodes still to be walked from, with a range of states."""
+    costs: FloatArray
+    """Shape (deepest + 1,). What was added up on the way to each of them."""
+
+
+@compiled
+def count_cost(found, count, times):  # type: ignore[no-untyped-def]
+    """Return how much farther from what is published a count is with so many more draws."""
+    return abs(found - count + times) - abs(found - count)
 
 
 @compiled
@@ -103,16 +127,21 @@ def _add_split_costs(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def add_costs(  # type: ignore[no-untyped-def]
-    first, last, only, a, k, times, on_path, label, penalty, row, change, stack, costs,
-    left, right, attribute, cut, missing_left, twice, lowest, highest, weight, count, distinct, by_class,
-    start, value_low, value_high, missing, one_hot, found, present, below, above, n_below, n_above,
-):  # fmt: skip
+def add_costs(nodes, attributes, data, times, k, a, first, last, only, penalty, scratch):  # type: ignore[no-untyped-def]
     """Add what each state of an attribute from `first` to `last` costs, in each tree from where it is first tested.
 
     It is added to `change`: how much more a state costs than the one before. With `only` these are the one state
     `first`: a column of a one-hot group, or a missing value.
     """
+    left, right, attribute = nodes.left, nodes.right, nodes.attribute
+    cut, missing_left, twice, lowest = nodes.cut, nodes.missing_left, nodes.twice, nodes.lowest
+    highest, weight, count, distinct = nodes.highest, nodes.weight, nodes.count, nodes.distinct
+    start, value_low, value_high, one_hot = attributes.start, attributes.low, attributes.high, attributes.one_hot
+    missing, by_class = attributes.missing, nodes.by_class
+    found, below, above = data.found, data.below, data.above
+    present, n_below, n_above = data.present, data.n_below, data.n_above
+    on_path, change, stack, costs = scratch.on_path, scratch.change, scratch.stack, scratch.costs
+    row, label = data.state[k], data.label[k]
     for t in range(on_path.shape[1]):
         if on_path[a, t] == NONE:
             continue
@@ -125,8 +154,7 @@ def add_costs(  # type: ignore[no-untyped-def]
             v, low, high, so_far = stack[depth, 0], stack[depth, 1], stack[depth, 2], costs[depth]
             while True:
                 c = label if by_class[v] else 0
-                lacks = found[v, c] - count[v, c]
-                so_far += weight[v] * (abs(lacks + m) - abs(lacks))
+                so_far += weight[v] * count_cost(found[v, c], count[v, c], m)
                 if distinct[0] >= 0:
                     so_far += weight[v] if present[v] >= distinct[v] else -weight[v]
                 if left[v] < 0:
@@ -217,8 +245,7 @@ def cost_of(nodes, attributes, data, times, k, penalty):  # type: ignore[no-unty
         v = root[t]
         while True:
             c = label if by_class[v] else 0
-            lacks = found[v, c] - count[v, c]
-            cost += weight[v] * (abs(lacks + m) - abs(lacks))
+            cost += weight[v] * count_cost(found[v, c], count[v, c], m)
             if distinct[0] >= 0:
                 cost += weight[v] if present[v] >= distinct[v] else -weight[v]
             if left[v] < 0:

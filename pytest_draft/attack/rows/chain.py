@@ -14,7 +14,7 @@ from pytest_draft.attack.compiled_trees import leaves_of, tests_of
 from pytest_draft.attack.rows.evidence import LeafCounts
 from pytest_draft.attack.rows.mixture import COMPONENTS, NO_PRIOR, Mixture, SampledRows
 from pytest_draft.attack.rows.problem import RowProblem
-from pytest_draft.attack.rows.sweeps import Candidates, SplitWalks, jump, sweep
+from pytest_draft.attack.rows.sweeps import JumpCandidates, SplitWalks, jump, sweep
 
 Dataset = tuple[Int32Array, IntArray]
 """Indices of values, shape (n_rows, n_attributes), and of labels, shape (n_rows,)."""
@@ -85,7 +85,7 @@ class RowChain:
             cold, self._rng, stop,
         )  # fmt: skip
 
-    def jump(self, candidates: Candidates, temperature: float, *, stop: Flag = GO_ON) -> None:
+    def jump(self, candidates: JumpCandidates, temperature: float, *, stop: Flag = GO_ON) -> None:
         """Let rows jump to candidates, as `pytest_draft.attack.rows.sweeps.jump` does."""
         jump(
             self._model.walks, self._model.evidence, self._counts, self._rows, self._mixture, candidates, temperature,

@@ -20,7 +20,7 @@ from pytest_draft.attack.compiled_trees import Walks, tested_anywhere
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
 from pytest_draft.attack.rows.chain import Dataset, RowChain
 from pytest_draft.attack.rows.problem import RowProblem
-from pytest_draft.attack.rows.sweeps import Candidates
+from pytest_draft.attack.rows.sweeps import JumpCandidates
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.matching import row_identities
@@ -136,7 +136,7 @@ def sample_posterior(
     search: Search,
     parameters: PosteriorParameters,
     start: Start | None = None,
-    candidates: Candidates | None = None,
+    candidates: JumpCandidates | None = None,
     *,
     warm: bool = False,
 ) -> Posterior:
@@ -149,7 +149,7 @@ def sample_posterior(
     parameters : PosteriorParameters
     start : callable or None
         None for values drawn evenly, of about as many rows as there can be.
-    candidates : Candidates or None
+    candidates : JumpCandidates or None
         Vectors that rows jump to while chains cool.
     warm : bool
         Whether the start is a dataset of the posterior, so that there is nothing to cool.
@@ -206,7 +206,11 @@ def _runs(problem: RowProblem, start: Start, n_chains: int, seed: Sequence[int])
 
 
 def _cooled(
-    problem: RowProblem, start: Start, candidates: Candidates | None, search: Search, parameters: PosteriorParameters
+    problem: RowProblem,
+    start: Start,
+    candidates: JumpCandidates | None,
+    search: Search,
+    parameters: PosteriorParameters,
 ) -> tuple[list[_Run], bool, int]:
     """Return chains that were cooled, whether more of it changes nothing, and the sweeps of each."""
     box = search.timebox.part(parameters.cooling_share)

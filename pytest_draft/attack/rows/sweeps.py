@@ -23,7 +23,7 @@ from pytest_draft.domain import Domain
 
 
 @redacted
-class Candidates(NamedTuple):
+class JumpCandidates(NamedTuple):
     """Whole rows that a row can jump to."""
 
     value: Int32Array

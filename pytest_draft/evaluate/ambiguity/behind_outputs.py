@@ -21,7 +21,7 @@ from pytest_draft.attack.numeric.states import states_of
 from pytest_draft.attack.rows.chain import GO_ON, RowChain
 from pytest_draft.attack.rows.mixture import NO_PRIOR
 from pytest_draft.attack.rows.problem import RowProblem, indices_of
-from pytest_draft.attack.rows.sweeps import Candidates
+from pytest_draft.attack.rows.sweeps import JumpCandidates
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity import behind_counts
 from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, NotExplainedError, Search, Stop
@@ -84,10 +84,10 @@ class ChainFromTruth:
         self._chain = RowChain(
             problem, (value, label), [seed, 66, len(prior)], alike if prior == "uniform" else NO_PRIOR
         )
-        self._kinds: Candidates | None = None
+        self._kinds: JumpCandidates | None = None
         if kinds is not None:
             whole = np.ascontiguousarray(kinds.state, dtype=np.int32)
-            self._kinds = Candidates(whole, leaves_of(problem.model.walks, whole), kinds.log_prior)
+            self._kinds = JumpCandidates(whole, leaves_of(problem.model.walks, whole), kinds.log_prior)
         self._sweeps, self._keep_every = 0, 1
         self.kept = kept(int((problem.value < 0).any(axis=1).sum()))
         self.samples: list[Int32Array] = []

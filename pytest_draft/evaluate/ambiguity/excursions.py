@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pytest_draft.attack.numeric.anneal import _uniform, exchange, sweep
-from pytest_draft.attack.numeric.dataset import Attributes, compiled, put, take
+from pytest_draft.attack.numeric.anneal import exchange, sweep, uniform
+from pytest_draft.attack.numeric.dataset import compiled, put, take, with_prior
 from pytest_draft.attack.numeric.energy import missed
 
 MOVED = 2
@@ -35,7 +35,7 @@ def _latent_class(random, log_share, log_prior, start, row):  # type: ignore[no-
     for z in range(n_classes):
         log[z] = np.exp(log[z] - top)
         total += log[z]
-    left = _uniform(random) * total
+    left = uniform(random) * total
     for z in range(n_classes):
         left -= log[z]
         if left < 0:
@@ -93,18 +93,15 @@ def excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
         for _ in range(n_steps):
             if stop[0] != 0:
                 break
-            k = blocks[b, int(_uniform(data.random) * size)]
-            if ordered and size > 1 and _uniform(data.random) < 0.25:
-                pair[0, 0], pair[0, 1] = k, blocks[b, int(_uniform(data.random) * size)]
+            k = blocks[b, int(uniform(data.random) * size)]
+            if ordered and size > 1 and uniform(data.random) < 0.25:
+                pair[0, 0], pair[0, 1] = k, blocks[b, int(uniform(data.random) * size)]
                 if data.label[pair[0, 0]] == data.label[pair[0, 1]]:
                     exchange(nodes, attributes, data, times, fixed, pair, temperature, penalty, stop)
                 continue
             f = fold[k]
             z = _latent_class(data.random, log_share[f], log_prior[f], attributes.start, data.state[k])
-            by_class = Attributes(
-                attributes.start, attributes.low, attributes.high, log_prior[f, z], attributes.one_hot,
-                attributes.missing, attributes.score,
-            )  # fmt: skip
+            by_class = with_prior(attributes, log_prior[f, z])
             one[0] = k
             sweep(nodes, by_class, copula, data, times, True, fixed, one, temperature, penalty, stop)
         changed = False

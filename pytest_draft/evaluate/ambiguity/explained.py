@@ -59,15 +59,8 @@ class Explained:
 
     def dataset(self, seed: int) -> Dataset:
         """Return the true rows in step with the nodes, to be changed."""
-        n_nodes = len(self.nodes.left)
-        present, below, above, n_below, n_above, first = np.zeros((6, n_nodes), dtype=np.int32)
-        leaf, after, before = np.zeros((3, *self.times.shape), dtype=np.int32)
-        found = np.zeros_like(self.nodes.count)
-        random = np.random.default_rng([seed, 60]).integers(2**63, size=1).astype(np.uint64)
-        data = Dataset(
-            self.state.copy(), self.label, found, present, below, above, n_below, n_above, leaf, first, after, before,
-            random,
-        )  # fmt: skip
+        random = int(np.random.default_rng([seed, 60]).integers(2**63))
+        data = Dataset.of(self.nodes, self.times, self.state.copy(), self.label, random)
         fill(self.nodes, self.attributes, data, self.times)
         return data
 

@@ -16,7 +16,7 @@ from pytest_draft.attack.fractions.problem import build_stripped, states_in
 from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
 from pytest_draft.attack.rows.chain import RowChain
 from pytest_draft.attack.rows.problem import indices_of
-from pytest_draft.attack.rows.sweeps import Candidates
+from pytest_draft.attack.rows.sweeps import JumpCandidates
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared
 from pytest_draft.errors import DataError
@@ -121,7 +121,9 @@ def test_the_chain_keeps_its_counts_right():
     chain = RowChain(problem, (problem.indices(rows), labels), [1])
     for _ in range(3):
         chain.sweep(2, 4.0, 1.0)
-        chain.jump(Candidates(np.ascontiguousarray(expected.value[top]), np.ascontiguousarray(expected.leaf[top])), 2.0)
+        chain.jump(
+            JumpCandidates(np.ascontiguousarray(expected.value[top]), np.ascontiguousarray(expected.leaf[top])), 2.0
+        )
         assert chain.log_likelihood == pytest.approx(problem.model.log_likelihood(*chain.dataset))
 
 
