@@ -74,6 +74,7 @@ def test_a_function_that_does_not_compile_lets_the_clock_go_on():
     assert not CLOCK.stands
 
 
+@pytest.mark.nightly
 def test_the_first_judgement_on_a_new_machine_says_the_same_as_the_second(case, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     told = []
@@ -86,6 +87,7 @@ def test_the_first_judgement_on_a_new_machine_says_the_same_as_the_second(case, 
     assert (rebuilt.rows == again.rows).all()
 
 
+@pytest.mark.nightly
 def test_without_any_place_it_is_compiled_in_memory_and_the_judgement_is_the_same(case):
     judge = f"""
 from numba.core import caching
