@@ -1,4 +1,4 @@
-"""Names of the kinds of arrays that the package works with: nothing goes in, and type aliases come out."""
+"""Names of the kinds of arrays that the package works with."""
 
 from __future__ import annotations
 

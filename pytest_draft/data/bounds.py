@@ -1,4 +1,4 @@
-"""How large a table may be: in go its bytes as stored, out comes nothing, or one line before memory is spent."""
+"""How large a table may be: its bytes as stored say so in one line, before memory is spent."""
 
 from __future__ import annotations
 

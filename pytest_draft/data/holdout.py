@@ -11,7 +11,7 @@ from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import place_of
 from pytest_draft.data.tables import Table, require_distinct
-from pytest_draft.data.training import TrainingData, encoded_column
+from pytest_draft.data.training import TrainingData, encoded_columns
 from pytest_draft.errors import DataError, one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
@@ -63,9 +63,7 @@ def holdout_of(table: Table, data: TrainingData, target: str | None = None, enco
         rows = encode(encoder, raw, where)
     else:
         positions = _positions(table, names, data.columns, target, where)
-        rows = np.empty((len(table.frame), data.n_columns), dtype=np.float32)
-        for index, (position, name) in enumerate(zip(positions, data.columns, strict=True)):
-            rows[:, index] = encoded_column(table.frame.iloc[:, position], f"{where}: column {one_line(name)!r}")
+        rows = encoded_columns(table.frame, positions, data.columns, where)
     complete = ~np.isnan(data.rows).any(axis=0)
     if missing := int(np.isnan(rows[:, complete]).any(axis=1).sum()):
         raise DataError(

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pytest_draft.arrays import AnyArray, IntArray
+from pytest_draft.arrays import AnyArray, IntArray, Rows
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.missing import require_missing_covered
@@ -175,9 +175,7 @@ def whole_data(
         rows = encode(encoder, {source: table.frame.iloc[:, position] for source, position in at.items()}, where)
     else:
         positions, label_position, names = _selected(table, model, target)
-        rows = np.empty((len(table.frame), len(positions)), dtype=np.float32)
-        for index, (position, name) in enumerate(zip(positions, names, strict=True)):
-            rows[:, index] = encoded_column(table.frame.iloc[:, position], f"{where}: column {one_line(name)!r}")
+        rows = encoded_columns(table.frame, positions, names, where)
     if isinstance(model, RuleList):
         _require_missing_covered(rows, np.zeros(len(rows), dtype=np.int64), names, model, where)
         tests = model.resolved(names)
@@ -426,7 +424,15 @@ def _label_array(table: Table, target: str | None) -> AnyArray:
     return array
 
 
-def encoded_column(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
+def encoded_columns(frame: pd.DataFrame, positions: Sequence[int], names: Sequence[str], where: str) -> Rows:
+    """Return feature columns as scikit-learn's trees see them."""
+    rows = np.empty((len(frame), len(positions)), dtype=np.float32)
+    for index, (position, name) in enumerate(zip(positions, names, strict=True)):
+        rows[:, index] = _encoded(frame.iloc[:, position], f"{where}: column {one_line(name)!r}")
+    return rows
+
+
+def _encoded(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
     """Return a feature column as scikit-learn's trees see it, shape (n_rows,)."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(object)

@@ -1,4 +1,4 @@
-"""What hardening did: nothing goes in, and frozen, plain results come out, without a value of a row."""
+"""What hardening did: frozen, plain results without a value of a row."""
 
 from __future__ import annotations
 
