@@ -151,10 +151,8 @@ def audit_forest(
     DataError
         Where the domain allows no row of some leaf.
     """
-    if forest.is_private:
-        raise NotCoveredError("its leaves do not hold the numbers of rows, but what a mechanism released")
-    if forest.outputs is not None or not forest.trees[0].n_distinct[0]:
-        raise NotCoveredError("the numbers of rows in its leaves were removed from its file")
+    if not forest.observation.exact or not forest.trees[0].n_distinct[0]:
+        raise NotCoveredError(forest.observation.no_rows)
     _require_uncertain(domain)
     n_rows = forest.n_samples if forest.n_samples is not None else (None if data is None else data.n_rows)
     if n_rows is None:

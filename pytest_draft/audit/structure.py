@@ -43,7 +43,7 @@ def structure_of(model: Forest | RuleList, data: TrainingData | None, timebox: T
     if isinstance(model, RuleList):
         counts = _captured(model, data)
         return None if counts is None else _of_rules(counts)
-    if model.is_private or model.outputs is not None or not model.trees[0].n_distinct[0]:
+    if not model.observation.exact or not model.trees[0].n_distinct[0]:
         return None
     return _of_trees(model, data, timebox)
 

@@ -361,7 +361,7 @@ class Model:
         Parameters
         ----------
         forest : Forest
-            With `Forest.outputs`, or with counts of draws that nobody knows.
+            With `Answers`, or with counts of draws that nobody knows.
         domain : Domain
             Without numeric attributes: see `numbered`.
         n_rows : int
