@@ -31,9 +31,9 @@ if sys.platform != "win32":
     import resource
 
 if TYPE_CHECKING:
-    from pytest_draft.attack.reconstruction import Reconstruction
     from pytest_draft.facts.case import Case
     from pytest_draft.facts.examination import Examination
+    from pytest_draft.facts.reconstruction import Reconstruction
     from pytest_draft.facts.status import SolverStatus
     from pytest_draft.policy.enough import Enough
 

@@ -45,7 +45,7 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
     "reading": (reading, "what reading a model file costs beside joblib.load"),
     "same-reports": (
         same_reports,
-        "twenty judgements by this checkout and another one: where their JSON reports differ",
+        "fixed judgements by this checkout and another one: where their JSON reports differ",
     ),
     # What the engine proves and claims, on generated instances.
     "agreement": (agreement, "engine, papers' models and enumeration on generated instances"),

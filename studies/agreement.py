@@ -23,9 +23,6 @@ from pytest_draft.attack.counts.exact import Alternatives
 from pytest_draft.attack.counts.prove import prove
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences
-from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp
-from pytest_draft.attack.papers.likelihood import best_objective, log_chances, log_likelihood
-from pytest_draft.attack.papers.published import ModelDataset, ModelOutcome
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
@@ -34,6 +31,9 @@ from pytest_draft.timebox import TimeBox
 from studies.agreement_enumeration import MOST_STEPS, Enumeration, TooManyError
 from studies.agreement_instances import SETTINGS, Instance, IntArray, generated
 from studies.options import add_instances
+from studies.paper_models import cp_with_bagging, cp_without_bagging, milp
+from studies.paper_models.likelihood import best_objective, log_chances, log_likelihood
+from studies.paper_models.published import ModelDataset, ModelOutcome
 
 _SECONDS = 60.0
 """Guard of each search and solver: an instance takes a fraction of it, so that the clock decides nothing."""

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Tree
-from pytest_draft.attack.papers.published import ModelDataset, reached
 from pytest_draft.domain import Domain
 from studies.agreement_instances import Instance, IntArray
+from studies.paper_models.published import ModelDataset, reached
 
 MOST_STEPS = 200_000
 """Rows that are placed before an enumeration is given up, and another instance is drawn."""

@@ -15,9 +15,9 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pytest_draft.artifact import Forest, occurrences
 from pytest_draft.artifact.observations import ClassCounts
-from pytest_draft.attack.papers.published import ModelDataset
 from pytest_draft.domain import Attribute, Domain, Kind
 from studies.files import through_file
+from studies.paper_models.published import ModelDataset
 
 IntArray = NDArray[np.int64]
 Setting = Literal["no bagging", "occurrences known", "occurrences unknown"]

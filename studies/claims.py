@@ -29,10 +29,10 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.reconstruction import Reconstruction
 from studies.options import add_instances
 
 MODELS: dict[str, Callable[[int, int], Any]] = {  # given a number of trees and a seed

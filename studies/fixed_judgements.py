@@ -1,4 +1,4 @@
-"""Twenty judgements that are always the same: in goes a folder, out come files there and the options to judge them by.
+"""Judgements that are always the same: in goes a folder, out come files there and the options to judge them by.
 
 Together they go through the whole gate: each kind of model and of data, each adversary, each shipped policy, and what
 does not pass for another. Tables and models are small and seeded, and two versions of the gate can be given the same
@@ -15,12 +15,16 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.dp import LaplaceForestClassifier
+from pytest_draft.hardening.model import hardened
 from studies.specimens import LABEL, N_TREES, Specimen, specimen
 
 N_ROWS = 40
@@ -98,6 +102,26 @@ def _written(one: Specimen, folder: Path, *options: str) -> tuple[str, ...]:
     return _named(one.frame.assign(**{LABEL: one.labels}), folder, "model.joblib", *options)
 
 
+def _hardened(table: str, model: str, level: str) -> Write:
+    """Return how a hardened model of `studies.specimens` is written."""
+
+    def write(folder: Path) -> tuple[str, ...]:
+        one = specimen(table, model, n_rows=N_ROWS)
+        return _written(replace(one, rewritten=(lambda fitted: hardened(fitted, level)[0],)), folder)
+
+    return write
+
+
+def _around(wrapped: Callable[[Any], Any]) -> Write:
+    """Return how a model around a forest is written."""
+
+    def write(folder: Path) -> tuple[str, ...]:
+        one = specimen("discrete", "forest", n_rows=N_ROWS)
+        return _written(replace(one, estimator=wrapped(one.estimator)), folder)
+
+    return write
+
+
 def _named(table: pd.DataFrame, folder: Path, model: str, *options: str) -> tuple[str, ...]:
     """Write training data, and return the options that name them and a model's file."""
     table.to_csv(folder / "train.csv", index=False)
@@ -124,6 +148,30 @@ JUDGEMENTS |= {
     ),
     "all rows but one known": _of("gaps", "forest without bootstrap", "--draft-adversary=artifact+informed"),
     "occurrences unknown": _of("duplicates", "shallow", "--draft-adversary=published"),
+}
+
+JUDGEMENTS |= {
+    f"{model} on {table}": _of(table, model)
+    for tables, models in (
+        (("discrete", "gaps", "classes"), ("forest", "extra trees", "bag", "shallow", "tree")),
+        (("mixed", "iris", "outliers"), ("forest", "extra trees", "bag", "shallow", "regressor")),
+    )
+    for table in tables
+    for model in models
+}
+JUDGEMENTS |= {
+    f"{model} on {table}, hardened to {level}": _hardened(table, model, level)
+    for table, model in (("discrete", "forest"), ("mixed", "extra trees"), ("gaps", "regressor"))
+    for level in ("seeds", "counts", "decimals:3", "labels")
+    if (model, level) != ("regressor", "labels")
+}
+JUDGEMENTS |= {
+    "calibrated forest": _around(lambda forest: CalibratedClassifierCV(forest, cv=2)),
+    "search over forests": _around(lambda forest: GridSearchCV(forest, {"max_depth": [3, 5]}, cv=2)),
+    "forest and tree that vote": _around(
+        lambda forest: VotingClassifier([("forest", forest), ("tree", DecisionTreeClassifier(random_state=0))])
+    ),
+    "boosted trees": _around(lambda _: AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=5)),
 }
 
 

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain, infer
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.rules import Literal
 from pytest_draft.facts.slices import Slice
 from pytest_draft.matching import encoded_weights, matched_distance, row_identities, unmatched

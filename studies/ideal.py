@@ -19,12 +19,12 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact import occurrences
-from pytest_draft.attack.papers.published import ModelDataset
 from pytest_draft.domain import Domain
 from pytest_draft.matching import comparable, encoded_weights
 from studies.agreement_enumeration import Enumeration, TooManyError
 from studies.agreement_instances import Instance, Setting, random_domain
 from studies.files import through_file
+from studies.paper_models.published import ModelDataset
 
 MOST_SUMS = 20_000_000
 """Distances of pairs of rows that are added up before an instance is given up: some tenths of a second."""

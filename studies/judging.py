@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.slices import Slice
 from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.rule import Severity, Verdict

@@ -40,7 +40,19 @@ ROOMS = {
     "attack/numeric": ["tests/attack/numeric"],
     "attack/counts": ["tests/attack/counts", "tests/attack/test_reconstruction.py"],
     "attack/large_domains": ["tests/attack/large_domains", "tests/attack/test_reconstruction.py"],
+    "attack/fractions": ["tests/attack/fractions", "tests/evaluate/test_stripped_files.py"],
+    "attack/informed": ["tests/attack/informed", "tests/evaluate/test_informed.py"],
     "attack": ["tests/attack/test_*.py"],
+    "artifact": ["tests/artifact"],
+    "data": ["tests/data", "tests/test_data.py"],
+    "domain": ["tests/test_domain.py", "tests/data"],
+    "hardening": ["tests/hardening"],
+    "examine": ["tests/examine", "tests/evaluate", "tests/plugin"],
+    "facts": ["tests/facts", "tests/policy"],
+    "report": ["tests/report", "tests/plugin"],
+    "plugin": ["tests/plugin"],
+    "advice": ["tests/advice"],
+    "isolation.py": ["tests/plugin/test_isolation.py", "tests/plugin/test_faults.py"],
 }
 """The tests of each part of the package, the quick ones first; the first part that a module stands in counts."""
 

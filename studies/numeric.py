@@ -28,7 +28,6 @@ from sklearn.preprocessing import OneHotEncoder
 
 from pytest_draft.artifact import Artifact, Forest, occurrences, read
 from pytest_draft.attack.numeric.extremes import replay_and_decode
-from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging
 from pytest_draft.data import TrainingData, domain_from, training_data
 from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import DataError, NotCoveredError, one_line
@@ -43,6 +42,7 @@ from pytest_draft.report.result import metrics_of
 from pytest_draft.timebox import TimeBox
 from studies.cells import Plain, Study
 from studies.options import add_cells, add_seeds, groups, records, rows_of
+from studies.paper_models import cp_with_bagging, cp_without_bagging
 
 TOYS: Mapping[str, Callable[..., Any]] = {
     "iris": datasets.load_iris,

@@ -41,11 +41,11 @@ from pytest_draft.attack.numeric.problem import NumericProblem, build_numeric, i
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
 from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.attack.reconstruct import reconstruct
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.target_classes import target_counts
 from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.timebox import TimeBox
 from studies.files import through_file
 from studies.options import add_instances

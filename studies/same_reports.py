@@ -1,6 +1,6 @@
 """The reports of two checkouts on the same files: in go their folders, out comes every difference, line by line.
 
-Twenty judgements (`studies.fixed_judgements`) are made by the real ``pytest`` with each checkout's package first on the
+The judgements of `studies.fixed_judgements` are made by the real ``pytest`` with each checkout's package first on the
 path, and their JSON reports are compared. The plugin is named, since the installed package's entry point is of one
 checkout only. Searches end by effort, so that reports repeat. Left out are times, versions and the like (`LEFT_OUT`);
 renamed keys are the same key (`RENAMED`), and those that are no more are none (`REMOVED`).

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -31,9 +32,14 @@ pytest_plugins = ["pytester", "one_child"]
 if find_spec("hypothesis"):  # whoever has cloned the project and runs the demo needs nothing of the tests' own
     from hypothesis import settings
 
-    import profiles  # noqa: F401 - registers those of hypothesis
+    from profiles import is_nightly  # and registers those of hypothesis
 
     settings.load_profile("quick")  # --hypothesis-profile=nightly comes later, and wins
+else:
+
+    def is_nightly() -> bool:
+        """Return whether everything runs, which needs hypothesis."""
+        return False
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -46,6 +52,48 @@ def pytest_collection():
         gc.freeze()
         gc.enable()
         sys.dont_write_bytecode = True
+
+
+_JOBS = ("ci", "docs", "studies")
+"""Folders of tests with a job of their own (CONTRIBUTING.md)."""
+
+
+def pytest_configure(config):
+    """Register the marker of what runs at night only."""
+    config.addinivalue_line(
+        "markers",
+        "nightly(quick=0): runs with --hypothesis-profile=nightly, or where its file is named on the command line; "
+        "else, and with --hypothesis-profile=quick, only its first `quick` cases do",
+    )
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out what has a job of its own, unless it is named on the command line."""
+    if collection_path.parent == Path(__file__).parent and collection_path.name in _JOBS:
+        return None if any(path.is_relative_to(collection_path) for path in _named(config)) else True
+    return None
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what runs at night only, unless its file is named on the command line."""
+    if is_nightly():
+        return
+    named = set() if config.getoption("--hypothesis-profile", None) == "quick" else _named(config)
+    met, left_out = Counter(), set()
+    for item in items:
+        marker = item.get_closest_marker("nightly")
+        if marker is not None and item.path not in named:
+            function = item.nodeid.partition("[")[0]
+            met[function] += 1
+            if met[function] > marker.kwargs.get("quick", 0):
+                left_out.add(item)
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _named(config):
+    """Return the files and folders of the command line."""
+    return {(config.invocation_params.dir / argument.partition("::")[0]).resolve() for argument in config.args}
 
 
 @pytest.fixture(scope="session")

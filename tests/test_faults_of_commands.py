@@ -35,6 +35,7 @@ joblib.dump = dump
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_command_that_is_terminated_leaves_no_part_of_a_model(tmp_path):
     rng = np.random.default_rng(0)

@@ -52,6 +52,7 @@ def is_frozen(one: ast.ClassDef) -> bool:
     return any("frozen=True" in ast.unparse(decorator) for decorator in one.decorator_list)
 
 
+@pytest.mark.nightly
 def test_no_annotated_field_is_listed_in_an_attributes_section():
     assert {name: found for name, one in all_classes(*FOLDERS) if (found := twice(one))} == {}
 

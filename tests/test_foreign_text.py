@@ -197,6 +197,7 @@ class Terminal:
         self.lines.append(text)
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(20), deadline=None)
 @given(NAMES)
 @example(EVERYTHING)

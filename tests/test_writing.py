@@ -47,6 +47,7 @@ def figures(examination):
     return examination.solver_status, found.error, found.perfect_rows, found.split_half, found.random, certain
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("codes", [(-1, 1), (1, 3), (0, 30), (-0.5, 0.25)], ids=str)
 def test_yes_and_no_by_any_two_numbers_give_the_same_figures(judged, codes):
     rows, labels = yes_and_no(1)
@@ -58,6 +59,7 @@ def test_yes_and_no_by_any_two_numbers_give_the_same_figures(judged, codes):
     assert set(np.unique(rebuilt.proved)) == set(np.float32(codes))
 
 
+@pytest.mark.nightly
 def test_years_of_education_are_rebuilt_as_well_as_numbered_grades(judged):
     rng = np.random.default_rng(2)
     rows, labels = yes_and_no(2, 5)
@@ -69,6 +71,7 @@ def test_years_of_education_are_rebuilt_as_well_as_numbered_grades(judged):
     assert set(np.unique(rebuilt.rows[:, 5])) <= {9, 12, 14, 16, 17, 20}
 
 
+@pytest.mark.nightly
 def test_groups_are_found_whatever_their_columns_are_called(judged):
     rng = np.random.default_rng(3)
     rows, labels = yes_and_no(3, 3)
@@ -90,6 +93,7 @@ def test_a_group_without_its_first_level_is_rebuilt_as_the_whole_one(judged):
     assert any("or none of them" in line for line in dropped.domain.granted)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     "declared",
     [
@@ -110,6 +114,7 @@ def test_a_domain_file_that_allows_more_hides_nothing(judged, declared):
     assert any("allows values that no training row has in 8 attributes" in note for note in declared_wider.notes)
 
 
+@pytest.mark.nightly
 def test_a_domain_file_that_the_policy_vouches_for_is_taken_as_it_stands(judged, tmp_path):
     rows, labels = yes_and_no(6, 4)
     domain = "".join(f'[attributes."{name}"]\nkind = "ordinal"\nlow = 0\nhigh = 2\n' for name in rows.columns)
@@ -130,6 +135,7 @@ def test_slices_are_of_what_is_written(judged):
     assert of_slice.rows == int((rows["q1"] == 1).sum())
 
 
+@pytest.mark.nightly
 def test_a_holdout_is_compared_as_it_is_written(judged, tmp_path):
     rows, labels = yes_and_no(8)
     others, _ = yes_and_no(9)

@@ -6,8 +6,8 @@ import json
 from importlib import resources
 from typing import Any
 
-from pytest_draft.advice.advice import Advice
 from pytest_draft.advice.facts import Judgement, Score, Setting, Tried
+from pytest_draft.advice.recommendation import Recommendation
 
 SCHEMA_VERSION = 1
 
@@ -19,7 +19,7 @@ def schema() -> dict[str, Any]:
     return found
 
 
-def document(advice: Advice) -> dict[str, Any]:
+def document(advice: Recommendation) -> dict[str, Any]:
     """Return the advice as plain values."""
     chosen = advice.pick or advice.candidate
     leading = advice.best
@@ -56,7 +56,7 @@ def document(advice: Advice) -> dict[str, Any]:
     }
 
 
-def _tried(one: Tried, advice: Advice) -> dict[str, Any]:
+def _tried(one: Tried, advice: Recommendation) -> dict[str, Any]:
     return {
         **_setting(one.setting),
         "leaves": one.leaves,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_draft.advice import wording
-from pytest_draft.advice.advice import Advice
 from pytest_draft.advice.facts import Tried
+from pytest_draft.advice.recommendation import Recommendation
 from pytest_draft.report.charts import Mark
 from pytest_draft.report.page import environment
 
@@ -32,7 +32,7 @@ class Point:
     marks: tuple[Mark, ...]
 
 
-def render(advice: Advice) -> str:
+def render(advice: Recommendation) -> str:
     """Return the page."""
     listed = wording.shown(advice)
     drawn = [one for one in listed if one.hardened is not None and one.hardened.error_over_limit is not None]
@@ -73,7 +73,7 @@ def _why(one: Tried) -> str:
     return judged[0].why if judged else ""
 
 
-def _provenance(advice: Advice) -> list[tuple[str, str]]:
+def _provenance(advice: Recommendation) -> list[tuple[str, str]]:
     said = [
         ("Model", advice.source or "given in memory"),
         ("Model SHA-256", advice.sha256),
@@ -91,13 +91,13 @@ def _provenance(advice: Advice) -> list[tuple[str, str]]:
     return [(name, value) for name, value in said if value]
 
 
-def _described(drawn: Sequence[Tried], advice: Advice) -> str:
+def _described(drawn: Sequence[Tried], advice: Recommendation) -> str:
     """Return all that the plot shows, in words."""
     told = [f"{one.setting.name}: {_title(one, advice)}" for one in drawn]
     return "; ".join(told) + "."
 
 
-def _title(one: Tried, advice: Advice) -> str:
+def _title(one: Tried, advice: Recommendation) -> str:
     assert one.score is not None
     pick = "the pick; " if one.setting == advice.pick else ""
     leaves = "" if one.leaves is None else f", {one.leaves:,} leaves"
@@ -108,7 +108,7 @@ def _title(one: Tried, advice: Advice) -> str:
     )
 
 
-def _plot(advice: Advice, drawn: Sequence[Tried]) -> tuple[tuple[Mark, ...], tuple[Point, ...]]:
+def _plot(advice: Recommendation, drawn: Sequence[Tried]) -> tuple[tuple[Mark, ...], tuple[Point, ...]]:
     """Return axes and points: score against leak."""
     ratios = [_clipped(one) for one in drawn]
     low, high = min(0.5, *ratios) / 1.1, 1.1 * max(2.0, *ratios)
@@ -146,7 +146,7 @@ def _clipped(one: Tried) -> float:
     return min(_MOST, max(_LEAST, one.hardened.error_over_limit))
 
 
-def _point(one: Tried, advice: Advice, x: float, up) -> Point:  # type: ignore[no-untyped-def]
+def _point(one: Tried, advice: Recommendation, x: float, up) -> Point:  # type: ignore[no-untyped-def]
     """Return a setting's point: its verdict is its shape and its colour."""
     assert one.score is not None
     assert one.hardened is not None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pytest_draft.advice import wording
-from pytest_draft.advice.advice import Advice
+from pytest_draft.advice.recommendation import Recommendation
 from pytest_draft.foreign_text import harmless
 
 
-def text(advice: Advice) -> str:
+def text(advice: Recommendation) -> str:
     """Return the advice for a terminal: table, pick, code and commands."""
     rows = [wording.HEADINGS, *(wording.cells(one) for one in wording.shown(advice))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(wording.HEADINGS))]
@@ -27,7 +27,7 @@ def text(advice: Advice) -> str:
     return "\n".join(harmless(line, None) for line in lines)
 
 
-def markdown(advice: Advice) -> str:
+def markdown(advice: Recommendation) -> str:
     """Return the advice as GitHub-flavoured Markdown, for summaries that others read: without the seed."""
     rows = [wording.cells(one) for one in wording.shown(advice)]
     lines = [f"### Advice: {_cell(wording.headline(advice))}", ""]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_draft.advice.advice import Advice
 from pytest_draft.advice.facts import Judgement, Score, Tried
+from pytest_draft.advice.recommendation import Recommendation
 
 HEADINGS = ("Setting", "Leaves", "Score", "Plain file", "Error / limit", "Hardened file")
 """Of the table's columns."""
@@ -21,7 +21,7 @@ SECRET_SEED = (
 ANOTHER_MODEL = "It trains another model of this setting whenever it is run: judge the file before it is released."
 
 
-def headline(advice: Advice) -> str:
+def headline(advice: Recommendation) -> str:
     """Return the outcome in one sentence."""
     if advice.pick is not None:
         stopped = "" if advice.finished else " The search was not finished."
@@ -33,7 +33,7 @@ def headline(advice: Advice) -> str:
     return "No setting was found whose hardened file passes."
 
 
-def tried(advice: Advice) -> str:
+def tried(advice: Recommendation) -> str:
     """Return how much was tried."""
     state = "stopped by hand" if advice.interrupted else "finished" if advice.finished else "not finished: time was out"
     return (
@@ -42,7 +42,7 @@ def tried(advice: Advice) -> str:
     )
 
 
-def cost(advice: Advice) -> list[str]:
+def cost(advice: Recommendation) -> list[str]:
     """Return what the pick costs in scores, beside the best setting whatever it gives away, and the owner's."""
     leading, chosen = advice.best, advice.pick or advice.candidate
     if leading is None or leading.score is None:
@@ -63,7 +63,7 @@ def cost(advice: Advice) -> list[str]:
     return sentences
 
 
-def shown(advice: Advice) -> list[Tried]:
+def shown(advice: Recommendation) -> list[Tried]:
     """Return the settings of the table: those that were judged, and the best score."""
     leading = advice.best
     return [

@@ -22,11 +22,11 @@ from pytest_draft.attack.counts.prove import prove
 from pytest_draft.attack.counts.solve import solve
 from pytest_draft.attack.filling import Filling, prior_mass
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import Evidence
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.untested_values import Choices
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.status import SolverStatus
 from pytest_draft.matching import assigned, encoded_weights, matched
 from pytest_draft.timebox import TimeBox

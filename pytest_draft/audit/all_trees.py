@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data.individuals import hundredths
 from pytest_draft.facts.entropy import Between, Entropy
+from pytest_draft.facts.reconstruction import Reconstruction
 
 
 def together(entropy: Entropy, problem: Problem, reconstruction: Reconstruction | None = None) -> Entropy:

@@ -15,7 +15,6 @@ from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.audit.all_trees import together
 from pytest_draft.audit.contents import inspect_contents
 from pytest_draft.audit.entropy import audit_forest, audit_rules
@@ -25,6 +24,7 @@ from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError, InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.facts.contents import StoredFacts
 from pytest_draft.facts.entropy import Entropy
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.structure import StructureFacts
 from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.timebox import TimeBox

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pytest_draft.arrays import BoolArray, IntArray, Rows
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import RawColumns, TrainingData
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain
@@ -31,6 +30,7 @@ from pytest_draft.evaluate.significance import leak_significance
 from pytest_draft.evaluate.slices import Sliced
 from pytest_draft.facts.findings import Findings, Raw
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.slices import Slice, SliceFigures
 from pytest_draft.knowledge import Knowledge
 from pytest_draft.matching import original_weights

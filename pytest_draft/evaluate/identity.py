@@ -23,12 +23,12 @@ from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import log_posterior
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.evaluate.threshold_check import missed_splits
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.timebox import TimeBox
 
 _UNITS_PER_VISIT = 1e-6

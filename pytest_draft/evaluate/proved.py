@@ -11,13 +11,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, Rows
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.compared import Compared
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.facts.findings import ProvedValues
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import Knowledge
 from pytest_draft.matching import row_identities, unmatched
 

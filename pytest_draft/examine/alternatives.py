@@ -19,7 +19,6 @@ from pytest_draft.artifact.occurrences import lacks_seeds
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.problem import is_numeric
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DataError, NotCoveredError, OutOfTimeError
 from pytest_draft.evaluate.ambiguity import behind_counts, behind_outputs
@@ -32,6 +31,7 @@ from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import ALTERNATIVES_SHARE, INFORMED_SHARE
 from pytest_draft.examine.record import Record
 from pytest_draft.facts.adversary import Adversary
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import known_occurrences
 from pytest_draft.matching import row_identities, unmatched
 

@@ -11,11 +11,11 @@ from typing import Protocol
 
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.examine.limits import Limits
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 
 WITHOUT_SEEDS = (
     "the file holds no seeds (random_state is None), and they were not found again: which rows were drawn for which "

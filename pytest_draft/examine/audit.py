@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.audit.file_audit import audit_entropy, audit_file, narrowed, narrowed_without_attack
 from pytest_draft.errors import DraftError
 from pytest_draft.examine.inputs import Inputs, Opened
 from pytest_draft.examine.limits import AUDIT_SHARE, INSPECT_SHARE
 from pytest_draft.examine.record import Record
 from pytest_draft.facts.adversary import Adversary
+from pytest_draft.facts.reconstruction import Reconstruction
 
 
 def audit(opened: Opened, inputs: Inputs | None, record: Record) -> None:

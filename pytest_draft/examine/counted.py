@@ -16,7 +16,6 @@ from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.numeric.enumerated import Enumerated
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import reconstruct, seen_rows
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.target_classes import TargetCounts, target_counts
@@ -29,6 +28,7 @@ from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import IDENTITY_SHARE, Limits
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import all_rows, exchangeable_groups, known_rows, without_seeds
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import one_line
 from pytest_draft.evaluate.ambiguity.alternatives import Alternatives
@@ -16,6 +15,7 @@ from pytest_draft.evaluate.significance import caveats
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.record import Record
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 
 
 def note_findings(

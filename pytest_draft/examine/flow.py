@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DraftError, InfeasibleError, NotCoveredError, OutOfTimeError
@@ -27,6 +26,7 @@ from pytest_draft.examine.record import Record
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.progress import Tell
 from pytest_draft.timebox import CLOCK
 

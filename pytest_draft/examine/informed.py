@@ -11,7 +11,6 @@ from pytest_draft.attack.informed.boxes import held_of
 from pytest_draft.attack.informed.guesses import best_by_others, guesses_of
 from pytest_draft.attack.numeric.extremes import replay_and_decode
 from pytest_draft.attack.numeric.growth import has_random_splits
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import InfeasibleError
@@ -20,6 +19,7 @@ from pytest_draft.examine.attack import Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import Limits
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import all_rows, known_rows
 from pytest_draft.matching import encoded_weights
 

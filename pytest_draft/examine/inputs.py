@@ -17,7 +17,6 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import Answers
 from pytest_draft.artifact.published import published
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.seed_search import Sought, seek
 from pytest_draft.data import (
     Holdout,
@@ -43,6 +42,7 @@ from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.files import ArtifactFacts, DataFacts, DomainFacts
 from pytest_draft.facts.published import Published
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.slices import Slice, by_class
 from pytest_draft.knowledge import Knowledge, grant
 from pytest_draft.timebox import TimeBox

@@ -8,7 +8,6 @@ import numpy as np
 
 from pytest_draft.attack.numeric.problem import build_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.evaluate.identity import confirmed, identify_in_order, identify_values
@@ -16,6 +15,7 @@ from pytest_draft.examine.attack import Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import Limits
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import all_rows, exchangeable_groups
 
 MOSTLY_DECODED = 0.9

@@ -19,7 +19,6 @@ from pytest_draft.attack.private.leaf_labels import labels_log_posterior, parts_
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.private.noisy_problem import MOST_SLOTS, size_interval, values_of
 from pytest_draft.attack.private.rebuild import rebuild_from_noise
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DataError, NotCoveredError
@@ -29,6 +28,7 @@ from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import Limits
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import noisy_problem
 
 _ROUNDING = 1e-6

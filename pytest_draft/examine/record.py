@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.examine.limits import Limits
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.status import SolverStatus
 from pytest_draft.progress import StageClock, Tell
 

@@ -14,7 +14,6 @@ from pytest_draft.artifact.observations import Answers
 from pytest_draft.attack.fractions.problem import StrippedProblem, build_stripped, indices_of, states_in
 from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
 from pytest_draft.attack.numeric.growth import has_random_splits
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
@@ -25,6 +24,7 @@ from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import Limits
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import without_seeds
 
 _ROUNDING = 1e-6

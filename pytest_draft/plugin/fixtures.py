@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_draft.attack.reconstruction import Reconstruction
+    from pytest_draft.facts.reconstruction import Reconstruction
     from pytest_draft.plugin.results import DraftResult
     from pytest_draft.plugin.unshown import Unshown
     from pytest_draft.policy.policy import Policy

@@ -23,7 +23,7 @@ from pytest_draft.policy.verdict import Check, gravest, judge, verdict_of
 from pytest_draft.report.result import metrics_of
 
 if TYPE_CHECKING:
-    from pytest_draft.attack.reconstruction import Reconstruction
+    from pytest_draft.facts.reconstruction import Reconstruction
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ from pytest_draft.report.matched import matched
 from pytest_draft.report.result import Result, result_of
 
 if TYPE_CHECKING:
-    from pytest_draft.attack.reconstruction import Reconstruction
     from pytest_draft.cluster.controller import Cluster
+    from pytest_draft.facts.reconstruction import Reconstruction
 
 SESSION = pytest.StashKey["GateSession"]()
 

@@ -19,13 +19,13 @@ from pytest_draft.arrays import BoolArray, IntArray
 from pytest_draft.artifact import Forest
 from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.attack.papers import cp_without_bagging, milp
-from pytest_draft.attack.papers.published import ModelOutcome
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.timebox import TimeBox
 from studies.cells import Plain
 from studies.files import through_file
+from studies.paper_models import cp_without_bagging, milp
+from studies.paper_models.published import ModelOutcome
 from studies.papers.load import load
 from studies.papers.targets import Target, attacked, error_of, measured, random_error, target_of
 

@@ -74,6 +74,7 @@ def folder(tmp_path, monkeypatch, table) -> Path:
 ASKED = ("my model.joblib", "--data=train.csv", "--target=y", "--policy=policy.toml", "--level=seeds", "--minutes=6")
 
 
+@pytest.mark.nightly
 def test_a_setting_is_found_trained_hardened_and_judged(folder, capsys):
     before = set(Path(tempfile.gettempdir()).glob("pytest-draft-advise-*"))
     outputs = ["--html=a.html", "--json=a.json", "--markdown=a.md", "--save=picked.joblib", "--save-hardened=h.joblib"]
@@ -114,6 +115,7 @@ def test_a_setting_is_found_trained_hardened_and_judged(folder, capsys):
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+@pytest.mark.nightly
 def test_the_api_of_notebooks_takes_what_is_in_memory(table):
     model = make_pipeline(StandardScaler(), RandomForestClassifier(10, random_state=0))
     advice = pytest_draft.advise(
@@ -128,6 +130,7 @@ def test_the_api_of_notebooks_takes_what_is_in_memory(table):
     assert "as it is" in str(advice)
 
 
+@pytest.mark.nightly
 def test_a_regressor_by_its_own_metric_and_a_holdout(folder, table, tmp_path):
     random = np.random.default_rng(0)
     numeric = table.assign(y=table.sum(axis=1) + random.normal(0, 1, N_ROWS) + SECRET)
@@ -152,6 +155,7 @@ def test_a_regressor_by_its_own_metric_and_a_holdout(folder, table, tmp_path):
     assert str(SECRET)[:5] not in said
 
 
+@pytest.mark.nightly
 def test_many_classes_have_a_metric_of_their_own(folder, table):
     table.assign(y=table.answer_0 + 2 * table.answer_1).to_csv("four.csv", index=False)
     four = pd.read_csv("four.csv")
@@ -179,6 +183,7 @@ HEEDING = (  # Ctrl-C, even where these tests run in the background of a shell, 
 )
 
 
+@pytest.mark.nightly
 def test_an_interrupt_ends_cleanly_with_what_was_found_out(folder):
     asked = [part.replace("=6", "=5") for part in ASKED]
     running = subprocess.Popen(
@@ -226,6 +231,7 @@ def test_wrong_usage_is_refused_before_work_and_nothing_is_touched(folder, capsy
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.nightly
 def test_a_policy_that_pins_files_is_judged_without_that(folder):
     pin = f'{POLICY}\n[rules.artifact-pinned]\nsha256 = ["{"0" * 64}"]\n'
     Path("policy.toml").write_text(pin, encoding="utf-8")

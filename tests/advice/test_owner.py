@@ -239,6 +239,7 @@ def test_what_fitting_says_of_rows_is_not_passed_on(tmp_path, table):
     assert raised.value.__context__ is None
 
 
+@pytest.mark.nightly
 def test_lines_have_ever_fewer_leaves_and_begin_with_what_is_there(saved, table):
     owner = saved(RandomForestClassifier(40, random_state=0), table)
     fitted = owner.fitted(families.own(owner), 0)

@@ -100,6 +100,7 @@ def test_scalars_of_an_honest_file_are_read(holding, dump, forest):
     assert read(holding(scalars("f8", bytes(8), 10_000))).forest.n_trees == 3
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize(
     ("instructions", "packed"),
     [
@@ -146,6 +147,7 @@ def test_what_pickle_can_nest_is_read(forest, dump):
     assert read(dump(forest)).forest.n_trees == 3
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("times", [4_000, 30_000])
 def test_a_table_of_one_row_again_and_again_is_not_written_out(times, holding):
     row = b"(" + b"K\x01" * times + b"l" + kept(FIRST)
@@ -157,6 +159,7 @@ def test_a_table_of_one_row_again_and_again_is_not_written_out(times, holding):
         table.values()
 
 
+@pytest.mark.nightly
 def test_texts_are_charged_by_the_memory_that_they_take(holding):
     """One letter outside the first 65,536 makes each letter of a text take four bytes."""
     long = "a" * 10_000_000
@@ -179,6 +182,7 @@ def test_reading_has_a_time_of_its_own_by_the_size_of_the_file():
             budget.visit(1)
 
 
+@pytest.mark.nightly
 def test_a_forest_of_many_small_trees_is_read_however_it_is_packed(columns, classes, dump):
     """What takes the most instructions by byte."""
     model = RandomForestClassifier(400, max_depth=1, random_state=0).fit(columns, classes)

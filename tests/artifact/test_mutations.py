@@ -20,6 +20,7 @@ REGRESSIONS = kept()
 pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
 
 
+@pytest.mark.nightly(quick=4)
 @pytest.mark.parametrize("target", SHARES)
 def test_a_damaged_file_is_valid_or_refused_in_one_clear_line(target, tmp_path):
     ended = set()

@@ -140,6 +140,7 @@ def test_whether_rows_were_drawn_is_not_told_and_follows_from_the_rows(kind, boo
     assert (settled.bootstrap, settled.replacement) == (bootstrap, bootstrap)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("bootstrap", [True, False])
 def test_an_onnx_file_of_shallow_trees_is_judged_as_its_hardened_joblib_file(bootstrap, tmp_path):
     rng = np.random.default_rng(5)

@@ -72,6 +72,7 @@ def assert_counts(forest, model) -> None:
 # Nothing left
 
 
+@pytest.mark.nightly(quick=23)
 @pytest.mark.parametrize("counts", ["canonical", "zeros", "ones"])
 def test_a_file_without_counts_is_read_as_the_shares_in_its_leaves(counts, model, dump):
     forest = read(dump(stripped(model, "counts", counts=counts))).forest
@@ -158,6 +159,7 @@ HALF_WAY = {
 }
 
 
+@pytest.mark.nightly(quick=20)
 @pytest.mark.parametrize("counts", ["canonical", "zeros", "ones"])
 @pytest.mark.parametrize(("left", "words"), HALF_WAY.values(), ids=HALF_WAY)
 def test_what_was_left_of_the_counts_is_said(left, words, counts, model, dump):
@@ -338,6 +340,7 @@ def test_shares_of_all_of_a_round_number_of_rows_are_exact(dump):
     assert read(dump(stripped(model, "counts"))).forest.observation.decimals is None
 
 
+@pytest.mark.nightly(quick=4)
 @pytest.mark.parametrize("bootstrap", [True, False])
 @pytest.mark.parametrize("seed", [11, 12, 13])
 def test_exact_shares_are_never_taken_for_rounded_ones_nor_many_rounded_ones_for_exact(seed, bootstrap, dump):

@@ -274,6 +274,7 @@ def test_a_pipeline_inside_itself_is_not_covered(fit, dump):
     not_covered(dump(model), "transformers inside each other")
 
 
+@pytest.mark.nightly
 def test_a_long_chain_of_transformers_is_not_covered(fit, dump):
     model = fit(transformers())
     scaler = StandardScaler().fit(np.arange(12.0).reshape(2, 6))

@@ -244,6 +244,7 @@ def explains(forest, inner, data) -> bool:
     return True
 
 
+@pytest.mark.nightly(quick=6)
 @pytest.mark.parametrize("kind", ONE)
 def test_a_model_around_one_forest_is_that_forest(kind, dump, columns, labels, check):
     model, of, inner = ONE[kind]
@@ -252,6 +253,7 @@ def test_a_model_around_one_forest_is_that_forest(kind, dump, columns, labels, c
     assert found.places == ()
 
 
+@pytest.mark.nightly(quick=8)
 @pytest.mark.parametrize("kind", SEVERAL)
 def test_each_forest_of_a_file_is_read_as_alone_with_its_own_rows(kind, dump, columns, labels, check):
     model, of, places = SEVERAL[kind]

@@ -188,6 +188,7 @@ def test_another_object_under_an_id_that_was_used_is_not_hidden_by_the_first(hon
     assert "extra" in read(dump(rewritten(honest, change))).not_read
 
 
+@pytest.mark.nightly
 def test_a_skops_file_gets_the_answer_of_the_joblib_file(tmp_path):
     random = np.random.RandomState(0)
     frame = pd.DataFrame(

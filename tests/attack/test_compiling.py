@@ -82,6 +82,7 @@ def test_a_function_that_does_not_compile_lets_the_clock_go_on():
     assert not CLOCK.stands
 
 
+@pytest.mark.nightly
 def test_the_first_judgement_on_a_new_machine_says_the_same_as_the_second(case, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     told = []
@@ -94,6 +95,7 @@ def test_the_first_judgement_on_a_new_machine_says_the_same_as_the_second(case, 
     assert (rebuilt.rows == again.rows).all()
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
 def test_a_read_only_installation_without_a_home_compiles_into_a_private_folder(tmp_path):
     begin = NOWHERE.format(places="[caching.UserProvidedCacheLocator]")
@@ -102,6 +104,7 @@ def test_a_read_only_installation_without_a_home_compiles_into_a_private_folder(
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+@pytest.mark.nightly
 def test_without_any_place_it_is_compiled_in_memory_and_the_judgement_is_the_same(case):
     judge = f"""
 {NOWHERE.format(places="[]")}

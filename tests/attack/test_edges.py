@@ -91,6 +91,7 @@ def test_many_trees_that_say_the_same_say_no_more_than_one(by_hand):
     assert one.free.tolist() == many.free.tolist() == [[False, True, True]] * 6
 
 
+@pytest.mark.nightly
 def test_a_thousand_trees_give_the_exact_rows(publish):
     random = np.random.RandomState(0)
     rows, answers = random.randint(0, 4, (10, 3)).astype(float), random.randint(0, 2, 10)

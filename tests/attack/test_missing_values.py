@@ -21,7 +21,6 @@ from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.large_domains.regions import Regions
 from pytest_draft.attack.numeric.replay import replay
-from pytest_draft.attack.papers.published import RowModelInput
 from pytest_draft.attack.private.informed import KnownPopulation, noisy_score
 from pytest_draft.attack.private.labels import rebuild_from_labels
 from pytest_draft.attack.private.noise import CountNoise
@@ -32,6 +31,7 @@ from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.timebox import TimeBox
+from studies.paper_models.published import RowModelInput
 
 N_ROWS = 120
 TAKES_MISSING = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 6)

@@ -168,6 +168,7 @@ def test_a_forest_of_any_kind_is_refused_or_its_truth_has_no_residual(publish, c
     assert problem.system.missed(truth_in(problem, published.forest, case.rows, case.labels)) == 0
 
 
+@pytest.mark.nightly
 @settings(PROPERTY, max_examples=examples(40))
 @given(trained())
 def test_the_attack_on_a_forest_of_any_kind_meets_every_count(publish, case):
@@ -378,6 +379,7 @@ def people(n_classes=2):
     return frame
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 @pytest.mark.parametrize("kind", LABELLED)
 def test_every_kind_of_classifier_is_judged_and_gives_its_rows_away(kind, judged):
@@ -389,6 +391,7 @@ def test_every_kind_of_classifier_is_judged_and_gives_its_rows_away(kind, judged
     assert found.findings.perfect_rows >= 0.9 * N_ROWS
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", NUMBERED)
 def test_every_kind_of_regressor_is_judged_by_its_rows_alone(kind, judged):
     model, rebuilt = NUMBERED[kind]
@@ -401,6 +404,7 @@ def test_every_kind_of_regressor_is_judged_by_its_rows_alone(kind, judged):
     assert found.data.unused_columns == ()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["forest", "extra trees"])
 def test_targets_that_repeat_are_used_wherever_leaves_tell_how_many_there_are_of_each(kind, judged):
     frame = people().drop(columns="label")
@@ -412,12 +416,14 @@ def test_targets_that_repeat_are_used_wherever_leaves_tell_how_many_there_are_of
     assert set(frame["income"]) <= {0, 1, 2}
 
 
+@pytest.mark.nightly
 def test_a_regressor_never_passes_while_its_means_are_not_used(judged):
     found = judged(ExtraTreesRegressor(40, random_state=0), people().assign(label=np.arange(N_ROWS)))
     assert found.findings.perfect_rows < N_ROWS
     assert any("mean targets" in reason for reason in found.reasons)
 
 
+@pytest.mark.nightly
 def test_each_family_is_judged_in_a_pytest_of_its_own(pytester):
     families = {
         "weighted": RandomForestClassifier(40, class_weight="balanced", random_state=0),
@@ -445,6 +451,7 @@ def test_each_family_is_judged_in_a_pytest_of_its_own(pytester):
         )
 
 
+@pytest.mark.nightly
 def test_another_table_is_no_match_for_a_regressor_either(judged, tmp_path):
     frame = people().drop(columns="label")
     frame["income"] = np.arange(N_ROWS)
@@ -473,6 +480,7 @@ def test_trees_grown_with_weights_that_were_changed_later_are_refused(judged):
     assert "weights" in found.reasons[0]
 
 
+@pytest.mark.nightly
 def test_several_outputs_are_attacked_by_part_of_them_and_never_pass_unless_rows_are_held_in_all_leaves(judged):
     frame = people()
     two = np.column_stack([np.arange(N_ROWS) % 2, np.arange(N_ROWS) % 3])

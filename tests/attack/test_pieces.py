@@ -95,6 +95,7 @@ def test_propagation_stops_when_the_time_is_out():
         )
 
 
+@pytest.mark.nightly
 @PROPERTY
 @given(systems())
 def test_the_exact_solver_agrees_with_enumeration(case):

@@ -127,6 +127,7 @@ def test_the_truth_is_feasible_in_every_step(publish, leaves, case):
     assert (truth <= upper).all()
 
 
+@pytest.mark.nightly
 @PROPERTY
 @given(trained())
 def test_a_consistent_reconstruction_meets_every_leaf_count(publish, recount, shown, case):
@@ -139,6 +140,7 @@ def test_a_consistent_reconstruction_meets_every_leaf_count(publish, recount, sh
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.nightly
 @PROPERTY
 @given(trained(kinds=DEEP, all_tested=True))
 def test_a_unique_reconstruction_is_the_truth_group_by_group(publish, case):
@@ -155,6 +157,7 @@ def test_a_unique_reconstruction_is_the_truth_group_by_group(publish, case):
     assert found.ordered == (len(set(group.tolist())) > 1)
 
 
+@pytest.mark.nightly
 @settings(PROPERTY, max_examples=examples(60))
 @given(st.one_of(trained(), trained(kinds=DEEP, all_tested=True)))
 def test_a_unique_solution_is_the_truth_cell_by_cell(publish, leaves, case):
@@ -171,6 +174,7 @@ def test_a_unique_solution_is_the_truth_cell_by_cell(publish, leaves, case):
         np.testing.assert_array_equal(solution.rows, np.bincount(candidates, minlength=problem.n_candidates))
 
 
+@pytest.mark.nightly
 @PROPERTY
 @given(trained())
 def test_free_attributes_are_those_that_can_change_without_changing_a_leaf(publish, leaves, case):
@@ -189,6 +193,7 @@ def test_free_attributes_are_those_that_can_change_without_changing_a_leaf(publi
         np.testing.assert_array_equal(found.free[:, a], can_change)
 
 
+@pytest.mark.nightly
 @PROPERTY
 @given(trained())
 def test_the_same_seed_gives_the_same_reconstruction_bit_for_bit(publish, case):
@@ -255,6 +260,7 @@ def test_a_time_box_that_is_over_gives_no_rows(kind, publish):
         build(published.forest, domain, published.groups, over)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("kind", ["forest", "shallow", "extra trees, bootstrap"])
 def test_a_time_box_that_ends_anywhere_never_claims_more_than_it_has(kind, publish, recount, shown):
     random = np.random.RandomState(1)

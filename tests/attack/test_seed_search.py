@@ -57,12 +57,14 @@ def test_a_long_stream_is_numpys(seed, limit):
     np.testing.assert_array_equal(drawn, np.random.RandomState(seed).randint(0, limit, size=1500))
 
 
+@pytest.mark.nightly
 def test_numbers_that_people_choose_are_tried_once_each():
     numbers = candidates()
     assert len(np.unique(numbers)) == len(numbers)
     assert np.isin([0, 42, 123456, 20240131, 31122029, 1234567890, 2**31 - 1, 2**32 - 1], numbers).all()
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize(
     ("model", "level"),
     [
@@ -115,6 +117,7 @@ def test_rows_that_occur_twice_do_not_hide_it(tmp_path):
     assert found(RandomForestClassifier(60, random_state=11), tmp_path, rows=rows, labels=labels).random_state == 11
 
 
+@pytest.mark.nightly
 def test_no_number_is_claimed_for_seeds_that_were_not_tried(tmp_path, monkeypatch):
     monkeypatch.setattr(seed_search, "candidates", lambda: candidates(100_000)[:100_000])
     rng = np.random.default_rng(0)
@@ -193,6 +196,7 @@ def _people():
 ROWS = _people()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("adversary", ["artifact", "published"])
 def test_a_file_whose_seeds_are_found_again_is_judged_as_with_them(adversary, tmp_path):
     model = RandomForestClassifier(40, max_depth=3, random_state=42).fit(*ROWS)
@@ -209,6 +213,7 @@ def test_a_file_whose_seeds_are_found_again_is_judged_as_with_them(adversary, tm
     assert sum("can be found again from the columns at its roots: 42" in note for note in without.notes) == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("left", "random_state", "known"), [(("seeds",), 42, True), ((), 42, True), ((), 3735920000, False)]
 )
@@ -220,6 +225,7 @@ def test_a_file_without_counts_whose_seeds_are_known_does_not_pass(left, random_
     assert not any("its seeds are known" in reason for reason in weaker.reasons)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
 def test_the_number_is_found_in_a_file_that_does_not_tell_how_columns_were_drawn(kind):
     rng = np.random.default_rng(3)

@@ -100,16 +100,19 @@ def used(installed: Path, before: str = "") -> tuple[int, int]:
     return int(value), int(events)
 
 
+@pytest.mark.nightly
 def test_what_was_shipped_is_run_and_nothing_is_compiled(installed):
     assert used(installed) == (3, 0)
 
 
+@pytest.mark.nightly
 def test_it_need_not_be_writable(installed):
     for path in (installed / "shipped").rglob("*"):
         path.chmod(0o555)
     assert used(installed) == (3, 0)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     "before",
     [
@@ -125,6 +128,7 @@ def test_what_does_not_fit_here_is_compiled(installed, before):
     assert events > 0
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("changed", ["its own file", "another file"])
 def test_what_another_source_was_compiled_from_is_compiled_anew(installed, changed):
     if changed == "its own file":
@@ -136,6 +140,7 @@ def test_what_another_source_was_compiled_from_is_compiled_anew(installed, chang
     assert events > 0
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(("name", "left"), [("*.nbi", 0), ("*.nbi", 40), ("*.nbc", 40)])
 def test_what_is_damaged_is_compiled_anew(installed, name, left):
     (file,) = (installed / "shipped" / "inner").glob(name)

@@ -18,7 +18,6 @@ from pytest_draft.attack.counts.informed import exact_likelihood, rebuild_alone
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import reconstruct
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
@@ -26,6 +25,7 @@ from pytest_draft.domain import declared
 from pytest_draft.errors import InfeasibleError
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.facts.adversary import Adversary
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import Knowledge, exchangeable_groups, grant, known_rows
 from pytest_draft.matching import encoded_weights
 from pytest_draft.timebox import TimeBox
@@ -126,6 +126,7 @@ def test_the_truth_is_a_candidate_with_residual_0_whatever_is_known(release, kno
     assert problem.groups.n_rows == len(knowledge.unknown)
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(known=st.sampled_from(KNOWN), **SIZES)
 def test_what_is_known_is_never_changed_and_never_called_free(release, known, **sizes):

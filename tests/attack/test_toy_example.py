@@ -136,6 +136,7 @@ LEFT = {
 }
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("order", T2)
 @pytest.mark.parametrize("known", LEFT["f1 first"])
 def test_known_attributes_leave_what_enumeration_leaves(order, known, by_hand):

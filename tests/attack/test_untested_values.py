@@ -54,6 +54,7 @@ def _attacked(model, domain, path, adversary):
     return reconstruct(problem, Search(TimeBox(60)), None, Choices.of(forest, problem, seeds_known=False))
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("bootstrap", [True, False])
 @pytest.mark.parametrize("kind", UNTESTED)
 def test_a_column_that_no_tree_tests_is_rebuilt_as_a_constant(kind, bootstrap, publish):
@@ -77,6 +78,7 @@ def test_without_seeds_an_untested_column_is_still_rebuilt_as_a_constant(tmp_pat
     assert not found.rows[:, -1].any()
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_column_that_varies_in_two_rows_only_is_rebuilt(seed, publish):
     last = np.zeros((N_ROWS, 1))
@@ -119,6 +121,7 @@ def test_values_that_no_evidence_speaks_of_are_not_tried_one_by_one(publish):
     assert len(asked) <= 30, f"{len(asked)} datasets were refitted"
 
 
+@pytest.mark.nightly(quick=4)
 @pytest.mark.parametrize("n_constant, better, tied", [(0, 0, 0), (2, 1, 0), (3, 1, 2), (6, 0, 1), (7, 0, 0), (5, 2, 0)])
 def test_the_chance_of_a_choice_is_that_of_drawing_columns_until_one_varies(n_constant, better, tied):
     rng, n, drawn, trials = np.random.default_rng(5), 8, 3, 40_000
@@ -142,6 +145,7 @@ def test_the_chance_of_a_choice_is_that_of_drawing_columns_until_one_varies(n_co
     assert chance == pytest.approx(taken / trials, abs=4 * np.sqrt(0.25 / trials))
 
 
+@pytest.mark.nightly
 def test_sweeps_keep_count_of_what_nodes_hold_and_change_open_values_only(publish, monkeypatch):
     rows, labels, domain = _table(*UNTESTED["ordinal"])
     target = publish(

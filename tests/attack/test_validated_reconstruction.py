@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pytest_draft.attack.reconstruction import Reconstruction
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.status import RECONSTRUCTION_STATUSES, SOLVER_STATUSES
 
 ROWS = np.full((3, 4), 7, dtype=np.float32)

@@ -82,6 +82,7 @@ BEFORE = {
 }
 
 
+@pytest.mark.nightly(quick=5)
 @pytest.mark.parametrize("before", BEFORE)
 @pytest.mark.parametrize("kind", ["SVC", "bagged neighbours", "calibrated neighbours"])
 def test_rows_of_another_model_are_found_behind_what_it_was_fitted_behind(kind, before, stored, table):

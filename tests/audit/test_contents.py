@@ -171,6 +171,7 @@ def of_zeros_and_ones():
     return rows.assign(label=random.choice(["no", "yes"], N_ROWS))
 
 
+@pytest.mark.nightly(quick=21)
 @pytest.mark.parametrize("form", WRITTEN)
 @pytest.mark.parametrize("kind", ["numbers", "zeros and ones"])
 def test_rows_and_columns_are_found_however_they_are_written(kind, form, inspected, table, of_zeros_and_ones):
@@ -239,6 +240,7 @@ COMMON = {
 }
 
 
+@pytest.mark.nightly(quick=8)
 @pytest.mark.parametrize("form", COMMON)
 @pytest.mark.parametrize("kind", ["numbers", "zeros and ones"])
 def test_what_any_file_can_hold_is_not_taken_for_training_data(kind, form, inspected, table, of_zeros_and_ones):

@@ -93,6 +93,7 @@ def test_datasets_that_explain_all_thresholds_leave_at_least_the_lower_bound(sav
     assert gaps > 5
 
 
+@pytest.mark.nightly
 def test_lower_bounds_of_a_rule_list_are_those_of_datasets_with_the_same_gaps():
     domain = domain_of(Attribute("x", "ordinal", (0,), 0.0, 4.0), Attribute("b", "binary", (1,)))
     vectors = domain.vectors()

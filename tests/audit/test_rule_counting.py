@@ -37,6 +37,7 @@ def test_counting_by_cases_is_the_papers_recursion():
         assert [0 if bits == -math.inf else round(2**bits) for bits in found] == expected
 
 
+@pytest.mark.nightly
 def test_fifty_wide_rules_are_counted_exactly_beyond_any_enumeration():
     """What no rule meets is counted, and a list with its rules in another order leaves the same."""
     rng = np.random.default_rng(0)
@@ -70,6 +71,7 @@ def test_a_numeric_interval_is_never_less_than_one_value_in_a_rule_list_either()
         assert found.sizes[0] == 1
 
 
+@pytest.mark.nightly
 def test_many_bounds_on_one_column_end_with_the_time():
     domain = domain_of(Attribute("x", "numeric", (0,), 0.0, 1.0))
     rules = [Rule((Literal(0, -math.inf, (index + 1) / 2002),), 0) for index in range(2000)]

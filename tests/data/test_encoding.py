@@ -209,6 +209,7 @@ def transformed(model, frame):
     return (encoded.toarray() if hasattr(encoded, "toarray") else np.asarray(encoded)).astype(np.float32)
 
 
+@pytest.mark.nightly(quick=13)
 @pytest.mark.parametrize("single", [[], ["fare", "weight"], ["weight", "empty"]], ids=["double", "single", "mixed"])
 @pytest.mark.parametrize("encoder", ENCODERS.values(), ids=ENCODERS)
 def test_rows_are_encoded_bit_by_bit(encoder, single, table, labels, saved):

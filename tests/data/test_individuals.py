@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from sklearn.ensemble import IsolationForest
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Attribute, Domain
@@ -17,6 +16,7 @@ from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.facts.figures import Individuals
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.timebox import TimeBox
 
 COLUMNS = ("a", "b", "c", "d")

@@ -40,6 +40,7 @@ WRITTEN_AGAIN = {
 }
 
 
+@pytest.mark.nightly(quick=22)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("what", WRITTEN_AGAIN)
 @pytest.mark.parametrize("first", [False, True], ids=["last", "first"])
@@ -107,6 +108,7 @@ def judged(path, rows, labels):
     return verdict_of((check.result, check.counts) for check in checks), found, rebuilt
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_a_table_of_copies_is_judged_no_more_mildly(tmp_path, seed, bootstrap):

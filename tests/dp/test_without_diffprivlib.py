@@ -19,6 +19,7 @@ def missing(monkeypatch):
         monkeypatch.setitem(sys.modules, module, None)
 
 
+@pytest.mark.nightly
 def test_importing_the_estimators_does_not_import_diffprivlib():
     script = "import sys, pytest_draft.dp, studies.dp_forests; assert 'diffprivlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)

@@ -77,6 +77,7 @@ BOUNDS = ("ambiguity", "informed")
 """What is known of anybody, however long they search."""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("constants", [1, 3])
 def test_columns_that_are_always_one_never_hide_that_all_else_is_rebuilt(examined, constants):
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
@@ -88,6 +89,7 @@ def test_columns_that_are_always_one_never_hide_that_all_else_is_rebuilt(examine
     assert verdict(found) == "failed"
 
 
+@pytest.mark.nightly
 def test_a_column_that_varies_counts_even_where_no_tree_tests_it(examined):
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
     found = examined(rows, n_estimators=1, max_depth=1)
@@ -95,6 +97,7 @@ def test_a_column_that_varies_counts_even_where_no_tree_tests_it(examined):
     assert verdict(found) == "passed"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("bootstrap", [True, False])
 def test_half_of_the_columns_that_is_given_away_fails_though_the_other_half_is_guessed(examined, bootstrap):
     rows = np.random.default_rng(0).integers(0, 2, (60, 14))
@@ -109,6 +112,7 @@ def test_half_of_the_columns_that_is_given_away_fails_though_the_other_half_is_g
     assert " on 7 columns, which the forest determines in most rows; " in sentence
 
 
+@pytest.mark.nightly
 def test_one_column_that_is_given_away_is_a_frequency_and_nobodys_row(examined, monkeypatch):
     rows = np.random.default_rng(0).integers(0, 2, (60, 14))
     found = examined(rows, untested=13, n_estimators=50)
@@ -121,6 +125,7 @@ def test_one_column_that_is_given_away_is_a_frequency_and_nobodys_row(examined, 
 STRICT = Policy("strict", "by hand", {"reconstruction-error": {"max_error": 0.05}})
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not STORES_WEIGHTS, reason="before scikit-learn 1.9 a forest does not store its weights")
 @pytest.mark.parametrize("bootstrap", [True, False], ids=["bootstrap", "all rows"])
 @pytest.mark.parametrize("shuffled", [False, True], ids=["in order", "shuffled"])
@@ -137,6 +142,7 @@ def test_rows_that_no_tree_has_seen_never_hide_that_all_others_are_rebuilt(exami
     assert "failed" not in (verdict(hidden), verdict(hidden, STRICT))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("adversary", "lacks"),
     [
@@ -178,6 +184,7 @@ def stopped(examined, monkeypatch):
     return run
 
 
+@pytest.mark.nightly
 def test_an_attack_that_ended_by_itself_is_not_said_to_have_had_all_its_time(stopped):
     reason = stopped()
     spent = r"\d+\.\d s of 36 s, its share of the time box of 60 s \(the last of its searches had ended\)"
@@ -188,6 +195,7 @@ def test_an_attack_that_ended_by_itself_is_not_said_to_have_had_all_its_time(sto
     assert re.match(f"the attack was cut short after {spent}, ", cut)
 
 
+@pytest.mark.nightly
 def test_an_attack_that_the_clock_ended_is_said_to_have_had_all_its_time(stopped, monkeypatch):
     monkeypatch.setattr(limits, "ATTACK_SHARE", 0.05)
     reason = stopped(seconds=3.01)
@@ -195,12 +203,14 @@ def test_an_attack_that_the_clock_ended_is_said_to_have_had_all_its_time(stopped
     assert reason.endswith("give it more with --draft-budget")
 
 
+@pytest.mark.nightly
 def test_an_attack_without_a_dataset_tells_how_long_it_took(stopped):
     nothing = dict.fromkeys(("rows", "consistent", "labels", "cells", "free", "seen", "residual"))
     reason = stopped(status="no solution", **nothing)
     assert re.match(r"the attack ended without a dataset after \d+\.\d s of 36 s, its share of the time box", reason)
 
 
+@pytest.mark.nightly
 def test_a_certificate_that_the_truth_contradicts_is_an_internal_error_and_no_pass(examined, monkeypatch):
     whole = counted.reconstruct
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
@@ -227,6 +237,7 @@ def test_an_attack_that_the_clock_has_cut_short_is_no_pass(examined, monkeypatch
     assert verdict(examined(rows, n_estimators=50)) == "failed"
 
 
+@pytest.mark.nightly
 def test_a_machine_too_slow_to_find_out_how_close_anybody_gets_makes_no_pass(examined, monkeypatch):
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
     monkeypatch.setattr(behind_counts, "LEAST_SAMPLES", 1_000)

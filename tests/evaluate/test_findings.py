@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.draws import NUMBERS
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.facts.findings import Values
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.matching import encoded_weights
 from pytest_draft.timebox import TimeBox
 
@@ -108,6 +108,7 @@ def test_each_rebuilt_row_is_taken_at_most_once_where_there_are_more():
     assert {found(TRUTH, others, seed=seed).perfect_rows for seed in range(8)} == {4, 5}
 
 
+@pytest.mark.nightly
 def test_which_part_is_compared_depends_on_the_seed():
     counts = [found([[0, 0, 0, 0]] * 5, TRUTH * 3, seed=seed).perfect_rows for seed in range(15)]
     assert np.mean(counts) == pytest.approx(2, abs=0.5)  # 0000 is two fifths of all
@@ -154,6 +155,7 @@ def test_errors_of_determined_and_of_free_values_are_those_counted_by_hand():
     assert found(TRUTH, REBUILT).free == Values(0, None)
 
 
+@pytest.mark.nightly(quick=5)
 @pytest.mark.parametrize("seed", range(8))
 def test_the_two_errors_weighted_by_their_numbers_are_the_error(seed):
     random = np.random.default_rng(seed)

@@ -18,13 +18,13 @@ from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import reconstruct
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import infer
 from pytest_draft.evaluate.identity import entries_of, identify, identify_noisy
 from pytest_draft.examine.private import NoisyCounts
 from pytest_draft.facts.privacy import Privacy
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.timebox import TimeBox
 
@@ -80,6 +80,7 @@ def attacked(request, tmp_path_factory):
     return Attacked(forest, problem, reconstruct(problem, Search(TimeBox(60), 0, 1)), rows, labels)
 
 
+@pytest.mark.nightly(quick=1)
 def test_the_right_rows_are_confirmed(attacked):
     assert attacked.identity(attacked.rows, attacked.labels).status == "confirmed"
     assert attacked.identity(attacked.rows, attacked.labels, NOTHING).status == "confirmed"

@@ -100,6 +100,7 @@ def of(folder, name: str, seed: int = 0) -> Inputs:
     return read(folder, model, features, target, missing=name == "missing values")
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("seed", range(2))
 def test_what_is_told_is_guessed_right_and_nothing_is_told_without_the_file(tmp_path, name, seed):
@@ -304,6 +305,7 @@ def test_a_column_that_is_written_twice_changes_nothing(tmp_path):
     assert found[1].error == pytest.approx(found[0].error, rel=0.1)
 
 
+@pytest.mark.nightly
 def test_another_sample_of_the_rows_says_about_the_same(tmp_path, monkeypatch):
     features, target = table(4, 600)
     inputs = read(tmp_path, RandomForestClassifier(20, random_state=0), features, classes(target))
@@ -335,6 +337,7 @@ def test_whoever_knows_more_columns_gets_no_less_of_the_others(tmp_path, known):
     assert after.told_values >= before.told_values
 
 
+@pytest.mark.nightly
 def test_stumps_tell_next_to_nothing_and_a_deep_forest_nearly_all(tmp_path):
     features, target = table(5, 300)
     found = []

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.documents import rules_folder
 from pytest_draft.domain import Attribute, Domain
@@ -20,6 +19,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.figures import Baseline, Distance
 from pytest_draft.facts.findings import Labelled
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.policy.policy import read_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.report.result import METRICS, metrics_of
@@ -137,6 +137,7 @@ def table():
     return rows, rng.integers(0, 3, 40)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("adversary", ["artifact", "artifact+columns:a,b", "artifact+rows:25%", "artifact+informed"])
 def test_labels_are_rebuilt_whatever_the_adversary_knows_besides(adversary, table, tmp_path):
     rows, labels = table
@@ -156,6 +157,7 @@ def test_labels_are_rebuilt_whatever_the_adversary_knows_besides(adversary, tabl
     )
 
 
+@pytest.mark.nightly
 def test_a_regressor_has_no_labels(table, tmp_path):
     rows, targets = table
     joblib.dump(RandomForestRegressor(5, max_depth=2, random_state=0).fit(rows, targets), tmp_path / "model.joblib")

@@ -7,7 +7,6 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Attribute, Domain
@@ -21,6 +20,7 @@ from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.facts.figures import Closeness
 from pytest_draft.facts.findings import ProvedValues, Values
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import Knowledge
 from pytest_draft.matching import encoded_weights
 from pytest_draft.timebox import TimeBox
@@ -160,6 +160,7 @@ def test_a_correction_is_one_when_all_is_rebuilt_and_nothing_when_a_baseline_is_
     assert astuple(half.beyond(baseline)) == pytest.approx((0.5, -0.5, 0.5, 0.25, None, None), nan_ok=True)
 
 
+@pytest.mark.nightly
 def test_uniform_guesses_are_close_as_often_as_chance_says():
     truth = DOMAIN.uniform(200, np.random.default_rng(1))
     findings = found(truth, truth)

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import parts
@@ -20,6 +19,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.certificate import Bounds, Certificate
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import judge
@@ -82,6 +82,7 @@ def test_the_mean_of_these_rows_would_pass(n_determined, n_right):
     assert verdict_of(replace(found, fully_determined=None)) == {"passed"}
 
 
+@pytest.mark.nightly(quick=11)
 @pytest.mark.parametrize("n_determined", [5, 10, 20, 40])
 @pytest.mark.parametrize("seed", range(5))
 def test_other_peoples_rows_are_no_leak_however_few_are_determined(n_determined, seed):
@@ -181,6 +182,7 @@ def screening(seed: int, share: float, columns: int, threshold: int, noise: floa
     return pd.DataFrame(rows, columns=[f"c{i}" for i in range(columns)]), np.where(rows[:, 0] == 0, 0, others)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("table", "parameters", "others"),
     [

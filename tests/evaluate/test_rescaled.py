@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.evaluate import baselines
@@ -20,6 +19,7 @@ from pytest_draft.evaluate.scales import by_rank
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.matching import encoded_weights
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rule import Outcome
@@ -239,6 +239,7 @@ def attacks(truth: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     ("attack", "fails"),
     [
@@ -269,6 +270,7 @@ def test_without_time_to_match_no_value_is_counted_and_nothing_passes():
     assert exact_values(scale(rows), np.arange(N_ROWS), rebuilt, weights, Comparison(), 0, box) is None
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("n_rows", [501, 553, 599])
 def test_a_sample_is_never_larger_than_what_is_left_to_compare_it_with(n_rows):
     truth = wide(0, n_rows)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from profiles import examples
 from pytest_draft import matching
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.baselines import expected_perfect_rows, random_baseline, split_half_baseline
@@ -22,6 +21,7 @@ from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import grant
 from pytest_draft.matching import encoded_weights, matched_distance, original_weights, paired_distance
 from pytest_draft.timebox import TimeBox
@@ -106,6 +106,7 @@ def test_rows_that_were_attacked_alone_are_compared_one_by_one():
     assert len(alone.perfect(first, second)) == 0
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("known", [(), (SEX,), (JOB, AGE)])
 @pytest.mark.parametrize("alone", [False, True])
 def test_the_expected_perfect_rows_are_those_of_many_draws(known, alone):

@@ -79,6 +79,7 @@ def test_the_p_value_is_tiny_when_the_reconstruction_is_the_truth():
     assert result.rank == 1 / (1 + DRAWS)
 
 
+@pytest.mark.nightly
 def test_the_p_values_are_uniform_when_the_reconstruction_is_of_other_people():
     results = [found(people(3 * s, 30), people(3 * s + 1, 30), people(3 * s + 2, 600), seed=s) for s in range(60)]
     for values in ([result.p_value for result in results], [result.rank for result in results]):
@@ -107,6 +108,7 @@ def test_all_of_a_thousand_rows_are_drawn_and_fewer_of_more():
     assert rows_drawn(10**12) == 1
 
 
+@pytest.mark.nightly
 def test_a_sample_of_the_truth_is_found_in_an_exact_reconstruction(monkeypatch):
     monkeypatch.setattr(significance, "MOST_WORK", 8_000)
     truth = people(1, 80)
@@ -140,6 +142,7 @@ def test_only_unknown_attributes_are_measured_and_the_draws_know_the_others():
     assert (result.mean, result.as_close) == (pytest.approx(1 / 5), DRAWS)  # laid on the known values: the truth
 
 
+@pytest.mark.nightly
 def test_known_attributes_alone_make_no_leak():
     ranks = []
     for seed in range(60):

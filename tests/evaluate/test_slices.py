@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import PolicyError
@@ -15,6 +14,7 @@ from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.rules import Literal, between
 from pytest_draft.facts.slices import LEAST_ROWS, Slice, by_class
 from pytest_draft.knowledge import Knowledge
@@ -108,6 +108,7 @@ def test_taking_many_others_for_members_does_not_hide_that_a_slice_is_given_away
     assert women.measured.perfect_share > 0.5
 
 
+@pytest.mark.nightly(quick=4)
 @pytest.mark.parametrize("women", [LEAST_ROWS, 30])
 @pytest.mark.parametrize("seed", range(5))
 def test_other_peoples_rows_are_not_closer_than_half_of_the_split_half_baseline(women, seed):
@@ -251,6 +252,7 @@ def salaries(far_out: float) -> tuple[np.ndarray, np.ndarray, Domain]:
     return truth, rebuilt, Domain(COLUMNS, (Attribute("woman", "binary", (0,)), *numeric), "by hand")
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("far_out", [1e6, 1e9])
 def test_slices_are_measured_on_scales_that_no_outlier_stretches(far_out):
     truth, rebuilt, domain = salaries(far_out)

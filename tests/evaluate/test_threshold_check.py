@@ -12,10 +12,10 @@ from sklearn.tree import DecisionTreeClassifier
 from pytest_draft.artifact import read
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.evaluate.identity import confirmed, identify_values
 from pytest_draft.evaluate.threshold_check import Missed, missed_splits
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import known_occurrences
 
 N_ROWS = 80

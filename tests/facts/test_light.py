@@ -60,6 +60,7 @@ def imported(script: str) -> list[str]:
     return run.stdout.split()
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize(
     "script",
     [
@@ -74,5 +75,6 @@ def test_a_stored_examination_is_judged_and_reported_without_an_engine(script):
     assert imported(script) == []
 
 
+@pytest.mark.nightly
 def test_what_is_looked_for_would_be_found():
     assert "pytest_draft.attack" in imported(READ + "import pytest_draft.examine.flow\n")

@@ -63,6 +63,7 @@ def replaced(value: Any, kind: type[Any], made: Any) -> Any:
     return value
 
 
+@pytest.mark.nightly(quick=51)
 @pytest.mark.parametrize(("kind", "name"), optional_fields(), ids=lambda one: getattr(one, "__name__", one))
 def test_a_field_that_is_not_known_stays_so(kind, name):
     try:

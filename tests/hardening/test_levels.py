@@ -51,6 +51,7 @@ def _assert_no_seeds(model):
         assert name is None or not (name.startswith("oob_") and name.endswith("_"))
 
 
+@pytest.mark.nightly(quick=23)
 @pytest.mark.parametrize("kind, name, level", [case for level in LEVELS[:2] for case in _models(level)])
 def test_without_seeds_and_counts_every_answer_is_bit_for_bit_the_same(kind, name, level):
     model, frame, _ = fitted(kind, name)
@@ -65,6 +66,7 @@ def test_without_seeds_and_counts_every_answer_is_bit_for_bit_the_same(kind, nam
     assert pickle.dumps(model) == stored_before  # the given one is left as it was
 
 
+@pytest.mark.nightly(quick=43)
 @pytest.mark.parametrize("kind, name, level", [case for level in LEVELS[1:] for case in _models(level)])
 def test_no_count_impurity_or_inner_value_is_left_in_any_tree(kind, name, level):
     model, frame, _ = fitted(kind, name)

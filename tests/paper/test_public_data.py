@@ -49,6 +49,7 @@ def verdict(examination, policy=None):
     return overall(check.result for check in checks if RULES[check.rule].attack)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("bootstrap", [False, True])
 @pytest.mark.parametrize("name", TARGETS)
 def test_every_row_of_a_default_forest_is_rebuilt_and_the_gate_fails_it(examined, name, bootstrap):
@@ -59,6 +60,7 @@ def test_every_row_of_a_default_forest_is_rebuilt_and_the_gate_fails_it(examined
     assert found.findings.rows_in_order == (100 if bootstrap else None)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("bootstrap", [False, True])
 @pytest.mark.parametrize("name", TARGETS)
 def test_five_trees_of_depth_two_do_not_fail(examined, name, bootstrap):
@@ -69,6 +71,7 @@ def test_five_trees_of_depth_two_do_not_fail(examined, name, bootstrap):
     assert found.findings.error.upper > 0.05
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", [4, 5, 11])
 def test_where_counts_allow_several_datasets_refitting_finds_the_right_one(examined, seed):
     found = examined("adult", seed=seed, bootstrap=False, domain='others = "binary"\n')
@@ -77,11 +80,13 @@ def test_where_counts_allow_several_datasets_refitting_finds_the_right_one(exami
     assert found.findings.perfect_rows == 100
 
 
+@pytest.mark.nightly
 def test_a_thousand_rows_come_back_in_their_original_order(examined):
     found = examined("compas", n_rows=1000)
     assert found.findings.rows_in_order == 1000
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("bootstrap", [False, True])
 @pytest.mark.parametrize("name", TARGETS)
 def test_other_rows_of_the_same_table_are_inconclusive_and_said_to_be_others(examined, name, bootstrap):
@@ -92,6 +97,7 @@ def test_other_rows_of_the_same_table_are_inconclusive_and_said_to_be_others(exa
     assert "was not trained on these rows" in found.reasons[0]
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("name", TARGETS)
 def test_the_right_rows_in_another_order_are_judged_and_said_to_be_so(examined, name):
     found = examined(name, data=lambda rows, _: rows.sample(frac=1, random_state=3))

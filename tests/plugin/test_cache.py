@@ -40,6 +40,7 @@ def entries(project) -> list[Path]:
     return sorted(project.path.glob(".pytest_cache/d/pytest-draft/*.json"))
 
 
+@pytest.mark.nightly
 def test_the_second_run_does_not_attack_and_says_so(project, judge):
     assert judge() == 1
     first = project.report()
@@ -70,6 +71,7 @@ def test_what_is_kept_is_judged_anew_by_another_policy(project, judge):
     assert project.result()["cached"] is True
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -90,6 +92,7 @@ def test_another_parameter_is_another_case(project, judge, arguments):
     assert judge(*arguments) == 1
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("name", ["model.joblib", "data.csv"])
 def test_another_file_of_the_same_name_is_another_case(project, judge, name):
     shutil.copy(project.path / "leaking.joblib", project.path / "model.joblib")
@@ -110,6 +113,7 @@ def test_the_same_files_elsewhere_are_the_same_case_under_their_own_names(projec
     assert (result["artifact"]["path"], result["data"]["path"]) == ("moved/new-leaking.joblib", "moved/new-train.csv")
 
 
+@pytest.mark.nightly
 def test_another_version_is_another_case(project, judge, monkeypatch):
     judge()
     monkeypatch.setattr("pytest_draft.facts.examination.version", lambda package: "99")
@@ -141,6 +145,7 @@ def test_what_leaves_a_check_of_another_policy_open_is_found_out_anew(project, j
     assert project.result()["cached"] is False
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("damage", [b"", b"{}", b"\xff", b"0" * 64 + b"\n{}"], ids=repr)
 def test_a_damaged_entry_is_ignored_and_written_anew(project, judge, damage):
     judge()
@@ -205,6 +210,7 @@ def test_what_the_cache_cannot_serve_is_a_usage_error(judge, one_line_error, arg
     assert message in one_line_error(judge.result)
 
 
+@pytest.mark.nightly
 def test_no_value_of_a_row_is_kept(project, judge, rows):
     bounds, planted = [9_871_711, 9_871_714], [9_871_712, 9_871_713]
     values = np.random.default_rng(0).choice(planted, len(rows) - 2)

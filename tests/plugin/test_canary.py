@@ -63,6 +63,7 @@ def test_no_value_is_shown_when_the_rows_are_rebuilt(project, planted, nothing_l
     nothing_leaks(result)
 
 
+@pytest.mark.nightly
 def test_no_value_is_shown_when_slices_are_judged(project, planted, nothing_leaks):
     project.write(
         "ours.toml",
@@ -148,6 +149,7 @@ def bug_at(planted, at_stage, monkeypatch):
     return plant
 
 
+@pytest.mark.nightly
 def test_no_value_is_shown_and_nothing_breaks_when_something_prints_before_the_gate_starts(
     project, planted, nothing_leaks, in_child
 ):
@@ -160,6 +162,7 @@ def test_no_value_is_shown_and_nothing_breaks_when_something_prints_before_the_g
 STAGES = ["training_data", "infer", "known_others", "build_any", "reconstruct", "identify", "evaluate"]
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("stage", STAGES)
 def test_no_value_is_shown_when_a_bug_raises_with_a_row_in_its_message(project, nothing_leaks, bug_at, stage):
     bug_at(stage)
@@ -191,6 +194,7 @@ def test_own_failure(draft_result, draft_attack):
 """
 
 
+@pytest.mark.nightly
 def test_no_value_is_shown_when_marked_tests_fail_with_all_in_their_hands(project, planted, nothing_leaks):
     project.write("test_own.py", MARKED)
     project.configure("other.joblib")
@@ -199,6 +203,7 @@ def test_no_value_is_shown_when_marked_tests_fail_with_all_in_their_hands(projec
     nothing_leaks(result)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("items", [True, False], ids=["items", "marked"])
 def test_no_value_is_shown_when_a_time_limit_of_another_plugin_ends_the_gate(
     project, planted, nothing_leaks, monkeypatch, items
@@ -219,6 +224,7 @@ def test_no_value_is_shown_when_a_time_limit_of_another_plugin_ends_the_gate(
     nothing_leaks(result)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("data", ["other.csv", "wrong.csv"])
 @pytest.mark.parametrize("knowledge", ["columns:age,c3+rows:25%", "rows:10", "informed", "columns:nobody"])
 def test_no_value_is_shown_when_the_adversary_knows_it(project, planted, nothing_leaks, knowledge, data):
@@ -229,6 +235,7 @@ def test_no_value_is_shown_when_the_adversary_knows_it(project, planted, nothing
     nothing_leaks(result)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("stage", ["grant", "build_any", "rebuild_alone", "identify_granted", "evaluate"])
 def test_no_value_is_shown_when_a_bug_raises_with_what_the_adversary_knows(project, nothing_leaks, bug_at, stage):
     bug_at(stage)

@@ -107,6 +107,7 @@ MODELS = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("policy", "model"),
     [("ours", "forest"), ("ours, coarse", "tree")],
@@ -138,6 +139,7 @@ def test_an_encoded_table_tells_nothing_of_one_person(project, nothing_of_one_pe
     nothing_of_one_person(result)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("raw", [True, False], ids=["raw table", "encoded already"])
 def test_a_pipeline_tells_nothing_of_one_person(project, nothing_of_one_person, raw):
     table = planted()
@@ -157,6 +159,7 @@ def test_a_pipeline_tells_nothing_of_one_person(project, nothing_of_one_person, 
     nothing_of_one_person(result)
 
 
+@pytest.mark.nightly
 def test_a_regressor_tells_nothing_of_one_person(project, nothing_of_one_person):
     table = planted().drop(columns="town")
     table["label"] = np.random.default_rng(1).normal(0, 100, N_ROWS).round(1)
@@ -175,6 +178,7 @@ REFUSALS = {
 }
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("domain", REFUSALS)
 def test_a_refused_domain_tells_nothing_of_one_person(project, nothing_of_one_person, domain):
     table = planted().drop(columns="town")
@@ -189,6 +193,7 @@ def test_a_refused_domain_tells_nothing_of_one_person(project, nothing_of_one_pe
     nothing_of_one_person(result)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     "change",
     [

@@ -130,6 +130,7 @@ def judge(project, forest: str, address: str, *arguments: str):
     return project.run("--draft-forest", forest, *given, *arguments)
 
 
+@pytest.mark.nightly
 def test_verdicts_and_canonical_hash_are_those_of_a_run_without_a_cluster(project, workers):
     given = ("--draft-forest=leaking.joblib", *GIVEN, "--draft-effort=0.1")
     project.run(*given)
@@ -142,6 +143,7 @@ def test_verdicts_and_canonical_hash_are_those_of_a_run_without_a_cluster(projec
     run.stdout.no_fnmatch_line("cluster: *")
 
 
+@pytest.mark.nightly
 def test_a_model_whose_worker_is_killed_is_judged_by_another_and_that_is_told(project, workers):
     project.run("--draft-forest=shallow.joblib", *GIVEN, "--draft-policy=quick.toml")
     alone = project.report()
@@ -170,6 +172,7 @@ def busy(workers: Workers) -> dict[int, bool]:
     return dict(found.values())
 
 
+@pytest.mark.nightly
 def test_an_interrupt_cancels_what_is_queued_and_ends_children(project, workers):
     reached = workers.hang()
     interrupter = threading.Thread(target=lambda: (wait_for(reached.exists), os.kill(os.getpid(), signal.SIGINT)))
@@ -215,6 +218,7 @@ def test_the_first_failure_with_x_cancels_what_is_under_way(project, workers):
     wait_for(lambda: not examining(workers.pids()))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("allowed", ["false", "true"])
 def test_where_the_scheduler_is_gone_each_model_that_is_left_is_inconclusive(project, near, monkeypatch, allowed):
     project.write("quick.toml", QUICK.replace("[rules", f"allow_inconclusive = {allowed}\n[rules"))
@@ -243,6 +247,7 @@ def test_where_the_scheduler_is_gone_each_model_that_is_left_is_inconclusive(pro
     run.stdout.fnmatch_lines(["cluster: tcp*: the connection to the scheduler was lost; what is left is inconclusive"])
 
 
+@pytest.mark.nightly
 def test_a_file_that_is_not_shared_is_sent_and_lies_on_no_disk(project, near, monkeypatch, examined_anew):
     project.run("--draft-forest=shallow.joblib", *GIVEN, "--draft-policy=quick.toml")
     alone = project.report()
@@ -277,6 +282,7 @@ def test_a_worker_that_joins_later_with_other_versions_gets_no_work(project, nea
     run.stdout.fnmatch_lines(["cluster: worker tcp* has joined and gets no work: code of pytest-draft: 0000*"])
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("answer", ["", "[]", '{"artifact": 1}', "another file"])
 def test_an_answer_that_is_no_examination_of_this_file_is_inconclusive(project, near, monkeypatch, answer):
     def lie(found):
@@ -301,6 +307,7 @@ def test_data_of_a_hook_are_examined_here(project, near, monkeypatch):
     assert submitted == []
 
 
+@pytest.mark.nightly
 def test_what_the_cache_holds_is_not_sent(project, near, monkeypatch):
     for cached in (False, True):
         judge(project, "leaking.joblib", near.scheduler_address, "--draft-cache")
@@ -308,6 +315,7 @@ def test_what_the_cache_holds_is_not_sent(project, near, monkeypatch):
         monkeypatch.setattr(controller.Cluster, "_submit", lambda self, task, priority: pytest.fail("sent"))
 
 
+@pytest.mark.nightly
 def test_a_local_cluster_is_started_and_ended(project):
     before = set(psutil.Process().children(recursive=True))
     judge(project, "shallow.joblib", "local:1").assert_outcomes(passed=1)
@@ -339,6 +347,7 @@ def test_the_ini_value_counts_only_where_models_are_judged(project, one_line_err
     assert "'nowhere' is neither" in one_line_error(project.run("--draft-forest=shallow.joblib", "--co"))
 
 
+@pytest.mark.nightly
 def test_without_the_option_nothing_of_dask_is_imported(project):
     code = (
         "import sys, pytest\n"
@@ -350,6 +359,7 @@ def test_without_the_option_nothing_of_dask_is_imported(project):
     subprocess.run([sys.executable, "-c", code], cwd=project.path, check=True, stdout=subprocess.DEVNULL)
 
 
+@pytest.mark.nightly
 def test_environments_differ_by_any_version_and_by_the_code():
     here = environment()
     assert difference(here, dict(here)) is None

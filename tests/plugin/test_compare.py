@@ -53,6 +53,7 @@ def retrained(project, forest: str) -> str:
     return "model.joblib"
 
 
+@pytest.mark.nightly
 def test_a_model_that_gives_more_away_than_before_fails(project, judge, earlier):
     before = earlier("shallow.joblib")["results"][0]["metrics"]["perfect_rows"]
     run, check = judge(retrained(project, "leaking.joblib"))
@@ -65,6 +66,7 @@ def test_a_model_that_gives_more_away_than_before_fails(project, judge, earlier)
     assert f"allows a rise of {39 - before}, crossed by 1" in check["sentence"]
 
 
+@pytest.mark.nightly
 def test_a_model_that_gives_away_no_more_than_before_passes(project, judge, earlier):
     earlier("leaking.joblib")
     assert judge("model.joblib")[0].ret == 0
@@ -78,6 +80,7 @@ def test_a_model_that_gives_away_no_more_than_before_passes(project, judge, earl
     }
 
 
+@pytest.mark.nightly
 def test_an_allowance_is_kept_where_it_is_not_crossed(project, judge, earlier):
     earlier("shallow.joblib")
     more = "[compare]\nmax_error_drop = 1\nmax_perfect_rows_rise = 40\nmax_singled_out_rows_rise = 40\n"
@@ -101,6 +104,7 @@ def test_the_comparison_is_a_check_in_every_report_and_has_an_address(project, j
     assert project.report()["not_run"] == ["model.joblib::compared-with-earlier[artifact]"]
 
 
+@pytest.mark.nightly
 def test_an_allowance_for_what_is_not_known_is_inconclusive(project, judge, earlier):
     def forget(report):
         report["results"][0]["metrics"]["certain_rows"] = None
@@ -126,6 +130,7 @@ def test_nothing_passes_by_an_earlier_report_that_is_in_doubt_and_a_failure_stan
     assert judge(retrained(project, "leaking.joblib"))[1]["result"] == "failed"
 
 
+@pytest.mark.nightly
 def test_what_is_only_bounded_decides_only_what_the_bounds_decide(project, judge, earlier):
     def bound(low: float, high: float):
         def change(report):
@@ -159,6 +164,7 @@ def test_a_model_that_the_earlier_report_does_not_know_is_inconclusive(project, 
     assert "the adversary 'artifact+rows:1'" in check["sentence"]
 
 
+@pytest.mark.nightly
 def test_of_models_with_one_name_the_one_of_the_same_folder_is_compared(project, judge, earlier):
     def second(report):
         other = json.loads(json.dumps(report["results"][0]))
@@ -173,6 +179,7 @@ def test_of_models_with_one_name_the_one_of_the_same_folder_is_compared(project,
     assert "2 results" in judge("model.joblib")[1]["sentence"]
 
 
+@pytest.mark.nightly
 def test_an_audit_without_an_attack_is_compared_by_what_it_finds(project, rows):
     def audit(depth, *arguments):
         project.train(DecisionTreeClassifier(max_depth=depth, random_state=0), rows, "model")
@@ -252,6 +259,7 @@ def test_the_comparison_is_not_named_among_the_rules(judge, one_line_error):
     assert "its allowances stand under [compare]" in error
 
 
+@pytest.mark.nightly
 def test_the_comparison_can_be_a_warning(project, judge, earlier):
     earlier("shallow.joblib")
     run, check = judge(retrained(project, "leaking.joblib"), more='[severity]\ncompared-with-earlier = "warning"\n')

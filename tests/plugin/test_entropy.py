@@ -167,12 +167,14 @@ def test_side_knowledge_is_inconclusive(project):
     run.stdout.fnmatch_lines(["*inconclusive: what a model tells besides an adversary's side knowledge *"])
 
 
+@pytest.mark.nightly
 def test_a_marker_states_a_budget_of_entropy(project):
     project.mark("max_entropy_reduction=0.01")
     run = project.judge("shallow.joblib")
     run.stdout.fnmatch_lines(["*failed: the model takes away *max_entropy_reduction allows at most 0.01*"])
 
 
+@pytest.mark.nightly
 def test_the_same_audit_from_workers(project, judge, without_times):
     alone = judge("bagged.joblib")[1]
     spread = judge("bagged.joblib", "-n2")[1]

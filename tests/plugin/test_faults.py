@@ -216,6 +216,7 @@ def containers():
         pytest.skip("no namespaces here")
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("containers")
 def test_where_nothing_can_be_written_the_verdict_is_given(project, of_file):
     run = contained(project, [*of_file, "--draft-cache"])
@@ -236,6 +237,7 @@ def test_what_needs_a_folder_for_temporary_files_says_so_in_one_line(project, of
     assert "set TMPDIR to one" in line
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("containers")
 def test_on_a_disk_that_is_really_full_the_earlier_report_stays_and_nothing_is_left(project, of_file):
     (project.path / "out").mkdir()
@@ -315,6 +317,7 @@ def test_a_clock_that_jumps_changes_no_verdict(project, of_file, at_stage, monke
     assert 0.0 <= result["seconds"] < 3_600.0
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit it")
 @pytest.mark.parametrize("kilobytes", [400_000, 1_200_000])
 def test_with_little_address_space_it_is_judged_or_inconclusive(project, of_file, kilobytes):
@@ -350,6 +353,7 @@ def pytest_runtest_setup():
 """
 
 
+@pytest.mark.nightly
 def test_a_worker_that_is_killed_keeps_the_run_from_passing_and_the_next_one_works(project, of_file):
     project.write("conftest.py", KILLED_WORKER)
     run = project.run_apart(*of_file, "-n1")
@@ -374,6 +378,7 @@ STAGES = {
 """What a gate calls, from its beginning to its end."""
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize("stage", STAGES)
 def test_an_interrupt_at_any_stage_leaves_no_part_of_a_report_and_the_next_run_works(project, of_file, stage):
     project.write("report.json", "earlier")
@@ -398,6 +403,7 @@ def test_an_interrupt_at_any_stage_leaves_no_part_of_a_report_and_the_next_run_w
     assert project.report()["verdict"] == "passed"
 
 
+@pytest.mark.nightly
 def test_two_gates_in_one_folder_at_once_do_not_disturb_each_other(project, of_file):
     command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", *of_file, "--draft-cache"]
     gates = [subprocess.Popen(command, cwd=project.path, stdout=subprocess.DEVNULL) for _ in range(2)]
@@ -419,6 +425,7 @@ def pytest_runtest_teardown(item):
 """
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     ("old", "new"),
     [("shallow.joblib", "bagged.joblib"), ("train.csv", "shuffled.csv")],

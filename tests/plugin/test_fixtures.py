@@ -74,6 +74,7 @@ IN_MEMORY = {
 }
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("data", IN_MEMORY)
 def test_data_can_come_from_a_projects_own_fixture(project, data):
     project.write("pytest.ini", "[pytest]\ndraft_forest = bagged.joblib\ndraft_data = strangers.csv\n")
@@ -156,6 +157,7 @@ def test_an_unknown_adversary_of_the_attack_is_told_with_the_known(project):
     result.stdout.fnmatch_lines(["*unknown adversary 'nobody'; known are: artifact, published"])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("forest", ["leaking", "bagged", "shallow"])
 def test_the_attack_never_sees_the_truth_when_a_domain_is_given(project, forest):
     project.write("domain.toml", DOMAIN)
@@ -186,6 +188,7 @@ def test_the_attack_needs_no_data_when_a_domain_is_given(project):
     project.run().assert_outcomes(passed=1)
 
 
+@pytest.mark.nightly
 def test_another_model_under_the_same_path_is_judged_anew(project):
     project.write(
         "conftest.py",

@@ -64,6 +64,7 @@ def test_without_a_holdout_there_is_no_p_value(project):
     result.stdout.no_fnmatch_line("*p-value*")
 
 
+@pytest.mark.nightly
 def test_the_holdout_changes_nothing_else_but_what_attackers_know_of_the_population(project, others, without_times):
     reports = []
     for more in ([], [others]):
@@ -78,6 +79,7 @@ def test_the_holdout_changes_nothing_else_but_what_attackers_know_of_the_populat
     assert reports[0] == reports[1]
 
 
+@pytest.mark.nightly
 def test_the_same_holdout_gives_the_same_report(project, others, without_times):
     reports = []
     for _ in range(2):

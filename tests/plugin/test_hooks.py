@@ -67,6 +67,7 @@ def test_a_hook_is_asked_for_each_model_file(project, judge):
     assert sources == {"leaking.joblib": "given in memory", "shallow.joblib": "train.csv"}
 
 
+@pytest.mark.nightly
 def test_a_distributed_run_uses_the_data_of_a_hook_and_updates_its_one_report_once(project, without_times):
     project.write("policy.toml", POLICY + "[rules.singled-out-rows]\nmax_singled_out_rows = 1\n")
     update_once = UPDATE.format(line='report["extra"]["n"] = report["extra"].get("n", 0) + 1')

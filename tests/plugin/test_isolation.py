@@ -153,6 +153,7 @@ def test_a_killed_examination_is_inconclusive_with_the_signal_and_what_was_known
     assert result["data"]["rows"] == 40
 
 
+@pytest.mark.nightly
 def test_an_examination_that_ends_without_an_answer_is_inconclusive(inconclusive, at_stage):
     at_stage("reconstruct", "os._exit(3)")
     result = inconclusive()
@@ -160,6 +161,7 @@ def test_an_examination_that_ends_without_an_answer_is_inconclusive(inconclusive
     assert "(exit status 3)" in result["reasons"][0]
 
 
+@pytest.mark.nightly
 def test_the_next_forest_is_judged_after_one_that_was_killed(project, at_stage):
     at_stage("reconstruct", "if len(arguments[0].counts) == 20: os._exit(3)")
     outcomes = project.judge("*a*.joblib").parseoutcomes()
@@ -169,6 +171,7 @@ def test_the_next_forest_is_judged_after_one_that_was_killed(project, at_stage):
     assert set(statuses.values()) <= {"unique", "consistent"}
 
 
+@pytest.mark.nightly
 def test_a_forest_that_needs_more_memory_than_the_cap_is_inconclusive(inconclusive, large):
     result = inconclusive("--draft-memory=500", forest=large, data="large.csv")
     assert result["solver_status"] == "out of memory"
@@ -202,6 +205,7 @@ def test_memory_is_watched_where_allocations_never_fail(inconclusive, at_stage):
     assert "more than 600 MB (--draft-memory)" in result["reasons"][0]
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit it")
 def test_an_allocation_beyond_the_cap_fails_before_the_memory_is_used(inconclusive, at_stage):
     at_stage("reconstruct", "import numpy as np; np.empty(10_000_000_000, dtype=np.int8)")
@@ -225,6 +229,7 @@ def test_an_examination_that_overruns_its_time_box_is_ended(inconclusive, at_sta
     ]
 
 
+@pytest.mark.nightly
 def test_an_examination_whose_time_box_stands_still_while_code_is_compiled_does_not_overrun(
     project, at_stage, monkeypatch
 ):
@@ -236,6 +241,7 @@ def test_an_examination_whose_time_box_stands_still_while_code_is_compiled_does_
     assert result["statistics"]["compile seconds"] >= 2.0
 
 
+@pytest.mark.nightly
 def test_an_examination_that_tells_nothing_new_while_code_is_compiled_is_ended(inconclusive, at_stage, monkeypatch):
     at_stage("training_data", f"from pytest_draft.timebox import CLOCK; CLOCK.stop(); {HANG}")
     monkeypatch.setattr(isolation, "COMPILE_SECONDS", 0.5)
@@ -291,6 +297,7 @@ def test_an_interrupt_ends_the_run_at_once_and_leaves_nothing(project, long_run)
     assert "not run, so the verdict is inconclusive" in output
 
 
+@pytest.mark.nightly
 def test_an_interrupt_ends_a_distributed_run_and_leaves_nothing(project, long_run):
     project.write("conftest.py", XDIST_WAITS)
     pytest_run, found = long_run("-n2")
@@ -299,6 +306,7 @@ def test_an_interrupt_ends_a_distributed_run_and_leaves_nothing(project, long_ru
     assert pytest_run.wait(PATIENCE) == pytest.ExitCode.INTERRUPTED
 
 
+@pytest.mark.nightly
 def test_an_examination_ends_when_pytest_is_killed(long_run):
     pytest_run, found = long_run()
     pytest_run.kill()
@@ -306,6 +314,7 @@ def test_an_examination_ends_when_pytest_is_killed(long_run):
     wait_for(lambda: all(map(gone, found)))
 
 
+@pytest.mark.nightly
 def test_an_interrupt_of_its_terminal_does_not_reach_the_examination(long_run):
     pytest_run, (process,) = long_run()
     assert os.getpgid(process.pid) != os.getpgid(pytest_run.pid)
@@ -314,6 +323,7 @@ def test_an_interrupt_of_its_terminal_does_not_reach_the_examination(long_run):
     assert not gone(process)
 
 
+@pytest.mark.nightly
 def test_nothing_waits_any_more_when_a_session_has_ended(project):
     run = project.run_apart("--draft-forest=shallow.joblib", "--draft-data=train.csv")
     assert run.ret == pytest.ExitCode.OK
@@ -321,6 +331,7 @@ def test_nothing_waits_any_more_when_a_session_has_ended(project):
     assert [p for p in left if "pytest_draft.isolation" in " ".join(p.info["cmdline"] or ())] == []
 
 
+@pytest.mark.nightly
 def test_one_process_examines_one_forest_after_another(project, in_child, tmp_path):
     starts = tmp_path / "starts"
     in_child(f"open({str(starts)!r}, 'a').write('.')")
@@ -339,6 +350,7 @@ def test_a_child_is_used_again_where_the_next_forest_does_not_feel_what_is_left(
     assert child.is_as_new(isolation._Answer(unexamined(case), None), case) is used_again
 
 
+@pytest.mark.nightly
 def test_an_interpreter_of_its_own_does_not_run_the_users_main_again(project):
     project.write(
         "main.py",
@@ -376,6 +388,7 @@ def test_data_of_a_type_that_only_this_process_knows_are_refused_with_one_line(p
     assert "cannot be handed to the process that examines them (ModuleNotFoundError)" in examination.reasons[0]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("forest", ["leaking", "bagged", "shallow"])
 def test_a_child_answers_what_this_process_would(released, forest):
     from pytest_draft.examine.flow import examine
@@ -387,6 +400,7 @@ def test_a_child_answers_what_this_process_would(released, forest):
     assert (mine.rows == theirs.rows).all()
 
 
+@pytest.mark.nightly
 def test_the_same_effort_gives_the_same_report_on_every_run(project, without_times):
     reports = []
     for _ in range(examples(3, least=2)):
@@ -397,6 +411,7 @@ def test_the_same_effort_gives_the_same_report_on_every_run(project, without_tim
     assert all(report == reports[0] for report in reports[1:])
 
 
+@pytest.mark.nightly
 def test_a_run_that_the_clock_ends_before_its_effort_says_so(inconclusive, at_stage):
     at_stage("reconstruct", "while not arguments[1].timebox.over: time.sleep(0.01)")
     result = inconclusive("--draft-budget=4", "--draft-effort=1000")
@@ -405,9 +420,7 @@ def test_a_run_that_the_clock_ends_before_its_effort_says_so(inconclusive, at_st
 
 def test_evaluation_is_complete_when_the_attack_has_spent_all_effort(project):
     project.judge("shallow.joblib", "--draft-effort=1e-9")
-    baselines = project.result()["baselines"]
-    if baselines:
-        assert baselines["random"]["draws"] >= 5
+    assert project.result()["baselines"]["random"]["draws"] >= 5
 
 
 def test_the_paths_of_a_case_are_those_of_the_directory_that_pytest_is_in(project, monkeypatch):
@@ -419,6 +432,7 @@ def test_the_paths_of_a_case_are_those_of_the_directory_that_pytest_is_in(projec
     assert examination.findings is not None
 
 
+@pytest.mark.nightly
 def test_a_forest_is_examined_once_when_two_processes_share_its_checks(project, in_child, tmp_path):
     starts = tmp_path / "starts"
     in_child(

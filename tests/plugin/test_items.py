@@ -151,6 +151,7 @@ def test_a_run_that_leaves_out_checks_passes_only_where_the_ini_file_allows_it(
     result.stdout.fnmatch_lines([f"not run, so the verdict is inconclusive{fails}: *{not_run}*"])
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 @pytest.mark.parametrize(
     "selection", [("-k", "shallow"), ("-m", "slow"), ("--deselect", "leaking.joblib"), ("shallow.joblib",)]
@@ -266,6 +267,7 @@ def test_each_forest_gets_its_items_when_the_option_is_repeated(project):
     assert report["verdict"] == "failed"
 
 
+@pytest.mark.nightly
 def test_each_adversary_gets_its_items_when_the_option_is_repeated(project):
     result = project.judge("leaking.joblib", "--draft-adversary=artifact", "--draft-adversary=published")
     result.assert_outcomes(failed=8, passed=6)
@@ -277,6 +279,7 @@ def test_a_forest_is_judged_once_when_named_twice(project):
     result.assert_outcomes(passed=7)
 
 
+@pytest.mark.nightly
 def test_the_published_adversary_is_judged_when_the_forest_was_bagged(project):
     result = project.judge("bagged.joblib", "--draft-adversary=published")
     assert result.ret == pytest.ExitCode.TESTS_FAILED

@@ -111,6 +111,7 @@ def test_what_the_domain_tells_the_adversary_is_listed(project):
     }
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("forest", ["leaking.joblib", "bagged.joblib", "shallow.joblib"])
 def test_the_same_inputs_give_the_same_report(project, without_times, forest):
     reports = []
@@ -120,6 +121,7 @@ def test_the_same_inputs_give_the_same_report(project, without_times, forest):
     assert reports[0] == reports[1]
 
 
+@pytest.mark.nightly
 def test_another_seed_changes_the_baselines_only_when_all_rows_are_found(project):
     found = []
     for seed in (1, 2):

@@ -40,6 +40,7 @@ def own(project):
     return write
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("data", [TABLE, PAIR], ids=["table", "pair"])
 @pytest.mark.parametrize(("which", "scope"), [("result", "session"), ("result", "function"), ("attack", "session")])
 def test_a_failure_with_all_of_pytest_s_locals_shows_no_training_data(project, own, data, which, scope):
@@ -59,6 +60,7 @@ def test_who_asks_for_the_data_gets_them_as_they_are(project, own):
     project.run(*LOUD).assert_outcomes(passed=1)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("by", ["fixture", "hook"])
 def test_ctrl_c_with_a_full_trace_shows_no_training_data(project, own, monkeypatch, by):
     def interrupted(*_: object, **__: object) -> None:

@@ -65,6 +65,7 @@ JUDGED = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_each_model_is_judged_by_its_entry_and_has_its_own_addresses(project, registry, processes):
     run = project.run("--draft-manifest", registry(), "--draft-report=json:report.json", processes)
@@ -97,6 +98,7 @@ def without_origin(inputs):
     return [inputs.files, inputs.target]
 
 
+@pytest.mark.nightly
 def test_an_entry_takes_what_it_does_not_say_from_the_command_line(project, registry):
     manifest = registry('schema_version = 1\n[[entry]]\nmodel = "shallow.joblib"\n')
     project.write("ours.toml", LENIENT)
@@ -229,6 +231,7 @@ def test_a_wrong_parquet_file_is_refused_in_one_line(tmp_path, table, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.nightly
 def test_a_folder_means_every_model_file_in_it_and_tells_what_it_passes_over(project, registry):
     hidden = registry.folder / ".old" / "UPPER.JOBLIB"
     hidden.parent.mkdir()
@@ -369,6 +372,7 @@ def test_a_pinned_policy_is_every_entrys(project, registry, one_line_error):
     assert "and not as --draft-policy-sha256" in error
 
 
+@pytest.mark.nightly
 def test_a_waiver_is_for_a_file_that_its_own_policy_judges(project, registry, one_line_error):
     import hashlib
 

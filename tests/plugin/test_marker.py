@@ -58,6 +58,7 @@ def test_marked_tests_and_items_are_told_apart_when_both_run(project):
     assert judged["verdict"] == "failed"
 
 
+@pytest.mark.nightly(quick=4)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -139,6 +140,7 @@ def test_the_strictest_marker_wins_when_a_class_and_its_test_have_one(project):
     project.run().assert_outcomes(failed=1)
 
 
+@pytest.mark.nightly
 def test_a_marked_test_runs_for_each_forest_and_adversary(project):
     project.configure("leaking.joblib shallow.joblib")
     project.mark("max_perfect_rows=10")
@@ -202,6 +204,7 @@ def test_a_test_that_is_expected_to_fail_still_fails_the_run_when_its_budget_is_
     assert project.run().ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_a_strict_run_fails_when_a_marked_test_is_not_selected(project, processes):
     project.configure()

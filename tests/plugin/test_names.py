@@ -79,6 +79,7 @@ def test_names_are_shown_each_in_a_way_of_its_own():
     assert not any("::" in name for name in ALL)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("how", ["-vv", "-rA"])
 def test_all_are_judged_and_none_of_them_speaks(project, named, how, capfd):
     formats = [f"--draft-report={kind}" for kind in ("markdown", "html", "sarif", "intoto")]
@@ -99,6 +100,7 @@ def test_all_are_judged_and_none_of_them_speaks(project, named, how, capfd):
     assert line.startswith("::error::")
 
 
+@pytest.mark.nightly
 def test_failures_of_all_are_told_and_none_of_them_speaks(project, named):
     (project.path / "ours.toml").write_text(RULE.replace("min_rows = 1", "min_rows = 999"))
     result = run(project, "-rA", "--tb=long", "--junitxml=junit.xml", "--draft-data=train.csv")
@@ -109,6 +111,7 @@ def test_failures_of_all_are_told_and_none_of_them_speaks(project, named):
     assert len(project.report()["results"][0]["checks"]) == 2
 
 
+@pytest.mark.nightly
 def test_all_are_judged_in_a_distributed_run(project, named):
     result = run(project, "-n2", "-v", "--junitxml=junit.xml", how="run_apart")
     result.assert_outcomes(passed=2 * len(NAMES))
@@ -124,6 +127,7 @@ def addresses(project):
     return [item for item in items if item.endswith("pure-leaves[artifact]")]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("more", [(), ("-n2",)], ids=" ".join)
 def test_each_can_be_asked_for_and_left_out_by_the_address_that_is_shown(project, named, more):
     items = addresses(project)
@@ -164,6 +168,7 @@ def test_a_file_with_the_name_of_a_pattern_does_not_hide_the_files_that_the_patt
     project.run("--draft-forest=models/*.joblib", "--draft-policy=ours.toml").assert_outcomes(passed=6)
 
 
+@pytest.mark.nightly
 def test_bytes_that_are_no_text_cannot_be_handed_to_workers_as_an_argument(project, named):
     path = os.path.join(named, "p\udcff\udcfe.joblib")
     project.run_apart("--draft-forest", path, "--draft-policy=ours.toml").assert_outcomes(passed=2)

@@ -72,6 +72,7 @@ def judge(project):
     return run
 
 
+@pytest.mark.nightly
 def test_a_rule_of_another_distribution_is_judged_like_ours(project, install, judge):
     install()
     forms = [f"--draft-report={kind}:other.{kind}" for kind in ("html", "sarif")]
@@ -123,6 +124,7 @@ def test_an_unknown_rule_is_told_with_those_that_are_known(install, judge, one_l
     assert "line 3: rules.most-tres: there is no rule 'most-tres'; known are: reconstruction-error, " in error
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize(
     ("entry", "message"),
     [

@@ -22,6 +22,7 @@ def pin(project, policy):
     return judge
 
 
+@pytest.mark.nightly
 def test_the_policy_that_was_signed_off_judges(project, pin):
     pin("--draft-policy=policy.toml").assert_outcomes(passed=1)
     assert (
@@ -77,6 +78,7 @@ def test_another_domain_file_than_the_pinned_one_stops_the_run_before_any_work(p
     assert not (project.path / "report.json").exists()
 
 
+@pytest.mark.nightly
 def test_the_pinned_domain_file_judges(project, policy):
     project.write("domain.toml", DOMAIN)
     digest = hashlib.sha256((project.path / "domain.toml").read_bytes()).hexdigest()

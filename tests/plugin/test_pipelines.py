@@ -59,6 +59,7 @@ def encoded(model, raw: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(made.toarray() if hasattr(made, "toarray") else made).assign(label=raw["label"])
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_the_raw_table_is_judged_as_the_encoded_one_is(project, raw, name):
     columns = ["gap", "fare", "town", "label"] if name.startswith("nested") else ["age", "fare", "town", "sex", "label"]
@@ -93,6 +94,7 @@ def test_the_error_on_raw_columns_has_a_line_and_counts_a_category_once(project,
     result.stdout.fnmatch_lines([f"  error {metrics['raw_error']:.4f} on the 4 raw columns, each counted once"])
 
 
+@pytest.mark.nightly
 def test_the_forest_alone_is_judged_as_its_pipeline_is(project, raw):
     model = PIPELINES["one-hot, standard"]()
     model.set_params(columntransformer__onehotencoder__sparse_output=False).set_output(transform="pandas")

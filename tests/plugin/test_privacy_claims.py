@@ -66,6 +66,7 @@ def test_every_rule_on_claims_has_an_item_with_an_address_of_its_own(project, ou
     result.stdout.fnmatch_lines([f"leaking.joblib::{rule}[[]artifact[]]" for rule in CLAIMS])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_a_file_that_declares_an_epsilon_and_stores_exact_counts_is_warned_of_and_fails(
     project, ours, in_child, processes

@@ -86,6 +86,7 @@ def noisy(project, rows):
     return judged
 
 
+@pytest.mark.nightly
 def test_a_large_epsilon_does_not_save_a_forest(noisy, project):
     result = noisy()
     result.assert_outcomes(failed=2, passed=6)
@@ -104,6 +105,7 @@ def test_strong_noise_hides_the_rows_and_passes(noisy, project):
     assert judged["metrics"]["reconstruction_error"] > 0.2
 
 
+@pytest.mark.nightly
 def test_other_peoples_rows_are_no_pass(noisy, project, rows):
     release(rows, project.path / "noisy.joblib", epsilon=200.0)
     run = project.judge("noisy.joblib", "--draft-target=label", data="strangers.csv")
@@ -113,6 +115,7 @@ def test_other_peoples_rows_are_no_pass(noisy, project, rows):
     assert "hardly trained on these rows" in judged["reasons"][0]
 
 
+@pytest.mark.nightly
 def test_the_number_of_rows_can_be_unknown(noisy, project):
     noisy("--draft-adversary=artifact+n-unknown").assert_outcomes(failed=2, passed=6)
     judged = project.result()
@@ -121,6 +124,7 @@ def test_the_number_of_rows_can_be_unknown(noisy, project):
     assert judged["metrics"]["reconstruction_error"] < 0.1
 
 
+@pytest.mark.nightly
 def test_known_columns_and_rows_are_left_out_of_the_figures(noisy, project):
     # the search stops short; who knows the rows alone determines them all
     noisy("--draft-adversary=artifact+columns:c1,c4+rows:25%").assert_outcomes(failed=3, passed=4)
@@ -128,6 +132,7 @@ def test_known_columns_and_rows_are_left_out_of_the_figures(noisy, project):
     assert (metrics["n_rows"], metrics["known_rows"], metrics["known_attributes"]) == (30, 10, 2)
 
 
+@pytest.mark.nightly
 def test_an_informed_adversary_scores_every_candidate(noisy, project):
     noisy("--draft-adversary=artifact+informed").assert_outcomes(failed=3, passed=5)
     judged = project.result()
@@ -149,6 +154,7 @@ def test_exact_counts_behind_a_declared_epsilon_are_attacked_as_such(noisy, proj
     result.stdout.fnmatch_lines(["*declares epsilon 1, but the counts in the file are exact*"])
 
 
+@pytest.mark.nightly
 def test_counts_that_were_clipped_after_the_noise_are_no_pass(noisy, project):
     assert noisy(epsilon=0.5, clipped=True).parseoutcomes() == {"inconclusive": 4, "passed": 4}
     judged = project.result()
@@ -156,6 +162,7 @@ def test_counts_that_were_clipped_after_the_noise_are_no_pass(noisy, project):
     assert "more than the declared noise makes" in judged["reasons"][0]
 
 
+@pytest.mark.nightly
 def test_more_rows_than_are_looked_for_are_said(noisy, project):
     run = noisy("--draft-adversary=artifact+n-unknown", LITTLE, epsilon=0.05)
     assert run.parseoutcomes() == {"inconclusive": 4, "passed": 4}
@@ -165,6 +172,7 @@ def test_more_rows_than_are_looked_for_are_said(noisy, project):
     assert "number of training rows" not in judged["domain"]["granted_to_adversary"]
 
 
+@pytest.mark.nightly
 def test_no_rows_to_compare_with_is_inconclusive(noisy, project, rows):
     release(rows, project.path / "noisy.joblib", epsilon=200.0)
     columns = "".join(f'[attributes.{index}]\nkind = "binary"\n' for index in range(N_COLUMNS))
@@ -176,6 +184,7 @@ def test_no_rows_to_compare_with_is_inconclusive(noisy, project, rows):
     assert project.result()["reasons"][-1].startswith("no training data are given to compare with")
 
 
+@pytest.mark.nightly
 def test_the_same_seed_gives_the_same_report(noisy, project, without_times):
     noisy("--draft-effort=20", "--draft-seed=3")
     first = without_times(project.report())
@@ -226,6 +235,7 @@ def test_labels_are_attacked_and_never_pass_while_their_seeds_are_in_the_file(la
     result.stdout.fnmatch_lines(["*320 leaves in 40 trees hold one label each and no counts*"])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("cut_short", [True, False])
 def test_an_attack_on_labels_that_was_cut_short_has_not_converged(labels, project, rows, monkeypatch, cut_short):
     rows.assign(label=(rows["label"] == "yes").astype(int)).to_csv(project.path / "coded.csv", index=False)

@@ -22,6 +22,7 @@ def plain(project, without_times, once):
     return once["plain"]
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     "arguments",
     [(), ("-n0",), ("-p", "no:xdist"), ("-p", "no:cacheprovider"), ("-p", "no:terminal")],
@@ -41,6 +42,7 @@ def test_the_report_is_the_same_when_two_processes_share_the_work(project, plain
     result.stdout.fnmatch_lines(["leaking.joblib *FAILED", "shallow.joblib *passed"])
 
 
+@pytest.mark.nightly
 def test_a_marked_test_counts_when_another_process_runs_it(project):
     project.mark("max_perfect_rows=10")
     project.configure()
@@ -55,6 +57,7 @@ def test_a_usage_error_is_one_when_there_would_be_two_processes(project):
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 
+@pytest.mark.nightly
 def test_the_demo_fails_one_forest_and_passes_the_other(project):
     result = project.run("--draft-demo")
     assert result.ret == pytest.ExitCode.TESTS_FAILED

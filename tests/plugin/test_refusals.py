@@ -118,6 +118,7 @@ def test_a_forest_is_still_judged_when_the_one_before_was_refused(project):
     assert [r["verdict"] for r in project.report()["results"]] == ["inconclusive", "passed"]
 
 
+@pytest.mark.nightly
 def test_a_regressors_unused_means_keep_nothing_from_passing_where_every_row_is_held_in_its_leaves(project, rows):
     rows["label"] = np.arange(len(rows)) * 1.5
     for depth, verdict in ((1, "passed"), (None, "failed")):
@@ -132,6 +133,7 @@ def test_a_regressors_unused_means_keep_nothing_from_passing_where_every_row_is_
         assert reason.startswith(("the attack was ended", "the mean targets in the nodes of a RandomForestRegressor"))
 
 
+@pytest.mark.nightly
 def test_numeric_columns_are_judged_for_an_informed_adversary(project, rows):
     rows["c2"] = np.random.default_rng(0).normal(size=len(rows)).round(3)
     project.train(RandomForestClassifier(40, random_state=0), rows)
@@ -156,6 +158,7 @@ def test_class_weights_are_inconclusive_or_judged_but_never_a_wrong_pass(project
     assert judged["verdict"] == "failed" or any("weight" in reason for reason in judged["reasons"])
 
 
+@pytest.mark.nightly
 def test_classes_with_names_of_text_and_numbers_are_matched_by_value(project, rows):
     for name, classes in {"text": ["low", "high"], "number": [7, 3], "truth": [True, False]}.items():
         changed = rows.assign(label=np.where(rows["label"] == "yes", *classes))

@@ -102,6 +102,7 @@ def test_what_is_to_be_examined_anew_is(shared):
     assert (len(runs), len(memo.asked)) == (2, 3)
 
 
+@pytest.mark.nightly
 def test_a_pytest_of_its_own_answers_as_another_was_answered_and_starts_no_child(project, policy, tmp_path):
     project.write("ours.toml", policy(0.0))
     memo = Remembered(tmp_path / "answers")

@@ -90,6 +90,7 @@ def test_data_are_given_once_for_all_forests(project):
     assert [result["data"]["path"] for result in project.report()["results"]] == ["train.csv"] * 3
 
 
+@pytest.mark.nightly
 def test_data_can_be_given_for_each_forest(project):
     project.run(
         "--draft-forest=leaking.joblib",
@@ -198,6 +199,7 @@ def test_the_report_has_a_default_name_when_only_its_type_is_given(project):
     assert project.report("draft-report.json")["verdict"] == "passed"
 
 
+@pytest.mark.nightly
 def test_adversaries_of_the_command_line_are_added_to_those_of_an_explicit_policy(project, policy):
     project.write("ours.toml", policy(0.0))
     project.judge("shallow.joblib", "--draft-policy=ours.toml", "--draft-adversary=published")

@@ -61,6 +61,7 @@ def test_one_model_that_fails_fails_the_file_and_is_named(project, voting):
     assert "estimators_" in (project.path / "out.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_models_that_all_would_pass_alone_do_not_pass_together(project, rows):
     features, labels = rows.iloc[:, :-1], rows["label"]
     joblib.dump({"first": shallow().fit(features, labels)}, project.path / "one.joblib")
@@ -72,6 +73,7 @@ def test_models_that_all_would_pass_alone_do_not_pass_together(project, rows):
     assert [one["verdict"] for one in project.report()["results"]] == ["inconclusive", "inconclusive"]
 
 
+@pytest.mark.nightly
 def test_a_model_without_an_answer_keeps_the_file_from_passing(project, rows):
     stacked = StackingClassifier([("a", shallow())], RandomForestClassifier(2), cv=2)
     joblib.dump(stacked.fit(rows.iloc[:, :-1], rows["label"]), project.path / "stacked.joblib")
@@ -81,6 +83,7 @@ def test_a_model_without_an_answer_keeps_the_file_from_passing(project, rows):
     assert any("cross_val_predict" in reason for reason in last["reasons"])
 
 
+@pytest.mark.nightly
 def test_a_marked_test_is_judged_by_all_models(project, voting):
     project.configure(voting)
     project.write(
@@ -104,6 +107,7 @@ def test_models(draft_result, draft_attack):
     assert [one["verdict"] for one in project.report()["results"]] == ["inconclusive", "failed"]
 
 
+@pytest.mark.nightly
 def test_an_earlier_report_is_compared_place_by_place(project, voting, rows):
     worse = (project.path / voting).read_bytes()
     model = VotingClassifier([("a", shallow()), ("b", LogisticRegression()), ("c", shallow())])
@@ -158,6 +162,7 @@ WRAPPED = {
 }
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("kind", WRAPPED)
 def test_the_verdict_on_a_wrapped_forest_is_that_on_the_forest_alone(kind, tmp_path, rows):
     make, place, alone = WRAPPED[kind]
@@ -189,6 +194,7 @@ def test_the_verdict_on_a_wrapped_forest_is_that_on_the_forest_alone(kind, tmp_p
     assert place is None or "passed" not in attacks
 
 
+@pytest.mark.nightly
 def test_products_never_pass(tmp_path, rows):
     from sklearn.preprocessing import PolynomialFeatures
 

@@ -37,6 +37,7 @@ def attacks(project, at_stage):
     return since
 
 
+@pytest.mark.nightly
 def test_an_attack_runs_once_for_all_items_of_all_processes_and_the_next_run_needs_none(
     project, attacks, without_times
 ):

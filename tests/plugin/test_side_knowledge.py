@@ -15,6 +15,7 @@ KNOWING = [
 ]
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("adversary", KNOWING)
 @pytest.mark.parametrize("forest", ["leaking", "bagged"])
 def test_a_leaking_forest_fails_whatever_the_adversary_knows_besides(project, forest, adversary):
@@ -58,6 +59,7 @@ def test_without_side_knowledge_nothing_is_known(project):
     assert (metrics["known_rows"], metrics["known_attributes"]) == (0, 0)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("adversary", ["artifact+columns:3", "artifact+rows:5"])
 def test_the_seed_draws_what_is_known(project, without_times, adversary):
     reports = []
@@ -109,6 +111,7 @@ def test_side_knowledge_needs_training_data(project):
     assert "no training data are given to take the adversary's side knowledge from" in judged["reasons"][0]
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("adversary", KNOWING)
 def test_rows_in_another_order_are_never_a_pass_when_the_seeds_tell_the_order(project, policy, adversary):
     project.write("ours.toml", policy(0.0, top=""))
@@ -118,6 +121,7 @@ def test_rows_in_another_order_are_never_a_pass_when_the_seeds_tell_the_order(pr
     assert any("in another order than the seeds tell" in reason for reason in judged["reasons"])
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("adversary", KNOWING)
 def test_the_order_is_all_one_when_the_forest_was_not_bagged(project, adversary):
     project.judge("leaking.joblib", f"--draft-adversary={adversary}", data="shuffled.csv").assert_outcomes(
@@ -126,6 +130,7 @@ def test_the_order_is_all_one_when_the_forest_was_not_bagged(project, adversary)
     assert project.result()["reasons"] == []
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("adversary", KNOWING)
 @pytest.mark.parametrize("forest", ["leaking", "bagged", "shallow"])
 def test_other_peoples_rows_are_never_a_pass(project, forest, adversary):
@@ -135,6 +140,7 @@ def test_other_peoples_rows_are_never_a_pass(project, forest, adversary):
     assert any("not trained on these rows" in reason for reason in judged["reasons"])
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("forest", ["leaking", "bagged"])
 @pytest.mark.parametrize("adversary", ["artifact+informed", "artifact+rows:30", "artifact+columns:c0,c1"])
 def test_one_wrong_value_is_never_a_pass(project, policy, rows, forest, adversary):
@@ -147,6 +153,7 @@ def test_one_wrong_value_is_never_a_pass(project, policy, rows, forest, adversar
     assert any("not trained on these rows" in reason for reason in judged["reasons"])
 
 
+@pytest.mark.nightly
 def test_a_policy_can_name_side_knowledge(project, policy):
     project.write("ours.toml", 'adversaries = ["artifact", "artifact+informed"]\n' + policy(0.0))
     project.judge("leaking.joblib", "--draft-policy=ours.toml")
@@ -169,6 +176,7 @@ max_perfect_rows = 5
 """
 
 
+@pytest.mark.nightly
 def test_what_fails_without_side_knowledge_fails_with_it(project):
     project.write("ours.toml", FEW_PERFECT)  # one row is left to rebuild, so that five can't come back
     run = project.judge("leaking.joblib", "--draft-policy=ours.toml")
@@ -206,6 +214,7 @@ def test_what_fails_without_the_seeds_fails_with_them(project):
     assert check["sentence"].startswith("already for the adversary 'published+columns:1', who knows less: the attack")
 
 
+@pytest.mark.nightly
 def test_a_marked_test_fails_by_the_weaker_adversary_too(project):
     project.write("ours.toml", FEW_PERFECT)
     project.write(
@@ -226,6 +235,7 @@ def test_a_marked_test_fails_by_the_weaker_adversary_too(project):
     project.run().assert_outcomes(failed=1)
 
 
+@pytest.mark.nightly
 def test_the_weaker_adversarys_pass_lifts_nothing(project):
     policy = FEW_PERFECT.replace("max_perfect_rows = 5", "max_perfect_rows = 40").replace("rows:39", "informed")
     project.write("ours.toml", policy + "\n[rules.reconstruction-error]\nmax_error = 0.0\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 POLICY = """schema_version = 1
@@ -22,6 +23,7 @@ max_error_of_split_half = 0.5
 FEW = POLICY.replace("by_class = true\n", "").replace(", c1 = {above = -1}", "")
 
 
+@pytest.mark.nightly
 def test_a_leak_is_told_of_every_slice_in_every_report(project):
     project.write("ours.toml", POLICY)
     result = project.judge(
@@ -36,6 +38,7 @@ def test_a_leak_is_told_of_every_slice_in_every_report(project):
         assert "those of c0" in (project.path / name).read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_a_leak_of_a_few_fails_in_their_slice(project):
     """The label of most rows is always the same, so that trees ask nothing about them; it is noise for the others."""
     rng = np.random.default_rng(0)
@@ -67,6 +70,7 @@ def test_a_column_that_there_is_not_is_refused_with_file_line_and_key(project):
     )
 
 
+@pytest.mark.nightly
 def test_a_slice_of_nobody_is_no_pass(project):
     project.write("ours.toml", FEW.replace("true", "7"))
     assert project.judge("shallow.joblib", "--draft-policy=ours.toml").ret == 1
@@ -75,6 +79,7 @@ def test_a_slice_of_nobody_is_no_pass(project):
     assert "slice 'those of c0': slices of fewer than 10 rows" in check["sentence"]
 
 
+@pytest.mark.nightly
 def test_a_marked_test_is_judged_by_the_slices_of_the_policy(project):
     project.write("ours.toml", POLICY)
     project.configure()

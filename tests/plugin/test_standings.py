@@ -17,6 +17,7 @@ def refused(project) -> str:
     return path.name
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_a_warning_that_could_not_be_checked_is_counted_and_shown_as_inconclusive(project, refused, processes):
     run = project.judge(refused, "-v", processes, "--junitxml=junit.xml")
@@ -70,6 +71,7 @@ def test_checks_that_passed_stay_passed(project, policy):
     assert project.judge("shallow.joblib", "--draft-policy=ours.toml").parseoutcomes() == {"passed": 1}
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_an_inconclusive_check_that_stops_is_a_category_of_its_own_and_no_red_failure(project, processes):
     report = "--junitxml=junit.xml"
@@ -87,6 +89,7 @@ def test_an_inconclusive_check_that_stops_is_a_category_of_its_own_and_no_red_fa
     assert all(text.startswith("inconclusive") for text in told)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_a_failure_and_what_could_not_be_decided_are_counted_apart(project, policy, processes):
     project.write("ours.toml", policy(0.0) + "[rules.certain-rows]\nmax_certain_rows = 0\n")
@@ -97,6 +100,7 @@ def test_a_failure_and_what_could_not_be_decided_are_counted_apart(project, poli
     assert outcomes.get("failed", 0) + outcomes["inconclusive"] + outcomes.get("passed", 0) == 4
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("arguments", [("-v", "-rf"), ("-v", "-ra"), ("-v", "-n2")], ids=" ".join)
 def test_a_verbose_run_names_it_and_no_summary_calls_it_failed(project, arguments):
     run = project.judge("leaking.joblib", *arguments, data="strangers.csv")

@@ -76,6 +76,7 @@ def test_the_table_of_a_run_at_80_columns_is_a_table(project, monkeypatch):
     assert max(len(line) for line in run.outlines[start:end]) < 80
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("columns", ["80", "100"])
 def test_on_a_terminal_no_line_is_wider_than_it_is(project, columns):
     pty = pytest.importorskip("pty")
@@ -99,6 +100,7 @@ def test_on_a_terminal_no_line_is_wider_than_it_is(project, columns):
     assert max(map(len, lines[section:])) <= int(columns)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_each_sentence_is_told_once(project, processes):
     run = project.judge("leaking.joblib", processes)
@@ -144,6 +146,7 @@ def test_the_whole_text_stays_for_others_than_the_terminal():
     assert str(Explained(text, "a", None, told)) == text
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_beside_a_marker_each_check_says_whose_it_is(project, processes):
     rules = "[rules.perfect-rows]\nmax_perfect_rows = 30\n[rules.reconstruction-error]\nmax_error = 0.01\n"

@@ -44,6 +44,7 @@ def test_a_clock_that_nobody_listens_to_adds_up_seconds():
     assert list(clock.figures) == ["relax seconds"]
 
 
+@pytest.mark.nightly
 def test_a_log_gets_a_line_of_its_own_for_each_stage_when_time_has_passed(project, at_stage, monkeypatch):
     at_stage("reconstruct", SLOW)
     monkeypatch.setattr(terminal_progress, "PLAIN_SECONDS", 0.0)
@@ -65,6 +66,7 @@ def test_a_log_gets_nothing_when_all_is_done_in_less_than_ten_seconds(project, a
     project.judge("shallow.joblib").stdout.no_fnmatch_line("* of at most 60 s*")
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("arguments", [("-q",), ("-qq",), ("-p", "no:terminal")], ids=" ".join)
 def test_nothing_is_shown_when_the_run_is_quiet(project, at_stage, monkeypatch, arguments):
     at_stage("reconstruct", SLOW)
@@ -101,6 +103,7 @@ def on_a_terminal(project):
 LIVE = re.compile(r"\x1b\[(\d+)G\x1b\[K(?=[a-z][^\x1b]* of at most 60 s)")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("arguments", [(), ("-v",), ("-s",)], ids=["captured", "verbose", "uncaptured"])
 def test_a_terminal_gets_one_line_that_is_rewritten_wiped_and_names_the_model_once(on_a_terminal, at_stage, arguments):
     seen = at_stage("reconstruct", UNTIL_SEEN).with_name("seen.txt")
@@ -118,6 +121,7 @@ def test_a_terminal_gets_one_line_that_is_rewritten_wiped_and_names_the_model_on
         assert not re.search(r"shallow\.joblib[^\r\n]*shallow\.joblib", text)
 
 
+@pytest.mark.nightly
 def test_a_marked_tests_line_names_the_model_that_is_examined(project, at_stage, monkeypatch):
     at_stage("reconstruct", SLOW)
     monkeypatch.setattr(terminal_progress, "PLAIN_SECONDS", 0.0)
@@ -151,6 +155,7 @@ def test_what_has_no_room_is_left_out_the_time_last(room, text):
     assert terminal_progress.in_words(progress, "a.joblib", room) == text
 
 
+@pytest.mark.nightly
 def test_a_dumb_terminal_gets_no_escapes(on_a_terminal, at_stage):
     at_stage("reconstruct", SLOW)
     text = on_a_terminal("--draft-forest=shallow.joblib", "--draft-data=train.csv", "--color=no", term="dumb")

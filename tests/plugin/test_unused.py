@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 NEEDED = {
     "pytest_draft",
     "pytest_draft.plugin",
@@ -30,6 +32,7 @@ def imported(pytester, *arguments: str) -> set[str]:
     return set(line.split()[1:])
 
 
+@pytest.mark.nightly
 def test_only_what_registers_the_plugin_is_imported_when_it_is_not_used(pytester):
     pytester.makepyfile(
         """
@@ -55,17 +58,20 @@ def test_only_what_registers_the_plugin_is_imported_when_it_is_not_used(pytester
     assert imported(pytester) - imported(pytester, "-p", "no:draft") == NEEDED
 
 
+@pytest.mark.nightly
 def test_nothing_more_is_imported_for_ini_values_when_nothing_asks_for_a_judgement(pytester):
     pytester.makeini("[pytest]\ndraft_forest = model.joblib\ndraft_budget = 5\ndraft_strict = true")
     pytester.makepyfile("def test_something(): assert True")
     assert imported(pytester) - imported(pytester, "-p", "no:draft") == NEEDED
 
 
+@pytest.mark.nightly
 def test_help_markers_and_fixtures_import_nothing_more_when_they_are_shown(pytester):
     for shown in ("--help", "--markers", "--fixtures"):
         assert imported(pytester, shown) - imported(pytester, "-p", "no:draft", shown) == NEEDED
 
 
+@pytest.mark.nightly
 def test_the_output_is_the_same_as_without_the_plugin_when_it_is_not_used(pytester):
     pytester.makepyfile("def test_something(): assert True")
     without = pytester.runpytest_subprocess("-q", "-p", "no:draft").outlines[:-1]
@@ -80,6 +86,7 @@ def test_help_and_markers_show_one_prefix_and_the_marker_when_asked_for(pytester
     markers.fnmatch_lines(["@pytest.mark.reconstruction_budget(*max_error*max_perfect_rows*"])
 
 
+@pytest.mark.nightly
 def test_fixtures_and_marker_are_known_when_nothing_has_used_them(pytester):
     listed = pytester.runpytest_subprocess("--fixtures").stdout.str()
     names = ("forest", "adversary", "training_data", "policy", "attack", "result")
@@ -90,6 +97,7 @@ def test_fixtures_and_marker_are_known_when_nothing_has_used_them(pytester):
     assert pytester.runpytest_subprocess("--strict-markers", "--collect-only").ret == 0
 
 
+@pytest.mark.nightly
 def test_strictness_hears_of_a_marked_test_that_was_left_out_when_a_worker_has_collected_it(pytester):
     pytester.makepyfile(
         """

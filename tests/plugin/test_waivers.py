@@ -31,6 +31,7 @@ def judge(project, policy):
     return judged
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_a_waived_check_is_expected_to_fail_and_stays_in_the_report(project, judge, processes):
     run = judge("-rx", processes)
@@ -54,6 +55,7 @@ def test_a_waiver_ends_and_is_for_one_file(judge, one_line_error):
     assert "no rule of this policy" in one_line_error(judge(rule="perfect-rows"))
 
 
+@pytest.mark.nightly
 def test_a_warning_is_told_and_fails_nothing(project, policy):
     project.write("policy.toml", policy(max_error=0.5) + '[severity]\nreconstruction-error = "warning"\n')
     run = project.judge("leaking.joblib", "--draft-policy=policy.toml", "-W", "error")
@@ -76,6 +78,7 @@ def test_a_junit_file_has_what_was_found_out(project):
         assert not {"None", ""} & set(told.values())
 
 
+@pytest.mark.nightly
 def test_a_waiver_of_the_comparison_is_refused_where_nothing_is_compared(project, judge, one_line_error):
     line = one_line_error(judge(rule="compared-with-earlier"))
     assert "nothing is compared in this run: add --draft-compare" in line

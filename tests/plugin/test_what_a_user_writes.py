@@ -32,6 +32,7 @@ def test_a_forest_outside_the_root_is_found_by_its_whole_path(project, one_rule,
     assert project.result()["artifact"]["path"] == str(apart)
 
 
+@pytest.mark.nightly
 def test_two_processes_find_forests_by_each_of_these_paths(project, one_rule, tmp_path_factory, monkeypatch):
     apart = tmp_path_factory.mktemp("apart") / "shallow.joblib"
     shutil.copy(project.path / "shallow.joblib", apart)
@@ -59,6 +60,7 @@ def test_a_single_check_is_asked_for_by_a_relative_address(project, one_rule, mo
     assert run.parseoutcomes() == {"passed": 1}
 
 
+@pytest.mark.nightly
 def test_a_link_to_a_folder_is_followed_as_the_system_does(project, one_rule, tmp_path_factory, monkeypatch):
     apart = tmp_path_factory.mktemp("apart")
     shutil.copy(project.path / "shallow.joblib", apart / "linked.joblib")

@@ -48,6 +48,7 @@ def sentences(project, policy):
     return judged
 
 
+@pytest.mark.nightly
 def test_a_forest_with_its_trees_seeds_fails_without_solving(project, rows, sentences):
     failed = sentences(RandomForestClassifier(5, random_state=0, min_samples_leaf=3), rows)
     assert set(failed) == {"seeds-published", "counts-published"}

@@ -60,6 +60,7 @@ def test_one_row_less_is_inconclusive_with_both_numbers(project, rows, forest):
     assert any("40 rows" in reason and "39" in reason for reason in judged["reasons"])
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("forest", ["leaking.joblib", "bagged.joblib"])
 def test_one_wrong_cell_is_inconclusive_unless_a_budget_is_crossed(project, policy, rows, forest):
     project.write("ours.toml", policy(0.0))

@@ -52,6 +52,7 @@ def named(remedy: str) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.nightly
 def test_a_failures_remedy_names_commands_that_work_when_run(examined, capsys):
     (check,) = judge(examined(), POLICY)
     assert check.result == "failed"
@@ -66,6 +67,7 @@ def test_a_failures_remedy_names_commands_that_work_when_run(examined, capsys):
     assert "settings were scored" in capsys.readouterr().out
 
 
+@pytest.mark.nightly
 def test_policy_adversary_and_domain_go_with_them(examined, tmp_path):
     examination = examined()
     case = replace(examination.case, adversary="published", domain=str(tmp_path / "d.toml"))
@@ -73,6 +75,7 @@ def test_policy_adversary_and_domain_go_with_them(examined, tmp_path):
     assert advise[5:] == ["--adversary", "published", "--domain", "d.toml", "--policy", "public-release"]
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     ("name", "shown"), [("rules/public-release.toml", ["--policy", "public-release"]), ("own.toml", ["own.toml"])]
 )
@@ -84,6 +87,7 @@ def test_a_policy_is_named_as_the_command_line_does(examined, name, shown, tmp_p
     assert named(remedies.pop())["advise"][-len(shown) :] == shown
 
 
+@pytest.mark.nightly
 def test_paths_outside_of_this_folder_are_told_in_full(examined, monkeypatch, tmp_path):
     examination = examined("elsewhere")
     assert named(commands(examination))["advise"][0] == "elsewhere/my model.joblib"
@@ -93,6 +97,7 @@ def test_paths_outside_of_this_folder_are_told_in_full(examined, monkeypatch, tm
     assert named(commands(examination))["advise"][0] == str(tmp_path / "elsewhere" / "my model.joblib")
 
 
+@pytest.mark.nightly
 def test_no_command_is_told_that_would_not_work(examined):
     assert commands(examined())
     assert not commands(examined("pytest-draft-demo-x"))
@@ -106,6 +111,7 @@ def test_no_command_is_told_that_would_not_work(examined):
     assert set(named(commands(one_of_several))) == {"harden"}
 
 
+@pytest.mark.nightly
 def test_hardening_is_not_advised_for_a_file_that_holds_nothing_to_take_out(examined):
     examination = examined()
     published = examination.artifact.published

@@ -91,12 +91,14 @@ def test_a_file_with_other_fitted_trees_is_not_passed_and_says_where_they_stand(
     assert from_text(found.case, as_text(found)).artifact == found.artifact
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["a search's scorer", "trees in an attribute"])
 def test_a_file_whose_model_tells_little_is_inconclusive_with_another_in_it(kind, told, rows, leaking):
     found, verdict = told(MODELS[kind](rows, leaking))
     assert (verdict, found.reasons) == ("inconclusive", (found.artifact.unjudged,))
 
 
+@pytest.mark.nightly
 def test_what_the_reason_advises_helps(told, rows, leaking):
     search = MODELS["a search's scorer"](rows, leaking)
     bagged = MODELS["a fitted base tree"](rows, leaking)

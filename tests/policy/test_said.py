@@ -62,6 +62,7 @@ def small(**parameters) -> RandomForestClassifier:
     return RandomForestClassifier(5, random_state=0, **parameters)
 
 
+@pytest.mark.nightly
 def test_counts_are_only_called_the_training_datas_where_these_explain_them(checks):
     lead = "the file holds counts of rows of each class of every node of 5 trees"
     assert checks(small())["counts-published"].sentence == f"{lead}, which the given training data are consistent with"
@@ -98,6 +99,7 @@ def test_made_up_counts_are_not_said_to_be_exact_or_true(checks, change, bootstr
     assert "was trained with weights" not in found["reconstruction-error"].sentence
 
 
+@pytest.mark.nightly
 def test_a_mismatch_is_not_put_down_to_what_the_file_stores(checks):
     found = checks(small(), people(1))
     assert found["training-data-mismatch"].result == "failed"
@@ -105,6 +107,7 @@ def test_a_mismatch_is_not_put_down_to_what_the_file_stores(checks):
     assert checks(small())["reconstruction-error"].cause is not None
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("model", [RandomForestRegressor, ExtraTreesRegressor])
 def test_a_regressor_is_not_said_to_hold_classes(checks, model):
     found = checks(model(5, random_state=0, max_depth=3))
@@ -124,6 +127,7 @@ MODELS = {
 }
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 @pytest.mark.parametrize("name", MODELS)
 def test_a_remedy_names_only_attributes_that_the_file_holds(checks, tmp_path, name):

@@ -47,6 +47,7 @@ def examined(tmp_path, table):
     return of
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize("name", [name for name in HIDDEN if name != "all rows as one number"])
 def test_rows_beside_a_forest_are_no_pass_under_any_shipped_policy(name, examined):
     found = examined(HIDDEN[name])

@@ -54,6 +54,7 @@ def attacked(report, waived) -> dict:
     return {**hostile(report), "tool": report["tool"]}
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_report_is_rendered_alike_each_time_and_left_as_it_was(name, report):
     before = copy.deepcopy(report)
@@ -75,6 +76,8 @@ def test_a_report_without_any_result_is_rendered(name):
     text = FORMATS[name].render({**empty, "not_run": [], "results": []})
     if name in TEXTS:
         assert "no model was judged" in text
+    else:
+        assert json.loads(text)
 
 
 @pytest.mark.parametrize("name", TEXTS)

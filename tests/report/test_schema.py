@@ -112,6 +112,7 @@ def test_a_key_that_is_not_described_is_refused_wherever_it_stands(report, valid
         assert not validator.is_valid(changed), path
 
 
+@pytest.mark.nightly
 def test_a_key_that_is_missing_is_refused_wherever_it_stands(only, validator):
     report = only("leaking")
     for path in places(report):

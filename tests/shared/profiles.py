@@ -16,6 +16,11 @@ settings.register_profile("nightly", max_examples=_FULL, deadline=None)
 settings.register_profile("quick", max_examples=_FULL // 3, derandomize=True, deadline=None)
 
 
+def is_nightly() -> bool:
+    """Return whether everything runs."""
+    return settings().max_examples >= _FULL
+
+
 def examples(full: int, least: int = 1) -> int:
     """Return how many examples run: all that a test names with ``--hypothesis-profile=nightly``, else a third.
 
@@ -26,4 +31,4 @@ def examples(full: int, least: int = 1) -> int:
 
 def all_or(few: Sequence[Any], everything: Sequence[Any]) -> Sequence[Any]:
     """Return what a test runs for: all with ``--hypothesis-profile=nightly``, else the few that stand for them."""
-    return everything if settings().max_examples >= _FULL else few
+    return everything if is_nightly() else few

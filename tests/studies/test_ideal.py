@@ -7,7 +7,6 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from pytest_draft.attack.papers.published import ModelDataset, reached
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
@@ -15,6 +14,7 @@ from studies import ideal
 from studies.agreement_enumeration import TooManyError
 from studies.agreement_instances import Instance
 from studies.ideal import exact_ideal, explanations, generated
+from studies.paper_models.published import ModelDataset, reached
 
 BITS = Domain(("a", "b"), (Attribute("a", "binary", (0,)), Attribute("b", "binary", (1,))), "by hand")
 BOX = TimeBox(1e9)  # begins when tests are collected

@@ -18,10 +18,10 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.status import SolverStatus
 
 RowLikelihood = Callable[[int, IntArray], FloatArray]

@@ -21,9 +21,9 @@ from pytest_draft.attack.fractions.expectation import Expected, expected_rows
 from pytest_draft.attack.fractions.problem import StrippedProblem
 from pytest_draft.attack.fractions.sweeps import Candidates
 from pytest_draft.attack.private.datasets import open_attributes
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import InfeasibleError
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.matching import row_identities
 
 

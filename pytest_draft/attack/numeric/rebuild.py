@@ -26,8 +26,8 @@ from pytest_draft.attack.numeric.parameters import ANNEALING, PILOT
 from pytest_draft.attack.numeric.prior import Prior
 from pytest_draft.attack.numeric.problem import NumericProblem
 from pytest_draft.attack.numeric.states import attribute_states
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
+from pytest_draft.facts.reconstruction import Reconstruction
 
 
 def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:

@@ -20,9 +20,9 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
 from pytest_draft.attack.private.label_sweeps import LabelChain
 from pytest_draft.attack.private.leaf_labels import LabelPopulation, LeafLabels, parts_by_size
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.timebox import TimeBox
 
 

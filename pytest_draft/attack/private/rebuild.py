@@ -7,9 +7,9 @@ from dataclasses import replace
 from pytest_draft.attack.private.datasets import sample_posterior
 from pytest_draft.attack.private.noisy_problem import NoisyProblem
 from pytest_draft.attack.private.optimum import find_optimum
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.status import SolverStatus
 
 SAMPLING_SHARE = 0.7

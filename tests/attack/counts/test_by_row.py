@@ -69,6 +69,7 @@ def judged(forest, rows, answers, folder, adversary):
     return examine(case)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
 def test_a_file_without_seeds_is_judged_by_what_it_holds_and_says_so(kind, tmp_path):
     rows, answers = people(24, 0)
@@ -92,6 +93,7 @@ def test_a_file_that_lacks_some_seeds_gets_no_verdict(tmp_path):
     assert found.solver_status == "not covered"
 
 
+@pytest.mark.nightly
 def test_a_file_with_seeds_has_no_such_note(tmp_path):
     rows, answers = people(24, 0)
     forest = RandomForestClassifier(8, max_depth=3, random_state=0).fit(rows, answers)
@@ -110,6 +112,7 @@ def test_rows_that_the_counts_tell_are_found_although_each_can_be_much(limit, ba
     assert in_any_order(found.rows) == in_any_order(rows)
 
 
+@pytest.mark.nightly
 def test_who_knows_the_occurrences_gets_no_less_than_who_does_not(bagged):
     # In expectation: by .01 on average over forests whose counts leave much open, at a small effort.
     more = []
@@ -123,6 +126,7 @@ def test_who_knows_the_occurrences_gets_no_less_than_who_does_not(bagged):
     assert np.mean(more) <= 0.01
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("listed", [1_000, 3_000])
 def test_where_there_are_too_many_ways_to_list_the_likeliest_of_each_row_are(listed, bagged, monkeypatch):
     forest, domain, rows, _ = bagged(60, n_estimators=20, max_depth=4)
@@ -150,6 +154,7 @@ def test_too_many_ways_without_known_occurrences_are_generated_instead(bagged, m
     assert reconstruct(problem, search()).rows is not None
 
 
+@pytest.mark.nightly
 def test_a_search_that_effort_ends_is_the_same_with_any_number_of_threads(bagged):
     forest, domain, _, _ = bagged(30, n_estimators=10, max_depth=3)
     problem = problem_of(forest, domain)

@@ -184,6 +184,7 @@ SIZES = {
 }
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("used", [True, False])
 @pytest.mark.parametrize(("n_known", "n_groups"), [(0, 1), (3, 1), (0, 2), (2, 2)])
 def test_the_likeliest_dataset_is_the_maximum_over_all_datasets(n_known, n_groups, used):
@@ -198,6 +199,7 @@ def test_the_likeliest_dataset_is_the_maximum_over_all_datasets(n_known, n_group
     assert np.mean(reached) >= (0.75 if used and n_groups == 2 else 0.95)
 
 
+@pytest.mark.nightly
 def test_the_truth_is_never_likelier_than_what_is_found():
     likelier = 0
     for seed in range(examples(60)):
@@ -209,6 +211,7 @@ def test_the_truth_is_never_likelier_than_what_is_found():
     assert likelier  # else the comparison could be of equals only
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(80), deadline=None, derandomize=True)
 @given(**SIZES)
 def test_datasets_keep_the_groups_and_the_posterior_is_their_own(**sizes):
@@ -244,6 +247,7 @@ def ticking(ticks):
     return TimeBox(ticks + 0.5, clock=lambda: float(next(now)))
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(25), deadline=None, derandomize=True)
 @given(**SIZES)
 def test_when_the_time_is_out_there_is_a_valid_dataset_or_none(**sizes):
@@ -369,6 +373,7 @@ def unseen_at_most(n_trees, missed):
     return 0
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize(("n_trees", "depth", "max_samples"), [(100, None, None), (100, None, 0.5), (60, 4, None)])
 def test_candidates_are_the_vectors_that_not_too_many_trees_have_missed(release, side, n_trees, depth, max_samples):
@@ -433,6 +438,7 @@ MODELS = {
 }
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("name", MODELS)
 def test_published_counts_without_seeds_rebuild_most_of_the_data(release, name):
     errors = []
@@ -447,6 +453,7 @@ def test_published_counts_without_seeds_rebuild_most_of_the_data(release, name):
     assert np.mean(errors) < 0.03  # uniform guesses: 0.128
 
 
+@pytest.mark.nightly
 def test_three_classes_are_rebuilt_with_their_labels(release):
     released = release(0, n_trees=60, n_classes=3)
     found = reconstruct(released.problem(), Search(TimeBox(60)))
@@ -455,6 +462,7 @@ def test_three_classes_are_rebuilt_with_their_labels(release):
     assert np.abs(np.bincount(found.labels, minlength=3) - np.bincount(released.data.labels)).sum() <= 2
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("sizes", [{"n_trees": 40}, {"n_trees": 15, "depth": 4}], ids=["deep", "shallow"])
 def test_distinct_rows_bring_the_attack_closer(release, sizes):
     with_them, without = [], []
@@ -486,6 +494,7 @@ def test_side_knowledge_is_kept_and_what_is_unknown_is_rebuilt(release, side):
         )
 
 
+@pytest.mark.nightly
 def test_a_published_attack_gives_the_same_rows_again_on_any_number_of_workers(release):
     released = release(2, n_trees=10, depth=4)
     found = [reconstruct(released.problem(), Search(TimeBox(60), 5, workers)) for workers in (1, 1, 2, 4)]

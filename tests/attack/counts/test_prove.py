@@ -140,6 +140,7 @@ def instances(draw):
     return SimpleNamespace(problem=problem, rows=rows, upper=np.concatenate(upper), datasets=everything)
 
 
+@pytest.mark.nightly
 def test_certificates_agree_with_enumeration():
     several = []
 
@@ -447,6 +448,7 @@ def shared(tables, at):
     return int(tables.min(axis=0).sum()), int(np.minimum(tables, tables[at]).sum(axis=1).min())
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("bagging", [False, True], ids=["no bagging", "bagging"])
 def test_certificates_of_forests_agree_with_enumeration(publish, leaves, shown, bagging):
     several = []

@@ -152,6 +152,7 @@ def explains(forest, everyone: KnownRows, row: int, rows: np.ndarray, extremes) 
     return fits
 
 
+@pytest.mark.nightly(quick=14)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_boxes_hold_exactly_what_explains_the_file(tmp_path, name, seed):

@@ -122,6 +122,7 @@ def test_what_is_told_is_guessed(seed):
             assert right[told[:, a]].all(), (name, attribute.name)
 
 
+@pytest.mark.nightly(quick=4)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_rows_own_values_are_no_part_of_its_guess(seed):
     """Whatever else a row could be, by its box: whoever knows only the others guesses the same."""

@@ -113,6 +113,7 @@ def joined(domain, forest, groups, *, by_counts):
     return reach.join(10**6, TimeBox(60))
 
 
+@pytest.mark.nightly
 def test_the_generator_finds_the_cells_that_enumeration_finds(small):
     @settings(max_examples=examples(120), deadline=None, derandomize=True)
     @given(small)
@@ -136,6 +137,7 @@ def test_the_generator_finds_the_cells_that_enumeration_finds(small):
     agrees()
 
 
+@pytest.mark.nightly
 def test_weighing_counts_strikes_out_no_row_of_the_truth(small):
     @settings(max_examples=examples(120), deadline=None, derandomize=True)
     @given(small)
@@ -155,6 +157,7 @@ def test_weighing_counts_strikes_out_no_row_of_the_truth(small):
     keeps()
 
 
+@pytest.mark.nightly
 def test_a_generated_problem_has_the_answer_of_an_enumerated_one(small):
     @settings(max_examples=examples(80), deadline=None, derandomize=True)
     @given(small)
@@ -178,6 +181,7 @@ def test_a_generated_problem_has_the_answer_of_an_enumerated_one(small):
     agrees()
 
 
+@pytest.mark.nightly
 def test_an_incomplete_problem_proves_nothing(small, monkeypatch):
     monkeypatch.setattr(generate, "MOST_JOINED", 0)
 
@@ -238,6 +242,7 @@ def test_thirty_columns_and_known_seeds_give_all_rows_with_proof(tmp_path):
     assert found.certificate.guaranteed_vectors.lower <= (found.rows == rows).all(axis=1).sum()
 
 
+@pytest.mark.nightly
 def test_without_bagging_descent_finds_a_dataset_that_meets_all_counts(tmp_path):
     rows, labels, domain = wide(40, 40)
     forest = trained(tmp_path / "m.joblib", rows, labels, n_estimators=60, bootstrap=False, random_state=1)
@@ -249,6 +254,7 @@ def test_without_bagging_descent_finds_a_dataset_that_meets_all_counts(tmp_path)
     assert found.certificate is None
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("bootstrap", [True, False])
 def test_the_answer_is_the_same_again_and_on_more_threads(tmp_path, monkeypatch, bootstrap):
     monkeypatch.setattr(generate, "MOST_JOINED", 0)
@@ -264,6 +270,7 @@ def test_the_answer_is_the_same_again_and_on_more_threads(tmp_path, monkeypatch,
         assert all(np.array_equal(a, b) for a, b in zip(answers[0], other, strict=True))
 
 
+@pytest.mark.nightly
 def test_unknown_occurrences_give_rows_of_the_domain(tmp_path):
     rows, labels, domain = wide(30, 30)
     forest = trained(tmp_path / "m.joblib", rows, labels, n_estimators=30, random_state=1)

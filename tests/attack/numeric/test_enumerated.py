@@ -13,9 +13,9 @@ from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.numeric.enumerated import MOST_VECTORS, enumerate_states
 from pytest_draft.attack.numeric.states import states_of
 from pytest_draft.attack.reconstruct import reconstruct
-from pytest_draft.attack.reconstruction import Reconstruction
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Attribute, Domain
+from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.timebox import TimeBox
 
 NUMERIC = Domain(("a", "b"), (Attribute("a", "numeric", (0,), -1.0, 4.0), Attribute("b", "binary", (1,))), "declared")

@@ -75,6 +75,7 @@ def awkward_model(random, seed):
     ][random.integers(6)]
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.filterwarnings("ignore:Value for `criterion` 'friedman_mse'", "ignore:.*friedman_mse.*")
 @pytest.mark.parametrize("part", range(2))
 def test_no_certain_value_is_wrong_and_the_truth_is_inside_all_bounds(fitted, part):

@@ -81,6 +81,7 @@ FORESTS = {
 REGRESSORS = ("half the columns", "extra trees, regression")
 
 
+@pytest.mark.nightly(quick=5)
 @pytest.mark.parametrize("name", FORESTS)
 @pytest.mark.parametrize("kind", ["continuous", "decimals", "mixed"])
 def test_what_the_replay_tells_is_what_the_splitter_drew(published, name, kind):

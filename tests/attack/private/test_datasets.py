@@ -169,6 +169,7 @@ def exact_posterior(problem, sizes):
     return {rows: mass / total for rows, mass in weight.items()}
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(("size", "rounding"), [(2, "sum"), (2, "noise"), (None, "sum")])
 def test_sweeps_draw_from_the_exact_posterior(released, size, rounding):
     rows, labels = drawn(TINY, 2, 3)
@@ -250,6 +251,7 @@ def test_a_time_box_that_is_over_gives_no_made_up_rows(released):
         sample_posterior(problem, Search(TimeBox(1e-9)))
 
 
+@pytest.mark.nightly
 def test_a_short_time_box_says_that_it_cut_the_search_short(released):
     rows, labels = drawn(MIXED, 60)
     problem = build_noisy(released(MIXED, rows, labels, n_trees=10, depth=4), MIXED, *unknown(MIXED, 60))
@@ -286,6 +288,7 @@ def search_that():
     return made
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     ("happens", "stage"),
     [
@@ -306,6 +309,7 @@ def test_datasets_that_were_not_all_drawn_and_put_together_are_not_settled(relea
     assert rebuilt.cut_short
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("happens", [ended_by_the_clock, ended_by_the_effort])
 def test_what_a_likelier_dataset_leads_to_must_be_seen_to_the_end(released, search_that, monkeypatch, happens):
     rows, labels = drawn(MIXED, 15)
@@ -331,6 +335,7 @@ def test_no_row_is_shown(released):
 # The number of rows
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("rounding", ["sum", "noise"])
 def test_the_number_of_rows_is_found_in_its_interval(released, rounding):
     rows, labels = drawn(MIXED, 60)

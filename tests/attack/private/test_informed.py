@@ -223,6 +223,7 @@ def test_almost_exact_counts_are_almost_always_rebuilt(released):
     assert (found.labels == labels[unknown]).all()
 
 
+@pytest.mark.nightly
 def test_what_is_believed_is_as_often_right(released):
     chance, right, closer = [], [], []
     for seed in range(6):

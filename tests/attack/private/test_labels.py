@@ -206,6 +206,7 @@ def test_the_log_posterior_is_that_of_enumeration(name):
     assert checked == 40
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("name", INSTANCES)
 def test_sampled_datasets_are_as_frequent_as_their_posterior(name):
     forest, domain, n_rows = INSTANCES[name]
@@ -235,6 +236,7 @@ def test_sampled_datasets_are_as_frequent_as_their_posterior(name):
         assert abs(found[dataset] / n_sweeps - share) < 0.003 + 6 * math.sqrt(share / n_sweeps)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("name", INSTANCES)
 def test_the_likeliest_dataset_is_found(name):
     forest, domain, n_rows = INSTANCES[name]
@@ -265,6 +267,7 @@ def same(one, other):
     return arrays and one.log_posterior == other.log_posterior
 
 
+@pytest.mark.nightly
 def test_a_reconstruction_is_complete_and_repeatable_whatever_the_threads():
     forest = deep(THREE, 4, 4, seed=1)
     first, again, elsewhere = (
@@ -287,6 +290,7 @@ def test_a_reconstruction_is_complete_and_repeatable_whatever_the_threads():
     assert "array" not in repr(first)
 
 
+@pytest.mark.nightly
 def test_more_rows_than_a_consensus_takes_still_give_a_dataset(monkeypatch):
     monkeypatch.setattr(engine, "MOST_ROWS", 10)
     found = rebuild_from_labels(deep(THREE, 2, 2, seed=0), THREE, 11, Search(TimeBox(600, effort=0.05)))
@@ -315,6 +319,7 @@ def test_rows_are_dealt_out_by_diffprivlibs_rule():
     assert parts_of(forest_of(*STUMPS, shuffle=True), 5) is None
 
 
+@pytest.mark.nightly
 def test_trees_without_rows_and_leaves_without_vectors_are_possible():
     nowhere = tree([(0, 0.5), (0, 0.7), 1, 0, 1], 2)  # nothing below 0.5 is above 0.7
     found = rebuild_from_labels(forest_of(nowhere, *STUMPS), TWO, 2, Search(TimeBox(600, effort=0.02)))

@@ -66,6 +66,7 @@ def posterior(model: Model, n_rows: int) -> dict[tuple[tuple[int, ...], ...], fl
     return {chosen: w / sum(weight.values()) for chosen, w in weight.items()}
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("level", ["counts", "labels"])
 def test_a_chain_meets_each_dataset_as_often_as_it_is_likely(level):
     rows, labels = made(4, 1)
@@ -82,6 +83,7 @@ def test_a_chain_meets_each_dataset_as_often_as_it_is_likely(level):
     assert apart < 0.08
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("level", ["counts", "labels"])
 def test_a_chain_of_kinds_meets_each_dataset_as_often_as_it_is_likely_among_other_peoples_rows(level):
     rows, labels = made(4, 1)
@@ -137,6 +139,7 @@ def test_a_row_that_is_seen_once_is_less_likely_than_its_share_and_what_is_missi
     assert by_kind[seen.any(axis=1)].sum() < 0.98
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("seed", range(4))
 def test_bits_are_no_more_than_the_entropy_of_the_posterior(seed):
     rows, labels = made(4, seed)
@@ -212,6 +215,7 @@ def test_numeric_columns_with_bootstrap_are_sampled_where_thresholds_tell_gaps_o
     assert len(np.unique(np.stack([dataset[:, 2] for dataset in found.sampled[0].datasets]))) > 20
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_few_shallow_trees_leave_datasets_far_apart_and_bounds_between_nothing_and_the_guess_without_a_file(bootstrap):
     rows, labels = made(40, 3, CODES)
@@ -241,6 +245,7 @@ def test_known_values_and_rows_stay():
             assert (dataset != rows[unknown]).any()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("level", ["counts", "labels"])
 def test_other_peoples_rows_alone_get_no_closer_and_meet_no_more_than_is_told_of_a_file(level, seed):

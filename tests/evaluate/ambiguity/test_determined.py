@@ -158,6 +158,7 @@ MODELS = {
 }
 
 
+@pytest.mark.nightly(quick=6)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("domain", DISCRETE)
@@ -224,6 +225,7 @@ def test_a_column_that_no_tree_tests_hides_the_others_unless_set_aside(tmp_path)
         determined_rows(forest, booleans(4), rows, labels, TimeBox(60.0), times=occurrences(forest), aside=range(4))
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("model", ["whole", "bootstrap", "many", "leaves"])
 @pytest.mark.parametrize("domain", ORDERED)
 def test_is_true_of_ordered_columns(tmp_path, domain, model):
@@ -247,6 +249,7 @@ NUMERIC = domain_of(Attribute("x", "numeric", (0,), 0.0, 6.0), Attribute("b", "b
 GRID = np.array([(x, b) for x in np.arange(0, 6.1, 0.5) for b in (0, 1)], dtype=np.float32)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("model", ["whole", "bootstrap", "many", "extra"])
 def test_is_true_of_numeric_columns(tmp_path, monkeypatch, model):
     """Against all assignments of values on a grid on which the true values lie."""

@@ -51,6 +51,7 @@ def test_a_search_whose_time_is_out_finds_nothing_and_denies_nothing(told):
     assert search.explained
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("bootstrap", [False, True])
 @pytest.mark.parametrize("n_rows", [2, 4, 6])
 def test_a_table_of_few_rows_gets_as_many_samples_as_any(n_rows, bootstrap):

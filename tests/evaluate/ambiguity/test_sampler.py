@@ -77,6 +77,7 @@ MODELS = {
 }
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("columns", [discrete, numeric])
 def test_every_sample_explains_every_observation_and_some_rows_move(kind, columns):
@@ -140,6 +141,7 @@ def multiset(dataset: np.ndarray) -> tuple:
     return tuple(sorted(map(tuple, dataset.tolist())))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(4))
 def test_what_explains_a_small_file_is_visited_as_often_as_it_is_likely(seed):
     """Under the uniform prior all assignments are alike: the shares of a long chain are those of their numbers."""
@@ -166,6 +168,7 @@ def test_what_explains_a_small_file_is_visited_as_often_as_it_is_likely(seed):
     assert sum(abs(met[key] / 1_500 - weight / whole) for key, weight in likely.items()) < 0.2
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("partition", [1, 2, 4])
 def test_no_more_datasets_are_counted_than_explain_a_small_file_in_any_order(partition, monkeypatch):
     monkeypatch.setattr(sampler, "PARAMETERS", replace(sampler.PARAMETERS, partition=partition))

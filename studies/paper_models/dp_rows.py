@@ -17,12 +17,12 @@ from scipy import stats
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import ClassCounts, ReleasedCounts
-from pytest_draft.attack.papers.cp_rows import RowVariables, solved
-from pytest_draft.attack.papers.published import ModelDataset, ModelOutcome, RowModelInput, recounted
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.timebox import TimeBox
+from studies.paper_models.cp_rows import RowVariables, solved
+from studies.paper_models.published import ModelDataset, ModelOutcome, RowModelInput, recounted
 
 INTERVAL = 12
 """Counts are searched for within this many scales of the released ones (appendix B: gamma = 12 / epsilon_v)."""

@@ -15,12 +15,12 @@ from ortools.sat.python import cp_model
 
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.papers.cp_rows import RowVariables, solved
-from pytest_draft.attack.papers.likelihood import log_chances, log_likelihood
-from pytest_draft.attack.papers.published import ModelDataset, ModelOutcome, RowModelInput, residual_of
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
+from studies.paper_models.cp_rows import RowVariables, solved
+from studies.paper_models.likelihood import log_chances, log_likelihood
+from studies.paper_models.published import ModelDataset, ModelOutcome, RowModelInput, residual_of
 
 MOST_OCCURRENCES = 7
 """The papers let a tree see a row at most so often: of 100 rows, one is seen more often with a chance of about 1e-5."""

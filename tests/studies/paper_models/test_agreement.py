@@ -10,11 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
-from pytest_draft.attack.papers.published import ModelDataset
 from studies import agreement
 from studies.agreement import compared
 from studies.agreement_enumeration import TooManyError
 from studies.agreement_instances import SETTINGS, changed, generated
+from studies.paper_models.published import ModelDataset
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -11,12 +11,12 @@ from ortools.sat.python import cp_model
 from profiles import examples
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences
-from pytest_draft.attack.papers import cp_without_bagging, milp
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared
 from pytest_draft.errors import InfeasibleError
 from pytest_draft.timebox import TimeBox
+from studies.paper_models import cp_without_bagging, milp
 
 PAPERS_FORMULA = [(1, -2, -3), (1, 2, 4), (-2, -3, -4)]
 """Formula (1) of appendix A: literals are 1-based, negative where complemented."""

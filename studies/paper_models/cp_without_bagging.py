@@ -12,10 +12,10 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.papers.cp_rows import RowVariables, solved
-from pytest_draft.attack.papers.published import ModelDataset, ModelOutcome, RowModelInput, residual_of
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
+from studies.paper_models.cp_rows import RowVariables, solved
+from studies.paper_models.published import ModelDataset, ModelOutcome, RowModelInput, residual_of
 
 
 def solve(

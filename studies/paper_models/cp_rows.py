@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
 from pytest_draft.arrays import IntArray
-from pytest_draft.attack.papers.published import ModelDataset, ModelStatus, RowModelInput
 from pytest_draft.timebox import TimeBox
+from studies.paper_models.published import ModelDataset, ModelStatus, RowModelInput
 
 _STATUS: dict[cp_model.CpSolverStatus, ModelStatus] = {
     cp_model.OPTIMAL: "optimal",

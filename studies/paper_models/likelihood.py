@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.papers.published import ModelDataset, reached, residual_of
+from studies.paper_models.published import ModelDataset, reached, residual_of
 
 
 def log_chances(n_rows: int, n_draws: int) -> FloatArray:

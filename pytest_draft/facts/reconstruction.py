@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.facts.certificate import Certificate
 from pytest_draft.facts.status import RECONSTRUCTION_STATUSES, SolverStatus
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)

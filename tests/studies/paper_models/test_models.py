@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import product
 
@@ -11,14 +9,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp
-from pytest_draft.attack.papers.likelihood import best_objective, log_chances, log_likelihood, objective
-from pytest_draft.attack.papers.published import ModelDataset, residual_of
 from pytest_draft.domain import Attribute, Domain, declared
 from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.timebox import TimeBox
 from studies.agreement_enumeration import Enumeration, TooManyError
 from studies.agreement_instances import generated
+from studies.paper_models import cp_with_bagging, cp_without_bagging, milp
+from studies.paper_models.likelihood import best_objective, log_chances, log_likelihood, objective
+from studies.paper_models.published import ModelDataset, residual_of
 
 WITHOUT_BAGGING = [cp_without_bagging, milp]
 MODELS = [*WITHOUT_BAGGING, cp_with_bagging]
@@ -50,21 +48,6 @@ def enumerate_datasets(solve, most):
 
 def found(model, forest, domain, n_rows, **options):
     return model.solve(forest, domain, n_rows, TimeBox(60), **options)
-
-
-def test_the_papers_models_import_nothing_of_the_engine():
-    code = (
-        "import sys\n"
-        "from pytest_draft.attack.papers import cp_with_bagging, cp_without_bagging, milp\n"
-        "print(*sorted(name for name in sys.modules if name.startswith('pytest_draft.attack.')))\n"
-    )
-    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
-    assert loaded
-    watch = {
-        "pytest_draft.attack.compiling",
-        "pytest_draft.attack.shipped_code",
-    }  # whatever is compiled counts for no time box
-    assert all(name.startswith("pytest_draft.attack.papers") for name in {*loaded} - watch)
 
 
 @pytest.mark.parametrize("model", MODELS)

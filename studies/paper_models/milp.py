@@ -17,9 +17,9 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.attack.papers.published import Conditions, ModelDataset, ModelOutcome, RowModelInput, residual_of
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
+from studies.paper_models.published import Conditions, ModelDataset, ModelOutcome, RowModelInput, residual_of
 
 _INFEASIBLE = 2
 """As SciPy numbers the status of a solution."""
