@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pytest_draft.artifact import Forest, occurrences
+from pytest_draft.artifact.observations import ClassCounts
 from pytest_draft.domain import Attribute, Domain, Kind
 from studies.files import through_file
 from studies.paper_models.published import ModelDataset
@@ -135,7 +136,7 @@ def changed(forest: Forest, rng: np.random.Generator) -> Forest:
         weight = counts[i].sum(axis=1)
         distinct = np.minimum(tree.n_distinct, weight) if forest.bootstrap else weight
         trees[i] = replace(tree, value=counts[i].astype(float), weight=weight.astype(float), n_distinct=distinct)
-    return replace(forest, trees=tuple(trees), values="totals")
+    return replace(forest, trees=tuple(trees), observation=ClassCounts("totals"))
 
 
 def random_domain(rng: np.random.Generator, most: int, *, coded: bool) -> Domain:

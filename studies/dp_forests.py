@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact import Forest, Tree
+from pytest_draft.artifact.observations import ClassCounts, under
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.dp import Draw, GaussianForestClassifier, LaplaceForestClassifier
 from pytest_draft.facts.privacy import Privacy
@@ -174,7 +175,7 @@ def without_noise(forest: Forest, X: ArrayLike, y: ArrayLike) -> Forest:
                 value[node] = value[tree.left[node]] + value[tree.right[node]]
         weight = value.sum(axis=1)
         trees.append(replace(tree, value=value, weight=weight, n_distinct=weight.astype(np.int64)))
-    return replace(forest, trees=tuple(trees), privacy=None, n_samples=len(labels))
+    return replace(forest, trees=tuple(trees), observation=ClassCounts("totals"), n_samples=len(labels))
 
 
 def _own_accountant() -> Any:
@@ -217,7 +218,6 @@ def _forest(model: LaplaceForestClassifier) -> Forest:
         n_features=model.n_features_in_,
         feature_names=None,
         classes=tuple(model.classes_.tolist()),
-        values="totals",
         bootstrap=False,
         replacement=False,
         n_samples=None,
@@ -227,5 +227,5 @@ def _forest(model: LaplaceForestClassifier) -> Forest:
         max_features=None,
         bootstrap_features=False,
         sklearn_version=None,
-        privacy=Privacy("laplace", model.epsilon_, scale=model.scale_, rounding=model.rounding_),
+        observation=under(Privacy("laplace", model.epsilon_, scale=model.scale_, rounding=model.rounding_)),
     )

@@ -177,8 +177,8 @@ def attack(table: Path, epsilon: float, seed: int, *, network: bool = False) -> 
     everyone = KnownRows(rows[:n_rows], target[:n_rows], np.ones((_TREES, n_rows), dtype=np.int64))
     unknown = attacked(forest, n_rows, seed)
     one = Groups(np.zeros_like(unknown), np.array([len(unknown)]), np.ones((_TREES, 1), dtype=np.int64))
-    assert forest.privacy is not None
-    score = noisy_score(forest, domain, CountNoise.of(forest.privacy), everyone, unknown)
+    assert forest.observation.privacy is not None
+    score = noisy_score(forest, domain, CountNoise.of(forest.observation.privacy), everyone, unknown)
     guesses = guess_alone(domain, one, everyone, unknown, score, forest.n_classes, TimeBox(_SECONDS))
     truth = everyone.rows[unknown]
     paper = papers_guess(forest, domain, everyone, unknown)
@@ -264,12 +264,16 @@ def papers_guess(forest: Forest, domain: Domain, everyone: KnownRows, unknown: I
     ndarray of float32, shape (n_unknown, n_columns)
         Of equally good vectors the first of the domain.
     """
-    assert forest.privacy is not None
-    budget, n_others = forest.privacy.epsilon / forest.n_trees, len(everyone.rows) - 1
+    assert forest.observation.privacy is not None
+    epsilon = forest.observation.privacy.epsilon
+    budget, n_others = epsilon / forest.n_trees, len(everyone.rows) - 1
     bound = math.ceil(12 / budget)
     chance = np.log(-np.expm1(-budget)) - budget * np.arange(bound + 1)
     n_counts = sum(len(tree.leaves) for tree in forest.trees) * forest.n_classes
-    ratio, wanted = n_counts * (chance[0] - chance[-1]) / (n_others * domain.n_columns), 20 * forest.privacy.epsilon
+    ratio, wanted = (
+        n_counts * (chance[0] - chance[-1]) / (n_others * domain.n_columns),
+        20 * epsilon,
+    )
     point = 1.0
     if ratio > wanted:
         point = float(np.round(ratio / wanted))

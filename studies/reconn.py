@@ -162,7 +162,7 @@ def rebuilt(network: Any, inputs: Rows) -> Rows:
 
 def _noise(forest: Forest) -> float:
     """Return the scale of the noise on each count of a forest."""
-    privacy = forest.privacy
+    privacy = forest.observation.privacy
     if privacy is None or privacy.mechanism != "laplace" or privacy.rounding != "noise":
         raise ValueError("shadow forests are made for counts that are released as n + int(Laplace)")
     return privacy.scale

@@ -14,6 +14,7 @@ import pytest
 
 import pytest_draft
 from pytest_draft.artifact import Forest, Tree
+from pytest_draft.artifact.observations import ClassCounts
 
 # While tests are collected nothing is garbage, and what is compiled is kept, as numba keeps it: else each of some 200
 # processes would compile all modules anew, and pytest's rewrite their asserts. After that it is not kept any more: a
@@ -111,7 +112,7 @@ def by_hand():
             n_features=n_columns,
             feature_names=None,
             classes=tuple(range(made[0].value.shape[1])),
-            values="totals",
+            observation=ClassCounts("totals"),
             bootstrap=False,
             replacement=False,
             n_samples=int(made[0].weight[0]),

@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.observations import ClassCounts
 from pytest_draft.data import Table, TrainingData, read_domain, read_table, training_data
 from pytest_draft.errors import DataError, DraftError, LabelError, NotCoveredError
 from pytest_draft.facts.privacy import Privacy
@@ -39,7 +40,7 @@ def forest(names=("age", "female"), classes=(0, 1), n_features=None, **changed) 
         n_features=len(names) if n_features is None else n_features,
         feature_names=names,
         classes=classes,
-        values="fractions",
+        observation=ClassCounts("shares"),
         bootstrap=False,
         replacement=False,
         n_samples=None,

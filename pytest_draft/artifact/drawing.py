@@ -26,7 +26,7 @@ def draw_of_forest(estimator: Object, told: Told) -> Draw:
     if not estimator.boolean("bootstrap"):
         return Draw(False, False, n_samples or rows_of(told), None)
     n_draws = estimator.optional_integer("_n_samples_bootstrap", minimum=1)
-    if n_draws is None and told.outputs is None:
+    if n_draws is None and told.observation.exact:
         n_draws = _draws_by_roots(estimator, told.trees)
     if n_samples is None and estimator.get("max_samples") is None:
         n_samples = n_draws
@@ -96,12 +96,12 @@ def check_roots(trees: tuple[Tree, ...], draw: Draw) -> None:
 
 def rows_of(told: Told) -> int | None:
     """Return how many rows the first tree saw; None where it does not tell."""
-    return None if told.outputs is not None else int(told.trees[0].n_distinct[0])
+    return int(told.trees[0].n_distinct[0]) if told.observation.exact else None
 
 
 def _weight_of(told: Told) -> int | None:
     """Return the weight of the first tree's root, where it is a number of draws."""
-    weight = 0.5 if told.outputs is not None else float(told.trees[0].weight[0])
+    weight = float(told.trees[0].weight[0]) if told.observation.exact else 0.5
     return int(weight) if weight.is_integer() and weight < 2**53 else None
 
 

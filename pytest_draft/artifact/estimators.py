@@ -14,6 +14,7 @@ from pytest_draft.artifact.declared_privacy import REPLAYED, WARM_START, of_labe
 from pytest_draft.artifact.drawing import Draw, check_roots, draw_of_bagging, draw_of_forest, rows_of, size_of
 from pytest_draft.artifact.forest import Forest, Tree, minor_of
 from pytest_draft.artifact.objects import Object, data_of, described, kind_of, numbers_of, plain_classes, with_article
+from pytest_draft.artifact.observations import RowNumbers, under
 from pytest_draft.artifact.outputs import Told, told_by
 from pytest_draft.artifact.private_arrays import trees_of_arrays
 from pytest_draft.artifact.records import Record
@@ -92,7 +93,7 @@ class ForestReader:
         self._classes: tuple[object, ...] | None = None
         self._n_features = 0
         self._n_outputs = 1
-        self._also_tells: str | None = None
+        self._also: str | None = None
         self.parts: list[Object] = []
 
     def forest(self) -> Forest:
@@ -139,7 +140,7 @@ class ForestReader:
         """Read a Bagging ensemble of trees, or an IsolationForest, which is one of trees grown on random targets."""
         estimator = self._estimator
         if estimator.record.cls.key in _ISOLATION:
-            self._also_tells = "the random targets of an IsolationForest, which follow from its seed, are not used yet"
+            self._also = "the random targets of an IsolationForest, which follow from its seed, are not used yet"
         trees = self._inner_estimators(TREES)
         self._read_columns_and_classes()
         subsets = estimator.get("estimators_features_")
@@ -162,7 +163,7 @@ class ForestReader:
         """Read AdaBoost of trees: how many rows each node holds, since what each of them counts is not in the file."""
         trees = self._inner_estimators(TREES)
         self._read_columns_and_classes()
-        self._also_tells = "what the weights of an AdaBoost's rows tell of their classes and trees is not used yet"
+        self._also = "what the weights of an AdaBoost's rows tell of their classes and trees is not used yet"
         told = self._told([self._nodes(tree, i, None, None) for i, tree in enumerate(trees)])
         weighted = [replace(tree, weight=tree.n_distinct.astype(np.float64)) for tree in told.trees]
         told = replace(told, trees=tuple(weighted))
@@ -179,7 +180,7 @@ class ForestReader:
         if rounding not in ("sum", "noise"):
             raise CorruptArtifactError("rounding_ is neither sum nor noise")
         try:
-            declared = Privacy(
+            privacy = Privacy(
                 mechanism,
                 epsilon=estimator.number("epsilon_"),
                 delta=estimator.number("delta_"),
@@ -188,7 +189,7 @@ class ForestReader:
             )
         except ValueError as error:
             raise CorruptArtifactError(str(error)) from None
-        return self._private_forest(trees, of_noisy_counts(trees, declared))
+        return self._private_forest(trees, of_noisy_counts(trees, privacy))
 
     def _label_forest(self) -> Forest:
         """Read a forest or a tree of diffprivlib: a label at each leaf, or counts that somebody filled in."""
@@ -212,10 +213,10 @@ class ForestReader:
             broken_by.append(WARM_START)
         try:
             epsilon = max(tree.number("epsilon") for tree in estimators)
-            declared = Privacy("permute-and-flip", epsilon, broken_by=tuple(broken_by))
+            privacy = Privacy("permute-and-flip", epsilon, broken_by=tuple(broken_by))
         except ValueError as error:
             raise CorruptArtifactError(str(error)) from None
-        return self._private_forest(trees, of_labels(trees, declared))
+        return self._private_forest(trees, of_labels(trees, privacy))
 
     def _private_forest(self, trees: tuple[Tree, ...], privacy: Privacy) -> Forest:
         """Return a forest without bootstrap: with exact counts an ordinary one, else of unknown size."""
@@ -223,7 +224,7 @@ class ForestReader:
             trees = tuple(with_counts(tree) for tree in trees)
         n_samples = int(trees[0].n_distinct[0]) if privacy.exact else None
         draw = Draw(False, False, n_samples, None)
-        return self._forest(Told(trees, "totals"), draw, seeds_from=None, sample_weight=None, privacy=privacy)
+        return self._forest(Told(trees, under(privacy)), draw, seeds_from=None, sample_weight=None)
 
     def _forest(
         self,
@@ -234,9 +235,8 @@ class ForestReader:
         sample_weight: FloatArray | None,
         max_features: int | None = None,
         bootstrap_features: bool = False,
-        privacy: Privacy | None = None,
     ) -> Forest:
-        if told.outputs is None:
+        if told.observation.exact:
             check_roots(told.trees, draw)
         by = " of diffprivlib" if self._estimator.record.cls.key in _LABEL_FORESTS | _LABEL_TREES else ""
         return Forest(
@@ -245,7 +245,7 @@ class ForestReader:
             n_features=self._n_features,
             feature_names=self._feature_names(),
             classes=None if self._rows_only else self._classes,
-            values="rows" if self._rows_only else told.values,
+            observation=replace(told.observation, also=told.observation.also or self._also),
             bootstrap=draw.bootstrap,
             replacement=draw.replacement,
             n_samples=draw.n_samples,
@@ -256,9 +256,6 @@ class ForestReader:
             bootstrap_features=bootstrap_features,
             sklearn_version=self._version(),
             parameters=self._parameters(),
-            privacy=privacy,
-            also_tells=told.also_tells or self._also_tells,
-            outputs=told.outputs,
         )
 
     # The ensemble's own attributes
@@ -299,7 +296,7 @@ class ForestReader:
                 if not self._classifier
                 else ("of its several outputs no class is used, only how many rows each node holds")
             )
-            self._also_tells = f"{used}: whoever uses the others gets closer"
+            self._also = f"{used}: whoever uses the others gets closer"
         if self._classifier:
             stored = estimator.get("classes_")
             if several and not (isinstance(stored, list) and len(stored) == self._n_outputs):
@@ -398,7 +395,7 @@ class ForestReader:
                     f"it holds {with_article(self._estimator.kind)} of which nothing but numbers of rows is read, and "
                     f"these were removed or changed ({error}): save it as it was trained"
                 ) from None
-            return Told(tuple(replace(one.tree, value=_nothing(one.tree.n_nodes)) for one in nodes), "means")
+            return Told(tuple(replace(one.tree, value=_nothing(one.tree.n_nodes)) for one in nodes), RowNumbers())
         first_tree = next((part for part in self.parts if "tree_" in part), self._estimator)
         size = size_of(self._estimator, first_tree, bagging=bagging, forest=forest)
         return told_by(nodes, size, classifier=self._classifier)

@@ -14,6 +14,7 @@ from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.account import NO_ACCOUNT, Account
 from pytest_draft.artifact.contents import NOTHING, Contents
 from pytest_draft.artifact.encoder import Encoder
+from pytest_draft.artifact.observations import Observation
 from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.artifact.unjudged import ALONE, Unjudged
@@ -26,7 +27,6 @@ from pytest_draft.artifact.weights import (
     subsample_weights,
 )
 from pytest_draft.errors import CorruptArtifactError, NotCoveredError, one_line
-from pytest_draft.facts.privacy import Privacy
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Tree:
     missing_left: BoolArray
     """Shape (n_nodes,). Whether a missing value goes left."""
     value: FloatArray
-    """Shape (n_nodes, n_values). As stored: class fractions or class totals, or a regressor's mean."""
+    """Shape (n_nodes, n_values). What `Forest.observation` says of the rows in each node."""
     weight: FloatArray
     """Shape (n_nodes,). ``weighted_n_node_samples``: with bagging, the number of draws."""
     n_distinct: IntArray
@@ -68,29 +68,6 @@ class Tree:
     def leaves(self) -> IntArray:
         """Indices of the leaves, ascending."""
         return np.flatnonzero(self.left < 0).astype(np.int64)
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """What the leaves of a forest without counts of rows still tell: what they answer."""
-
-    kind: Literal["fractions", "labels", "means"]
-    """Whether `Tree.value` holds the share of each class at each leaf, a one for the label that won there, or a
-    regressor's mean target.
-    """
-    decimals: int | None
-    """To how many decimals the shares were rounded; None where they are as exact as their type, and for labels."""
-    tolerance: float
-    """How far a share can be off: half of the last decimal, or what rounding to its type does; 0 for labels."""
-    more_left: bool
-    """Whether `Tree.missing_left` tells which child of an inner node more different rows reached, as scikit-learn sets
-    it where a column had no missing values (`pytest_draft.artifact.outputs.more_left`, once it is known which).
-    """
-    may_be_pure: bool = False
-    """Of labels: whether each leaf may also hold rows of its label alone, as the leaves of a fully grown tree do. The
-    file cannot tell these two apart; an attack may try both. False where two leaves side by side have one label, which
-    no split of scikit-learn's brings about.
-    """
 
 
 def minor_of(version: object) -> tuple[int, int] | None:
@@ -117,10 +94,8 @@ class Forest:
     """``feature_names_in_`` where the file has it."""
     classes: tuple[object, ...] | None
     """Tuple of object or None. ``classes_`` as plain Python values (int, float, bool, str); None for regressors."""
-    values: Literal["fractions", "totals", "means", "rows"]
-    """What `Tree.value` holds, detected from the data; for ``rows`` nothing, where only the number of rows in each node
-    is taken from a file.
-    """
+    observation: Observation
+    """What its leaves say of the rows in them."""
     bootstrap: bool
     """Whether each tree saw a bootstrap sample (or, for bagging, a subsample) of the rows."""
     replacement: bool
@@ -146,20 +121,9 @@ class Forest:
     """The estimator's plain (number, text, bool, None) constructor parameters; ``class_weight`` may be a dict. A
     bagging ensemble's trees' are named ``estimator__...``.
     """
-    privacy: Privacy | None = None
-    """What the file declares of its differential privacy; None where it declares none. Unless that is ``exact``,
-    `Tree.value` holds what was `released` at the leaves and 0 elsewhere, and `Tree.weight` and `Tree.n_distinct` hold
-    0.
-    """
-    also_tells: str | None = None
-    """What else its file tells of the rows, and is not taken from it."""
     draws_told: bool = True
     """Whether the file tells how rows were drawn and that none was weighted, as ONNX does not: else `bootstrap` is what
     its kind of model does if nothing is said.
-    """
-    outputs: Outputs | None = None
-    """What the leaves tell where its file holds no counts of rows; None where there are
-    counts. `Tree.value` then holds outputs at the leaves and 0 elsewhere, `Tree.weight` and `Tree.n_distinct` hold 0.
     """
     of_column: IntArray | None = None
     """Which of the columns here stands for each column of the file, where some repeat others and were left out
@@ -180,16 +144,6 @@ class Forest:
     def n_classes(self) -> int:
         """Number of classes; 1 for regressors, whose rows are counted together."""
         return 1 if self.classes is None else len(self.classes)
-
-    @property
-    def is_private(self) -> bool:
-        """Whether its leaves hold what a mechanism of differential privacy released, rather than counts."""
-        return self.privacy is not None and not self.privacy.exact
-
-    @property
-    def has_targets(self) -> bool:
-        """Whether its leaves hold the mean targets of a regressor."""
-        return self.values == "means"
 
     @property
     def sklearn_minor(self) -> tuple[int, int] | None:
@@ -220,8 +174,8 @@ class Forest:
 
         Who uses it rebuilds more: a verdict without it can fail a forest, and never pass it.
         """
-        if self.also_tells is not None:
-            return self.also_tells
+        if self.observation.also is not None:
+            return self.observation.also
         if self.classes is None:
             return f"the mean targets in the nodes of a {self.kind} are not used yet: whoever uses them gets closer"
         return None
@@ -247,12 +201,8 @@ class Forest:
         CorruptArtifactError
             Where a node's counts are not the sum of its children's.
         ValueError
-            Where the leaves were released with noise (see `released`), or without counts (see `outputs`).
+            Where its observation is none of counts.
         """
-        if self.privacy is not None and not self.privacy.exact:
-            raise ValueError("this forest has no counts, only what a mechanism of differential privacy released")
-        if self.outputs is not None:
-            raise ValueError("this forest has no counts, only what its leaves answer: see `outputs`")
         nodes = self.trees[tree]
         exact = self._totals(tree) / self.draw_weight[tree]
         counts = np.rint(exact)
@@ -285,7 +235,7 @@ class Forest:
         ValueError
             Where the forest declares no privacy: see `counts`.
         """
-        if self.privacy is None:
+        if self.observation.privacy is None:
             raise ValueError("this forest declares no privacy: its leaves hold counts")
         nodes = self.trees[tree]
         result: IntArray = np.rint(nodes.value[nodes.leaves]).astype(np.int64)
@@ -366,11 +316,7 @@ class Forest:
     def _totals(self, tree: int) -> FloatArray:
         """Return the weighted totals of each node by class, shape (n_nodes, n_classes)."""
         nodes = self.trees[tree]
-        if self.values == "totals":
-            return nodes.value
-        shares = nodes.value if self.values == "fractions" else 1.0
-        totals: FloatArray = shares * nodes.weight[:, None]
-        return totals
+        return self.observation.totals(nodes.value, nodes.weight)
 
     def _balanced_weights(self) -> FloatArray:
         if self.n_samples is None or (self.bootstrap and self.n_draws is None):

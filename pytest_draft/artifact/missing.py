@@ -48,7 +48,7 @@ def require_missing_covered(forest: Forest, found: str, rows: Rows, labels: IntA
     NotCoveredError
         Where the version counts some of them wrongly, or the file does not tell it.
     """
-    if forest.privacy is not None:
+    if forest.observation.privacy is not None:
         raise DataError(f"{found}, which private forests do not take; give the data as it was trained on")
     version = forest.sklearn_minor
     if version is None:
@@ -72,7 +72,7 @@ def require_missing_covered(forest: Forest, found: str, rows: Rows, labels: IntA
 
 def _counted_where_sent(forest: Forest, rows: Rows, labels: IntArray) -> bool:
     """Return whether rows, drawn as the file tells, are as many of each class in each leaf as it counts."""
-    if forest.outputs is not None:
+    if not forest.observation.exact:
         return False
     try:
         drawn = occurrences(forest)

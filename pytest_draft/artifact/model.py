@@ -156,10 +156,10 @@ def _holds(forest: Forest) -> str:
     parts = [forest.kind, _count(forest.n_trees, "tree"), _count(forest.n_features, "column")]
     if forest.classes is not None:
         parts.append(f"{forest.n_classes} class{'es' if forest.n_classes != 1 else ''}")
-    if forest.privacy is not None:
-        parts.append(_declared(forest.privacy))
-    if forest.outputs is not None:
-        parts.append("no counts")
+    if (privacy := forest.observation.privacy) is not None:
+        parts.append(_declared(privacy))
+    if (words := forest.observation.in_words) is not None:
+        parts.append(words)
     return ", ".join(parts)
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.budget import Budget, Limits
 from pytest_draft.artifact.contents import SMALL, Contents, Stored
-from pytest_draft.artifact.forest import Forest, Outputs
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.objects import with_article
+from pytest_draft.artifact.observations import Shares
 from pytest_draft.artifact.onnx_columns import INSTEAD, Columns, ColumnWalk
 from pytest_draft.artifact.onnx_graph import Graph, read_graph
 from pytest_draft.artifact.onnx_trees import Ensemble, distinct
@@ -152,7 +153,7 @@ def _forest_of(graph: Graph, budget: Budget) -> tuple[Forest, str | None, frozen
         n_features=width,
         feature_names=inputs[0].names,
         classes=classes,
-        values="fractions",
+        observation=Shares(None, tolerance, more_left=False),
         bootstrap=drawn,
         replacement=drawn,
         n_samples=None,
@@ -163,7 +164,6 @@ def _forest_of(graph: Graph, budget: Budget) -> tuple[Forest, str | None, frozen
         bootstrap_features=False,
         sklearn_version=None,
         draws_told=False,
-        outputs=Outputs("fractions", None, tolerance, more_left=False),
     )
     return forest, not_covered, frozenset(walk.read)
 

@@ -3,7 +3,7 @@
 A model predicts by the shares of the classes in its leaves alone, so whoever releases one can take the counts out of
 it. What stands in their place may be zero, the same everywhere, one row a leaf with sums above, or anything that does
 not add up: such numbers are taken for no counts, and never for damage. The leaves then tell shares, exactly or rounded,
-or labels. Where anything else is left of the counts, the file says so in `Told.also_tells`, and cannot pass.
+or labels. Where anything else is left of the counts, `Observation.also` says so, and the file cannot pass.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, FloatArray, IntArray
-from pytest_draft.artifact.forest import Outputs, Tree
+from pytest_draft.artifact.forest import Tree
+from pytest_draft.artifact.observations import (
+    Answers,
+    ClassCounts,
+    MeanTargets,
+    Observation,
+    Shares,
+    TargetMeans,
+    WinningLabels,
+)
 from pytest_draft.artifact.rounding import ROUNDING, rounded_to
 from pytest_draft.artifact.validate import Nodes, Values, counted
 from pytest_draft.errors import CorruptArtifactError
@@ -44,12 +53,10 @@ class Size:
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """What the trees of a forest tell; the fields are those of `Forest`."""
+    """What the trees of a forest say of their rows; the fields are those of `Forest`."""
 
     trees: tuple[Tree, ...]
-    values: Values
-    outputs: Outputs | None = None
-    also_tells: str | None = None
+    observation: Observation
 
 
 def told_by(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Told:
@@ -64,7 +71,7 @@ def told_by(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Told:
     Returns
     -------
     Told
-        Counts as they stand in the file, or outputs.
+        With counts as they stand in the file, or what leaves answer.
 
     Raises
     ------
@@ -73,11 +80,12 @@ def told_by(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Told:
     """
     values = None if _one_row_each(forest, size) else _counted(forest, size, classifier=classifier)
     if values is not None and not any(_rows_made_up(nodes.tree, size, classifier=classifier) for nodes in forest):
-        return Told(tuple(nodes.tree for nodes in forest), values)
+        counts = TargetMeans() if values == "means" else ClassCounts(values)
+        return Told(tuple(nodes.tree for nodes in forest), counts)
     answers = [_shares(nodes) if classifier else nodes.tree.value for nodes in forest]
-    outputs = _outputs(forest, answers, size, classifier=classifier)
+    observation = _answers(forest, answers, size, classifier=classifier)
     trees = (_without_counts(nodes.tree, answer) for nodes, answer in zip(forest, answers, strict=True))
-    return Told(tuple(trees), "fractions" if classifier else "means", outputs, also_tells=_left_over(forest))
+    return Told(tuple(trees), observation)
 
 
 def more_left(trees: Sequence[Tree], complete: Sequence[int]) -> bool:
@@ -109,7 +117,7 @@ def _counted(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Values
             return None
         meanings = found if meanings is None else meanings & found
     # Both hold where every node has weight 1; then they are the same.
-    preferred: tuple[Values, ...] = ("fractions", "totals", "means")
+    preferred: tuple[Values, ...] = ("shares", "totals", "means")
     values = next((meaning for meaning in preferred if meanings is not None and meaning in meanings), None)
     if values is None or not all(_agrees(nodes, values, size) for nodes in forest):
         return None
@@ -199,22 +207,22 @@ def _shares(nodes: Nodes) -> FloatArray:
     return tree.value
 
 
-def _outputs(forest: Sequence[Nodes], answers: Sequence[FloatArray], size: Size, *, classifier: bool) -> Outputs:
-    trees = [nodes.tree for nodes in forest]
+def _answers(forest: Sequence[Nodes], answers: Sequence[FloatArray], size: Size, *, classifier: bool) -> Answers:
+    trees, also = [nodes.tree for nodes in forest], _left_over(forest)
     sides = any(bool(tree.missing_left.any()) for tree in trees)
     if not classifier:
-        return Outputs("means", None, 0.0, sides)
+        return MeanTargets(more_left=sides, also=also)
     told = np.concatenate([answer[tree.leaves] for tree, answer in zip(trees, answers, strict=True)])
     if ((told == 0) | (told == 1)).all():
         pairs = [_leaves_side_by_side(tree) for tree in trees]
         differ = all(
             bool((answer[a] != answer[b]).any(axis=1).all()) for answer, (a, b) in zip(answers, pairs, strict=True)
         )
-        return Outputs("labels", None, 0.0, sides, may_be_pure=differ)
+        return WinningLabels(more_left=sides, may_be_pure=differ, also=also)
     # A leaf of all rows has their number as denominator, which often is round by itself.
     split = [answer[tree.leaves] for tree, answer in zip(trees, answers, strict=True) if tree.n_nodes > 1]
     decimals, tolerance = rounded_to(np.concatenate(split or [told[:0]]), drawn=not size.same_rows)
-    return Outputs("fractions", decimals, tolerance, sides)
+    return Shares(decimals, tolerance, more_left=sides, also=also)
 
 
 def _leaves_side_by_side(tree: Tree) -> tuple[IntArray, IntArray]:

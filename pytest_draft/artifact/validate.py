@@ -17,7 +17,7 @@ from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.objects import numbers_of
 from pytest_draft.errors import CorruptArtifactError
 
-Values = Literal["fractions", "totals", "means"]
+Values = Literal["shares", "totals", "means"]
 
 _TOLERANCE = 1e-6
 """How far sums of weights and of class fractions may be off, relative to the weight: what rounding adds up to."""
@@ -114,8 +114,8 @@ def counted(nodes: Nodes, *, classifier: bool) -> frozenset[Values]:
 
     Returns
     -------
-    frozenset of {"fractions", "totals", "means"}
-        What its values can be; both fractions and totals where every node has weight 1.
+    frozenset of {"shares", "totals", "means"}
+        What its values can be; both shares and totals where every node has weight 1.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def _checked_meanings(nodes: Nodes, *, classifier: bool) -> frozenset[Values]:
     _require(nodes.index, fractions | totals, "its classes do not add up to 1 or to its weight")
     meanings: set[Values] = set()
     if fractions.all():
-        meanings.add("fractions")
+        meanings.add("shares")
     if totals.all():
         meanings.add("totals")
     if not meanings:

@@ -151,7 +151,11 @@ def seek(forest: Forest, timebox: TimeBox) -> Sought:
     nothing = Sought(0, None, forest)
     if not forest.draws_told:
         return _sought_as_usual(forest, timebox)
-    if forest.is_private or any(tree.seed is not None for tree in forest.trees) or not draws_are_known(forest):
+    if (
+        forest.observation.released
+        or any(tree.seed is not None for tree in forest.trees)
+        or not draws_are_known(forest)
+    ):
         return nothing
     tried = 0
     for evidence in _told(forest):

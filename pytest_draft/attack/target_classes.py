@@ -16,6 +16,7 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.observations import ClassCounts, TargetMeans
 from pytest_draft.errors import NotCoveredError
 
 SQUARED = frozenset({"squared_error", "mse", "friedman_mse"})
@@ -68,7 +69,7 @@ class TargetCounts:
         trees = tuple(
             replace(tree, value=counts * one) for tree, counts, one in zip(forest.trees, self.counts, unit, strict=True)
         )
-        return replace(forest, trees=trees, classes=tuple(self.targets.tolist()), values="totals")
+        return replace(forest, trees=trees, classes=tuple(self.targets.tolist()), observation=ClassCounts("totals"))
 
 
 def target_counts(forest: Forest, times: IntArray) -> TargetCounts | None:
@@ -85,7 +86,7 @@ def target_counts(forest: Forest, times: IntArray) -> TargetCounts | None:
     TargetCounts or None
         None of a classifier, where no leaf tells its targets, or where these are too many to be counted.
     """
-    if not forest.has_targets or forest.outputs is not None or forest.also_tells is not None:
+    if forest.observation != TargetMeans():
         return None
     try:
         draws = [forest.counts(t)[tree.leaves, 0] for t, tree in enumerate(forest.trees)]

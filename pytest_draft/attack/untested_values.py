@@ -91,7 +91,7 @@ class Choices:
         nested = "estimator__" if forest.seeds_from == "ensemble" else ""
         everything = np.unique(forest.columns_of_file)
         some = forest.max_features not in (None, len(forest.columns_of_file)) or forest.bootstrap_features
-        if forest.is_private or forest.classes is None or problem.groups.noise != "exact":
+        if forest.observation.released or forest.classes is None or problem.groups.noise != "exact":
             return None
         if forest.parameters.get(f"{nested}criterion") not in CRITERIA or (some and not seeds_known):
             return None

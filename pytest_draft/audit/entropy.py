@@ -169,10 +169,8 @@ def _by_rules(rules: RuleList, domain: Domain, data: TrainingData | None, timebo
 
 def _by_trees(forest: Forest, domain: Domain, data: TrainingData | None, timebox: TimeBox) -> _Evidence:
     """Count what each leaf can hold, tree by tree while there is time, and what all of them leave of the data."""
-    if forest.is_private:
-        raise NotCoveredError("its leaves do not hold the numbers of rows, but what a mechanism released")
-    if forest.outputs is not None or not forest.trees[0].n_distinct[0]:
-        raise NotCoveredError("the numbers of rows in its leaves were removed from its file")
+    if not forest.observation.exact or not forest.trees[0].n_distinct[0]:
+        raise NotCoveredError(forest.observation.no_rows)
     n_rows = forest.n_samples if forest.n_samples is not None else (None if data is None else data.n_rows)
     if n_rows is None:
         raise NotCoveredError("the file does not tell the number of training rows: add --draft-data")

@@ -47,7 +47,7 @@ def structure_of(model: Forest | RuleList, data: TrainingData | None, timebox: T
         rows, n_rows = [counts.sum(axis=1)], int(counts.sum())
         of_one_class = [(counts > 0).sum(axis=1) == 1]
     else:
-        if model.is_private or model.outputs is not None or not model.trees[0].n_distinct[0]:
+        if not model.observation.exact or not model.trees[0].n_distinct[0]:
             return None
         rows = [tree.n_distinct[tree.leaves] for tree in model.trees]
         n_rows = model.n_samples or (0 if data is None else data.n_rows)

@@ -6,16 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
+from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.observations import Answers, ClassCounts, RowNumbers
 from pytest_draft.attack.descent import descend
-from pytest_draft.attack.fractions.leaf_outputs import counted_leaves, leaf_outputs
+from pytest_draft.attack.fractions.leaf_outputs import counted_leaves, outputs_of
 from pytest_draft.attack.fractions.likelihood import OutputEvidence, draws_of
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.rows.evidence import LeafModel
 from pytest_draft.facts.identity import Identity
-
-_SAID = {"fractions": "leaf fractions", "labels": "labels", "means": "leaves"}
 
 SIMULATIONS = 20
 """Draws of the given rows, by which it is known how likely the leaves of right rows are."""
@@ -69,8 +68,8 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
     Forest or None
         None where they do not explain what the leaves say.
     """
-    outputs = forest.outputs
-    if outputs is None:
+    answers = forest.observation
+    if not isinstance(answers, Answers):
         raise ValueError("this forest holds counts")
     columns, trees = np.ascontiguousarray(rows.T), []
     for tree in forest.trees:
@@ -80,28 +79,20 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
         leaves = counts[tree.leaves]
         if not leaves.sum(axis=1).all():
             return None
-        shares, said = leaves / leaves.sum(axis=1, keepdims=True), tree.value[tree.leaves]
-        explained: BoolArray
-        if outputs.kind == "means":
-            explained = np.ones(len(leaves), dtype=bool)
-        elif outputs.kind == "labels":
-            explained = leaves[np.arange(len(leaves)), said.argmax(axis=1)] >= leaves.max(axis=1)
-        else:
-            explained = np.abs(shares - said).max(axis=1) <= outputs.tolerance + 1e-9
-        if not explained.all():
+        if not answers.explained(leaves, tree.value[tree.leaves]).all():
             return None
         for node in np.flatnonzero(tree.left >= 0)[::-1]:
             counts[node] = counts[tree.left[node]] + counts[tree.right[node]]
         weight = counts.sum(axis=1)
         distinct, of_drawn = weight.astype(np.int64), np.full(tree.n_nodes, True) if forest.bootstrap else None
         trees.append(replace(tree, value=counts, weight=weight, n_distinct=distinct, no_midpoint=of_drawn))
+    also = answers.also
     return replace(
         forest,
         trees=tuple(trees),
-        values="rows" if forest.classes is None else "totals",
+        observation=RowNumbers(also=also) if forest.classes is None else ClassCounts("totals", also=also),
         bootstrap=False,
         replacement=False,
-        outputs=None,
         n_samples=len(rows),
         n_draws=None,
         sample_weight=None,
@@ -118,7 +109,7 @@ def with_draws(forest: Forest, rows: Rows, labels: IntArray, seed: int) -> Fores
     Parameters
     ----------
     forest : Forest
-        With `Forest.outputs`.
+        With `Answers`.
     rows : ndarray of float32, shape (n_rows, n_columns)
     labels : ndarray of int64, shape (n_rows,)
     seed : int
@@ -136,16 +127,16 @@ def with_draws(forest: Forest, rows: Rows, labels: IntArray, seed: int) -> Fores
 
 def _chance_of_agreement(forest: Forest, rows: Rows, labels: IntArray, seed: int) -> float:
     """Return at most how likely draws of rows let every leaf answer as it does."""
-    rng = np.random.default_rng([seed, 32])
+    rng, answers = np.random.default_rng([seed, 32]), forest.observation
+    if not isinstance(answers, Answers):
+        raise ValueError("this forest holds counts")
     by_class = rows_at_leaves(forest, rows, labels).reshape(-1, forest.n_classes)
     entry = np.repeat(np.arange(by_class.size), by_class.ravel().astype(np.int64))
     said = np.concatenate([tree.value[tree.leaves] for tree in forest.trees])
     agree = np.ones(len(said))
     for _ in range(SIMULATIONS):
         draws, _ = _drawn(entry, by_class, draws_of(forest, len(rows)) / len(rows), rng)
-        drawn = _answering(forest, draws / draws.sum(axis=1, keepdims=True))
-        told = np.concatenate([tree.value[tree.leaves] for tree in drawn.trees])
-        agree += np.abs(told - said).max(axis=1) <= 1e-9
+        agree += np.abs(answers.answered(draws) - said).max(axis=1) <= 1e-9
     return float(np.exp(np.log(agree / (SIMULATIONS + 1)).sum()))
 
 
@@ -160,7 +151,7 @@ def identify_stripped(
     Parameters
     ----------
     forest : Forest
-        With `Forest.outputs`.
+        With `Answers`.
     model : LeafModel
         Its likelihood.
     rows : ndarray of float32, shape (n_rows, n_columns)
@@ -175,7 +166,7 @@ def identify_stripped(
     """
     at_leaves = rows_at_leaves(forest, rows, labels)
     if lacking := model.lacking(at_leaves):
-        what = "counts" if forest.outputs is None else _SAID[forest.outputs.kind]
+        what = forest.observation.named if isinstance(forest.observation, Answers) else "counts"
         return Identity(
             "mismatch",
             f"this forest was not trained on these rows: its {what} cannot come from them "
@@ -196,7 +187,7 @@ def identify_stripped(
             f"of these rows would give ({below:.0f} less in log-probability)",
         )
     better, times = _better_rate(model, at_leaves)
-    if forest.outputs is not None and forest.outputs.kind == "fractions" and better > MOST_BETTER:
+    if isinstance(forest.observation, Answers) and forest.observation.varies_with_rate and better > MOST_BETTER:
         return Identity(
             "unknown",
             f"this forest was hardly trained on just these rows: its leaves answer as if about {times:g} times as many "
@@ -229,11 +220,11 @@ def _expected_of_right_rows(
         draws, distinct = _drawn(entry, by_class, model.evidence.rate, rng)
         too_many = draws.sum(axis=1) > most
         draws[too_many] = distinct[too_many] = np.minimum(by_class[too_many], 1)
-        if forest.outputs is None:
+        if isinstance(forest.observation, Answers):
+            outputs = outputs_of(forest.observation, forest.observation.answered(draws), most)
+        else:
             told = distinct.sum(axis=1) * forest.tells_distinct
             outputs = counted_leaves(draws.astype(np.int64), told.astype(np.int64))
-        else:
-            outputs = leaf_outputs(_answering(forest, draws / draws.sum(axis=1, keepdims=True)), most)
         found.append(replace(model, evidence=model.evidence._replace(outputs=outputs)).total(at_leaves))
     return float(np.mean(found)), float(np.std(found))
 
@@ -251,19 +242,3 @@ def _drawn(
             found[empty] = np.bincount(entry[again], number, by_class.size).reshape(by_class.shape)[empty]
         empty = draws.sum(axis=1) == 0
     return draws, distinct
-
-
-def _answering(forest: Forest, fractions: FloatArray) -> Forest:
-    """Return the forest with other fractions at its leaves, told as it tells its own."""
-    outputs = forest.outputs
-    if outputs is not None and outputs.kind == "labels":
-        fractions = np.eye(fractions.shape[1])[fractions.argmax(axis=1)]
-    elif outputs is not None and outputs.decimals is not None:
-        fractions = np.round(fractions, outputs.decimals)
-    trees, begin = [], 0
-    for tree in forest.trees:
-        value = np.zeros_like(tree.value)
-        value[tree.leaves] = fractions[begin : begin + len(tree.leaves)]
-        begin += len(tree.leaves)
-        trees.append(replace(tree, value=value))
-    return replace(forest, trees=tuple(trees))

@@ -78,7 +78,7 @@ class Beside:
             Of the nodes of random splits, once they are decoded.
         """
         inputs, data = self.inputs, self.inputs.data
-        if data is None or inputs.forest.is_private or self._informed:
+        if data is None or inputs.forest.observation.released or self._informed:
             return
         self.known_others = (
             None  # who decodes extremes knows more: no pass may rest on less, but what fails does so still
@@ -91,7 +91,7 @@ class Beside:
                 if is_numeric(inputs.domain) and not tell_gaps_only(forest, inputs.domain, data.rows):
                     return
                 if not forest.bootstrap:
-                    counted = None if forest.outputs is None else counted_by(forest, data.rows, data.labels)
+                    counted = None if forest.observation.exact else counted_by(forest, data.rows, data.labels)
                     if counted is None:
                         return
                     forest, draws_known = counted, True
@@ -142,7 +142,7 @@ class Beside:
     def _times(self) -> IntArray | None:
         """Return how often each tree saw each row; None where the file does not tell it."""
         forest = self.inputs.forest
-        if forest.outputs is None and not (forest.bootstrap and lacks_seeds(forest)):
+        if forest.observation.exact and not (forest.bootstrap and lacks_seeds(forest)):
             with suppress(NotCoveredError):
                 return known_occurrences(forest, "artifact")
         return None
@@ -151,7 +151,7 @@ class Beside:
         """Begin the search for other datasets, where there is anything to look for."""
         inputs, data = self.inputs, self.inputs.data
         forest = inputs.forest
-        if data is None or forest.is_private or self._informed or self._box.over or self._search is not None:
+        if data is None or forest.observation.released or self._informed or self._box.over or self._search is not None:
             return
         others = None if inputs.holdout is None else inputs.holdout.rows
         times = self._times()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pytest_draft.arrays import Rows
 from pytest_draft.artifact import Artifact, Encoder, read
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.observations import Answers
 from pytest_draft.artifact.published import published
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.seed_search import Sought, seek
@@ -233,7 +234,7 @@ def complete(opened: Opened, case: Case, record: Record) -> Inputs:
     model = indicators.model(model)
     if isinstance(model, Forest) and settled.repeats is not None:
         model = settled.repeats.model(model)
-    if isinstance(model, Forest) and model.outputs is not None and data is not None:
+    if isinstance(model, Forest) and isinstance(model.observation, Answers) and data is not None:
         said, model = model, with_draws(model, data.rows, data.labels, case.seed)
         if not said.draws_told:
             granted += ("whether each tree saw draws of the rows, or all of them",)
@@ -380,5 +381,5 @@ def _artifact_facts(case: Case, artifact: Artifact, sought: Sought | None) -> Ar
         sklearn_version=model.sklearn_version,
         n_trees=model.n_trees,
         bootstrap=model.bootstrap,
-        privacy=model.privacy,
+        privacy=model.observation.privacy,
     )

@@ -1,14 +1,15 @@
 """Which attack fits: in go `Inputs`, out comes the kind of `Attack` that covers them.
 
-A new kind of model adds its implementation beside this file, and a line here.
+It goes by the class of the forest's observation: a new one adds its attack beside this file, and a function here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, singledispatch
 
+from pytest_draft.artifact.observations import Answers, NodeCounts, Observation, ReleasedCounts, ReleasedLabels
 from pytest_draft.artifact.occurrences import lacks_seeds
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.numeric.enumerated import enumerate_states
@@ -58,17 +59,29 @@ def kind_of(inputs: Inputs) -> Kind:
             "all training rows are equal, so the domain that is inferred from them tells all that there is to "
             "rebuild, and the file nothing more: name a domain file by its hash in the policy (domain_sha256)"
         )
-    forest, informed = inputs.model, inputs.knowledge is not None and inputs.knowledge.informed
-    if forest.is_private:
-        if forest.privacy is None or not forest.privacy.counts:
-            return Kind(Labels)
-        return Kind(NoisyCountsAlone if informed else NoisyCounts)
-    if forest.outputs is not None:
-        if forest.shares_weighted:
-            raise NotCoveredError(
-                "class weights have scaled the shares in its leaves: by how much is not told by a file without counts"
-            )
-        return Kind(Stripped)
+    return kind_by(inputs.model.observation, inputs)
+
+
+@singledispatch
+def kind_by(observation: Observation, inputs: Inputs) -> Kind:
+    """Return the kind of attack for what the leaves of a forest say, by its class; a new one is registered here.
+
+    Parameters
+    ----------
+    observation : Observation
+    inputs : Inputs
+
+    Raises
+    ------
+    NotCoveredError
+        Where there is none.
+    """
+    raise NotCoveredError("what its leaves say is not covered by any attack yet")
+
+
+@kind_by.register
+def _(observation: NodeCounts, inputs: Inputs) -> Kind:
+    forest, informed = inputs.forest, _is_informed(inputs)
     if not is_numeric(inputs.domain):
         return Kind(Informed if informed else Counted)
     if forest.bootstrap and (Adversary.parse(inputs.case.adversary).name == "published" or lacks_seeds(forest)):
@@ -83,3 +96,26 @@ def kind_of(inputs: Inputs) -> Kind:
     if numbered is not None:
         return Kind(partial(CountedStates, numbered=numbered))
     return Kind(Numeric, NUMERIC_SHARE if inputs.is_small else None)
+
+
+@kind_by.register
+def _(observation: Answers, inputs: Inputs) -> Kind:
+    if inputs.forest.shares_weighted:
+        raise NotCoveredError(
+            "class weights have scaled the shares in its leaves: by how much is not told by a file without counts"
+        )
+    return Kind(Stripped)
+
+
+@kind_by.register
+def _(observation: ReleasedCounts, inputs: Inputs) -> Kind:
+    return Kind(NoisyCountsAlone if _is_informed(inputs) else NoisyCounts)
+
+
+@kind_by.register
+def _(observation: ReleasedLabels, inputs: Inputs) -> Kind:
+    return Kind(Labels)
+
+
+def _is_informed(inputs: Inputs) -> bool:
+    return inputs.knowledge is not None and inputs.knowledge.informed

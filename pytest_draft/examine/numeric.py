@@ -45,7 +45,7 @@ class Numeric(Attack):
     def rebuild(self, search: Search) -> Reconstruction:
         """Anneal, and count again what was found."""
         rebuilt = rebuild_numeric(self._problem, search)
-        if self._forest.has_targets and rebuilt.labels is not None:  # its classes were targets
+        if self._forest.observation.has_targets and rebuilt.labels is not None:  # its classes were targets
             rebuilt = replace(rebuilt, labels=np.zeros_like(rebuilt.labels))
         return confirmed(rebuilt, self._forest, self._problem.times, self._groups.known)
 

@@ -125,10 +125,10 @@ class NoisyCountsAlone(_Private):
 
     def __init__(self, inputs: Inputs, search: Search) -> None:
         forest, knowledge = inputs.forest, inputs.knowledge
-        if forest.privacy is None or knowledge is None:
-            raise ValueError("this forest releases exact counts, or nothing is known of its rows")
+        if knowledge is None:
+            raise ValueError("nothing is known of its rows")
         self._forest, self._domain, self._knowledge = forest, inputs.domain, knowledge
-        self._noise = CountNoise.of(forest.privacy)
+        self._noise = CountNoise.of(forest.observation.privacy)
         self.reasons = _too_many_zeros(forest, self._noise)
 
     def rebuild(self, search: Search) -> Reconstruction:
@@ -183,7 +183,8 @@ class Labels(_Private):
         if n_rows is None:
             raise DataError("a forest that releases labels only does not tell how many rows it had: add --draft-data")
         self._forest, self._domain, self._n_rows = forest, inputs.domain, n_rows
-        broken_by = () if forest.privacy is None else forest.privacy.broken_by
+        privacy = forest.observation.privacy
+        broken_by = () if privacy is None else privacy.broken_by
         self.notes = tuple(
             line for line in reveals(forest) if line not in broken_by
         )  # these are told when the file is read

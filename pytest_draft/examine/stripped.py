@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.observations import Answers
 from pytest_draft.attack.fractions.problem import build_stripped, states_in
 from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
 from pytest_draft.attack.numeric.growth import has_random_splits
@@ -36,7 +37,7 @@ class Stripped(Attack):
     Parameters
     ----------
     inputs : Inputs
-        Of a forest with `Forest.outputs`, or with counts of draws that the adversary does not know.
+        Of a forest with `Answers`, or with counts of draws that the adversary does not know.
     search : Search
         Not used: nothing is searched before `rebuild`.
     """
@@ -55,9 +56,9 @@ class Stripped(Attack):
             self.granted = ("number of training rows",)
         self._problem = self._build(n_rows)
         self.unused = () if forest.unused is None else (forest.unused,)
-        if without_seeds(forest, inputs.case.adversary) and forest.outputs is None:
+        if without_seeds(forest, inputs.case.adversary) and forest.observation.exact:
             self.notes = (WITHOUT_SEEDS,)
-        if forest.outputs is not None and forest.outputs.more_left:
+        if isinstance(forest.observation, Answers) and forest.observation.more_left:
             self.undecoded = (
                 "the file tells which child of each node more rows reached (missing_go_to_left), which the attack does "
                 "not use yet, so whoever uses it gets closer: python -m pytest_draft harden, given --data, leaves it "

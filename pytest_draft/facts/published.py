@@ -5,6 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+Draws = Literal["rows", "thresholds", "noise"] | None
+"""What was drawn for each tree: its rows; on all rows, its thresholds, between the lowest and the highest value at each
+node; or the noise of a forest that declares privacy. None for nothing that tells of rows."""
+
+CountsPublished = Literal["rows of each class", "rows and mean targets"]
+"""What counts are of."""
+
 
 @dataclass(frozen=True)
 class Published:
@@ -12,14 +19,14 @@ class Published:
 
     seeded: int
     """Trees whose random draws its seeds replay: stored with each tree, or following from the ensemble's own."""
-    draws: Literal["rows", "thresholds", "noise"] | None
-    """What was drawn for each tree: its rows; on all rows, its thresholds, between the lowest and the highest value at
-    each node; or the noise of a forest that declares privacy. None for nothing that tells of rows.
-    """
-    counts: Literal["rows of each class", "rows and mean targets"] | None
+    draws: Draws
+    """What was drawn for each tree."""
+    counts: CountsPublished | None
     """What it tells exactly of its leaves' or rules' training rows."""
-    answers: Literal["shares", "rounded shares", "labels", "mean targets"] | None = None
-    """What its leaves tell in place of counts; None where there are counts, noise, or none."""
+    answers: str | None = None
+    """What its leaves tell in place of counts, such as "shares", "rounded shares", "labels" or "mean targets"; None
+    where there are counts, noise, or none.
+    """
     decimals: int | None = None
     """Of rounded shares."""
     left: bool = False

@@ -46,7 +46,7 @@ def _without_counts(found: Published) -> Outcome:
     """Say what the leaves of a file without counts still tell; how much follows from that is for other rules."""
     if found.answers is None:
         return Outcome("passed", "the file holds no counts of training rows without noise")
-    answers: str = found.answers
+    answers = found.answers
     if found.answers == "shares":
         answers = "exact shares of the classes"
     elif found.answers == "rounded shares":

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pytest_draft.artifact import Artifact, Forest, RuleList, occurrences, read
+from pytest_draft.artifact.observations import Answers
 from pytest_draft.data.domain_file import read_domain
 from pytest_draft.data.holdout import holdout_of
 from pytest_draft.data.tables import read_table
@@ -122,11 +123,11 @@ def _forest(forest: Forest) -> None:
         _require(np.isfinite(tree.value).all(), "a value is not finite")
         _require(not np.isnan(tree.threshold[inner]).any(), "a threshold is not a number")
         _require(tree.value.shape == (tree.n_nodes, forest.n_classes or 1), "its values have another shape")
-    if not forest.is_private and forest.outputs is None:
+    if forest.observation.exact:
         with contextlib.suppress(NotCoveredError):
             for index in range(forest.n_trees):
                 forest.counts(index)
-    if forest.outputs is None:
+    if not isinstance(forest.observation, Answers):
         with contextlib.suppress(NotCoveredError):
             _require(occurrences(forest).shape == (forest.n_trees, forest.n_samples), "its draws are not by row")
 

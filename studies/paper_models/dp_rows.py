@@ -16,6 +16,7 @@ from scipy import stats
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.observations import ClassCounts, ReleasedCounts
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError
 from pytest_draft.facts.privacy import Privacy
@@ -182,12 +183,12 @@ def _interval(released: int, scale: float, most: int) -> IntArray:
 
 
 def _privacy(forest: Forest) -> Privacy:
-    if forest.privacy is None or not forest.privacy.counts or forest.privacy.exact:
+    if not isinstance(forest.observation, ReleasedCounts) or forest.observation.privacy is None:
         raise ValueError("this forest releases no noisy counts")
-    return forest.privacy
+    return forest.observation.privacy
 
 
 def _structure(forest: Forest, domain: Domain) -> RowModelInput:
     """Return a forest's nodes, and the conditions that lead to them, without counts."""
     bare = tuple(replace(tree, value=np.zeros_like(tree.value)) for tree in forest.trees)
-    return RowModelInput.of(replace(forest, privacy=None, trees=bare), domain)
+    return RowModelInput.of(replace(forest, observation=ClassCounts("totals"), trees=bare), domain)

@@ -17,8 +17,10 @@ from sklearn.tree._tree import NODE_DTYPE, Tree
 
 from pytest_draft.artifact import read
 from pytest_draft.artifact.declared_privacy import REPLAYED, WARM_START, gaussian_delta
+from pytest_draft.artifact.observations import ReleasedLabels
 from pytest_draft.dp import GaussianForestClassifier, LaplaceForestClassifier
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
+from pytest_draft.facts.privacy import Privacy
 
 N_TREES, N_ROWS, DEPTH = 6, 40, 3
 N_NODES = 2 ** (DEPTH + 1) - 1
@@ -163,7 +165,7 @@ def test_noisy_counts_are_read_with_what_is_declared(name, ours, noisy, structur
     assert artifact.holds == expected
     assert artifact.not_read == ()
     assert artifact.unjudged.why is None
-    privacy = forest.privacy
+    privacy = forest.observation.privacy
     assert (privacy.mechanism, privacy.epsilon, privacy.delta, privacy.scale) == ("laplace", 3.0, 0.0, 2.0)
     assert (privacy.rounding, privacy.exact, privacy.broken_by) == ("sum", False, ())
     assert forest.n_samples is None
@@ -187,13 +189,13 @@ def test_counts_of_a_private_forest_are_never_given_out_as_exact(ours, theirs, l
 
 def test_an_ordinary_forest_releases_nothing_by_a_mechanism(fitted, dump):
     forest = read(dump(fitted)).forest
-    assert forest.privacy is None
+    assert forest.observation.privacy is None
     with pytest.raises(ValueError, match="declares no privacy"):
         forest.released(0)
 
 
 def test_what_was_spent_counts_not_what_a_parameter_says_later(ours, dump):
-    assert read(dump(ours(epsilon=0.1))).forest.privacy.epsilon == 3.0
+    assert read(dump(ours(epsilon=0.1))).forest.observation.privacy.epsilon == 3.0
 
 
 def test_gaussian_noise_is_read_and_must_prove_its_delta(ours, dump):
@@ -201,7 +203,7 @@ def test_gaussian_noise_is_read_and_must_prove_its_delta(ours, dump):
     model = ours(GaussianForestClassifier, delta_=1e-3, scale_=sigma)
     artifact = read(dump(model))
     assert artifact.holds.endswith("epsilon 3, delta 0.001 (Gaussian noise on counts)")
-    assert artifact.forest.privacy.mechanism == "gaussian"
+    assert artifact.forest.observation.privacy.mechanism == "gaussian"
     for changes in ({"scale_": sigma / 2}, {"delta_": 1e-9}, {"delta_": 0.0}):
         model = ours(GaussianForestClassifier, **{"delta_": 1e-3, "scale_": sigma, **changes})
         refused(dump(model), CorruptArtifactError, "is not that of its epsilon for 6 trees")
@@ -275,14 +277,14 @@ def test_exact_counts_behind_a_declared_epsilon_are_read_as_an_ordinary_forest(
 ):
     artifact = read(dump(ours(counts_=true_counts if summed else at_leaves)))
     assert artifact.holds.endswith("epsilon 3 (but exact counts)")
-    assert artifact.forest.privacy.exact
-    assert artifact.forest.privacy.epsilon == 3.0
+    assert artifact.forest.observation.privacy.exact
+    assert artifact.forest.observation.privacy.epsilon == 3.0
     assert_counts(artifact.forest, true_counts)
 
 
 def test_one_count_that_differs_makes_them_not_exact(ours, at_leaves, dump):
     at_leaves[1, LEAVES[0], 0] += 1
-    assert not read(dump(ours(counts_=at_leaves))).forest.privacy.exact
+    assert not read(dump(ours(counts_=at_leaves))).forest.observation.privacy.exact
 
 
 def test_totals_that_noise_makes_agree_by_chance_are_not_taken_for_exact(ours, at_leaves, structure, dump):
@@ -296,7 +298,7 @@ def test_totals_that_noise_makes_agree_by_chance_are_not_taken_for_exact(ours, a
             epsilon_=50.0,
             scale_=n_trees / 50.0,
         )
-        assert not read(dump(model)).forest.privacy.exact
+        assert not read(dump(model)).forest.observation.privacy.exact
 
 
 def test_weak_noise_seldom_looks_exact(ours, at_leaves, random, dump):
@@ -306,7 +308,7 @@ def test_weak_noise_seldom_looks_exact(ours, at_leaves, random, dump):
     for _ in range(50):
         noise = random.laplace(scale=0.01, size=at_leaves.shape)
         counts = np.where(leaf, np.trunc(at_leaves + noise), 0).astype(np.int64)
-        found += read(dump(ours(counts_=counts, epsilon_=600.0, scale_=0.01))).forest.privacy.exact
+        found += read(dump(ours(counts_=counts, epsilon_=600.0, scale_=0.01))).forest.observation.privacy.exact
     assert found == 0
 
 
@@ -326,19 +328,18 @@ def test_labels_are_read_as_labels(name, theirs, labels, dump):
     assert artifact.holds == expected
     forest = artifact.forest
     assert forest.kind == "RandomForestClassifier of diffprivlib"
-    assert (forest.privacy.mechanism, forest.privacy.epsilon, forest.privacy.exact) == ("permute-and-flip", 0.5, False)
-    assert not forest.privacy.counts
+    assert forest.observation == ReleasedLabels(privacy=Privacy("permute-and-flip", 0.5, broken_by=(REPLAYED,)))
     assert forest.n_samples is None
     for t in range(N_TREES):
         assert (forest.released(t) == labels[t, LEAVES]).all()
 
 
 def test_stored_seeds_break_the_declared_privacy(theirs, labels, dump):
-    assert read(dump(theirs(labels))).forest.privacy.broken_by == (REPLAYED,)
+    assert read(dump(theirs(labels))).forest.observation.privacy.broken_by == (REPLAYED,)
     unseeded = theirs(labels, inside={"random_state": None})
-    assert read(dump(unseeded)).forest.privacy.broken_by == ()
+    assert read(dump(unseeded)).forest.observation.privacy.broken_by == ()
     warm = theirs(labels, inside={"random_state": None}, warm_start=True)
-    assert read(dump(warm)).forest.privacy.broken_by == (WARM_START,)
+    assert read(dump(warm)).forest.observation.privacy.broken_by == (WARM_START,)
 
 
 def test_a_single_tree_of_diffprivlib_is_read(theirs, labels, dump):
@@ -346,13 +347,13 @@ def test_a_single_tree_of_diffprivlib_is_read(theirs, labels, dump):
     artifact = read(dump(tree))
     assert artifact.holds.startswith("DecisionTreeClassifier of diffprivlib, 1 tree, 5 columns")
     assert artifact.forest.classes == ("a", "b")
-    assert artifact.forest.privacy.broken_by == ()
+    assert artifact.forest.observation.privacy.broken_by == ()
 
 
 def test_the_largest_epsilon_of_the_trees_counts(theirs, labels, dump):
     model = theirs(labels)
     model.estimators_[2].epsilon = 4
-    assert read(dump(model)).forest.privacy.epsilon == 4.0
+    assert read(dump(model)).forest.observation.privacy.epsilon == 4.0
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, float("inf"), "1", True, None])
@@ -364,7 +365,7 @@ def test_an_epsilon_that_makes_no_sense_is_corrupt(epsilon, theirs, labels, dump
 def test_counts_filled_into_diffprivlibs_trees_are_exact(summed, theirs, at_leaves, true_counts, dump):
     artifact = read(dump(theirs(true_counts if summed else at_leaves)))
     assert artifact.holds.endswith("epsilon 0.5 (but exact counts)")
-    assert artifact.forest.privacy.exact
+    assert artifact.forest.observation.privacy.exact
     assert_counts(artifact.forest, true_counts)
 
 

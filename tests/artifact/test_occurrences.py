@@ -17,6 +17,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import occurrences, read
+from pytest_draft.artifact.observations import ClassCounts
 from pytest_draft.errors import NotCoveredError
 
 FILES = Path(__file__).parent / "files"
@@ -150,7 +151,7 @@ def test_a_dump_of_another_version_is_read_bit_for_bit(path):
     true = np.load(path.with_suffix(".npz"))
     assert forest.sklearn_version == path.stem.split("-")[1]
     assert forest.classes == ("no", "yes")
-    assert forest.values == ("totals" if forest.sklearn_minor < (1, 4) else "fractions")
+    assert forest.observation == ClassCounts("totals" if forest.sklearn_minor < (1, 4) else "shares")
     for index, tree in enumerate(forest.trees):
         for ours in ("left", "feature", "threshold", "value", "weight"):
             np.testing.assert_array_equal(getattr(tree, ours), true[f"{ours}{index}"])

@@ -101,7 +101,7 @@ def assert_same_trees(theirs, ours, *, exact=True):
         assert (other.threshold[inner] <= one.threshold[inner]).all()
         if exact:
             np.testing.assert_array_equal(other.value[leaves], one.value[leaves])
-        np.testing.assert_allclose(other.value[leaves], one.value[leaves], atol=ours.outputs.tolerance)
+        np.testing.assert_allclose(other.value[leaves], one.value[leaves], atol=ours.observation.tolerance)
         assert not other.value[inner].any()
         assert not other.weight.any()
         assert not other.n_distinct.any()
@@ -118,9 +118,9 @@ def test_an_onnx_file_has_the_trees_of_the_joblib_file(name, two, columns, class
     forest = ours.forest
     assert forest.classes == theirs.forest.classes
     assert forest.n_features == 6
-    assert (forest.outputs.kind, forest.outputs.decimals, forest.outputs.more_left) == ("fractions", None, False)
-    assert forest.outputs.tolerance < 2e-7
-    assert (forest.n_samples, forest.n_draws, forest.seeds_from, forest.values) == (None, None, None, "fractions")
+    assert (forest.observation.decimals, forest.observation.more_left) == (None, False)
+    assert forest.observation.tolerance < 2e-7
+    assert (forest.n_samples, forest.n_draws, forest.seeds_from) == (None, None, None)
     assert forest.bootstrap is drawn
     assert ours.not_covered is None
     assert_same_trees(theirs.forest, forest, exact=name != "weights")
@@ -197,7 +197,7 @@ def test_numbers_in_double_precision_are_read(columns, classes, honest, dump):
         node.attribute.remove(old)
         node.attribute.append(onnx.helper.make_attribute(f"{name}_as_tensor", tensor))
     ours = read(dump(model.SerializeToString())).forest
-    assert ours.outputs.tolerance < 1e-12
+    assert ours.observation.tolerance < 1e-12
     for one, other in zip(read(dump(honest.SerializeToString())).forest.trees, ours.trees, strict=True):
         np.testing.assert_array_equal(one.threshold, other.threshold)
 

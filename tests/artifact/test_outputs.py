@@ -18,7 +18,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.forest import Outputs
+from pytest_draft.artifact.observations import ClassCounts, MeanTargets, Shares, WinningLabels
 from pytest_draft.artifact.outputs import more_left
 from pytest_draft.artifact.published import published
 from pytest_draft.artifact.rounding import rounded_to
@@ -61,7 +61,7 @@ def trees_of(model):
 
 def assert_counts(forest, model) -> None:
     """Assert that all counts are those of a model."""
-    assert forest.outputs is None
+    assert forest.observation.exact
     for index, (tree, other) in enumerate(zip(forest.trees, trees_of(model), strict=True)):
         true = np.rint(other.value[:, 0, :] * other.weighted_n_node_samples[:, None]).astype(int)
         assert forest.counts(index).tolist() == true.tolist()
@@ -76,8 +76,8 @@ def assert_counts(forest, model) -> None:
 @pytest.mark.parametrize("counts", ["canonical", "zeros", "ones"])
 def test_a_file_without_counts_is_read_as_the_shares_in_its_leaves(counts, model, dump):
     forest = read(dump(stripped(model, "counts", counts=counts))).forest
-    assert forest.outputs == Outputs("fractions", None, 2.0**-52, more_left=False)
-    assert (forest.n_samples, forest.n_draws, forest.also_tells) == (None, None, None)
+    assert forest.observation == Shares(None, 2.0**-52, more_left=False)
+    assert (forest.n_samples, forest.n_draws) == (None, None)
     for tree, other in zip(forest.trees, trees_of(model), strict=True):
         leaf = tree.left < 0
         assert np.abs(tree.value[leaf] - other.value[leaf, 0, :]).max() < 1e-15
@@ -91,8 +91,8 @@ def test_a_file_without_counts_is_read_as_the_shares_in_its_leaves(counts, model
 
 @pytest.mark.parametrize("decimals", [1, 2, 3])
 def test_rounded_shares_are_told_from_exact_ones(decimals, model, dump):
-    outputs = read(dump(stripped(model, f"decimals:{decimals}"))).forest.outputs
-    assert outputs.kind == "fractions"
+    outputs = read(dump(stripped(model, f"decimals:{decimals}"))).forest.observation
+    assert isinstance(outputs, Shares)
     if outputs.decimals is None:  # a few leaves that are the same in each tree, of one decimal, can be exact
         assert decimals == 1
         assert not getattr(model, "bootstrap", False)
@@ -103,21 +103,21 @@ def test_rounded_shares_are_told_from_exact_ones(decimals, model, dump):
 
 def test_labels_may_be_pure_leaves_where_no_two_side_by_side_are_alike(model, dump):
     path = dump(stripped(model, "labels"))
-    assert read(path).forest.outputs == Outputs("labels", None, 0.0, more_left=False, may_be_pure=True)
+    assert read(path).forest.observation == WinningLabels(more_left=False, may_be_pure=True)
     assert published(read(path)) == replace(published(read(path)), counts=None, answers="labels", certain_leaves=0)
     unmerged = stripped(model, "labels", left=("n_node_samples",), counts="zeros")
     for tree in trees_of(unmerged):
         state = tree.__getstate__()
         state["nodes"]["n_node_samples"] = 0
         tree.__setstate__(state)
-    assert not read(dump(unmerged)).forest.outputs.may_be_pure
+    assert not read(dump(unmerged)).forest.observation.may_be_pure
 
 
 def test_the_shares_of_a_fully_grown_tree_without_duplicates_can_be_labels(dump):
     rows = np.random.default_rng(1).normal(size=(80, 3))
     grown = RandomForestClassifier(5, random_state=0).fit(rows, rows[:, 0] > rows[:, 1])
-    assert read(dump(stripped(grown, "counts"))).forest.outputs.kind == "labels"
-    assert read(dump(stripped(grown, "counts"))).forest.outputs.may_be_pure
+    assert read(dump(stripped(grown, "counts"))).forest.observation.named == "labels"
+    assert read(dump(stripped(grown, "counts"))).forest.observation.may_be_pure
 
 
 SHARES = {
@@ -165,8 +165,8 @@ HALF_WAY = {
 def test_what_was_left_of_the_counts_is_said(left, words, counts, model, dump):
     for level in ("counts", "decimals:2", "labels"):
         artifact = read(dump(stripped(model, level, left=left, counts=counts)))
-        assert artifact.forest.outputs is not None
-        assert artifact.forest.also_tells.startswith(f"its file holds no counts, but {words} are left")
+        assert not artifact.forest.observation.exact
+        assert artifact.forest.observation.also.startswith(f"its file holds no counts, but {words} are left")
         assert published(artifact).left
 
 
@@ -194,7 +194,7 @@ def test_equal_numbers_at_leaves_are_left_where_they_count_more_than_leaves(name
     """As of trees whose leaves all hold as many rows, or of whoever looked at leaves, or at inner nodes, alone."""
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(*given)
     forest = read(dump(numbered(model, name, lambda nodes: summed(nodes, leaf, at_inner)))).forest
-    assert (forest.also_tells is not None) == ((leaf, at_inner) in {(5, 1), (1, 2)})
+    assert (forest.observation.also is not None) == ((leaf, at_inner) in {(5, 1), (1, 2)})
 
 
 def test_numbers_of_inner_nodes_above_leaves_without_any_are_left(given, dump):
@@ -204,7 +204,7 @@ def test_numbers_of_inner_nodes_above_leaves_without_any_are_left(given, dump):
         return np.where(nodes["left_child"] < 0, 0, summed(nodes, 3))
 
     for name in ("n_node_samples", "weighted_n_node_samples"):
-        assert f"{name} are left" in read(dump(numbered(model, name, only_inner))).forest.also_tells
+        assert f"{name} are left" in read(dump(numbered(model, name, only_inner))).forest.observation.also
 
 
 def test_class_totals_without_weights_are_refused(given, dump):
@@ -233,8 +233,8 @@ def test_made_up_numbers_that_do_not_agree_with_the_shares_are_no_counts(given, 
             state["nodes"][name] = random.integers(1, 50, len(state["nodes"]))
             tree.__setstate__(state)
         forest = read(dump(file)).forest
-        assert forest.outputs is not None
-        assert f"{name} are left" in forest.also_tells
+        assert not forest.observation.exact
+        assert f"{name} are left" in forest.observation.also
 
 
 def test_a_row_a_leaf_in_place_of_the_numbers_of_rows_is_seen_beside_true_weights(given, dump):
@@ -242,13 +242,13 @@ def test_a_row_a_leaf_in_place_of_the_numbers_of_rows_is_seen_beside_true_weight
     for kind in ("forest", "bagging"):
         model = pickle.loads(pickle.dumps(MODELS[kind])).fit(*given)
         forest = read(dump(stripped(model, "counts", left=left))).forest
-        assert forest.outputs is not None
-        assert "weighted_n_node_samples are left" in forest.also_tells
+        assert not forest.observation.exact
+        assert "weighted_n_node_samples are left" in forest.observation.also
 
 
 def test_an_honest_file_is_no_half_way_one(model, dump):
     forest = read(dump(model)).forest
-    assert (forest.outputs, forest.also_tells) == (None, None)
+    assert forest.observation == ClassCounts("shares")
     assert_counts(forest, model)
 
 
@@ -264,7 +264,7 @@ def test_shares_that_weights_may_have_scaled_are_said_to_be(dump):
         (RandomForestClassifier(3, random_state=0), False),
     ):
         forest = read(dump(stripped(balanced.fit(rows, labels), "counts"))).forest
-        assert forest.outputs is not None
+        assert not forest.observation.exact
         assert forest.shares_weighted is scaled
 
 
@@ -274,11 +274,10 @@ def test_a_regressor_without_counts_is_read_as_the_means_in_its_leaves(dump):
     for model in (RandomForestRegressor(5, random_state=0), DecisionTreeRegressor(max_depth=4)):
         model.fit(rows, targets)
         forest = read(dump(stripped(model, "counts"))).forest
-        assert (forest.values, forest.outputs.kind) == ("means", "means")
-        assert forest.also_tells is None
+        assert forest.observation == MeanTargets(more_left=False)
         assert published(read(dump(stripped(model, "counts")))).answers == "mean targets"
         left = read(dump(stripped(model, "counts", left=("inner fractions",)))).forest
-        assert "the values of inner nodes are left" in left.also_tells
+        assert "the values of inner nodes are left" in left.observation.also
 
 
 def test_medians_and_small_targets_are_told_from_nothing(dump):
@@ -286,8 +285,8 @@ def test_medians_and_small_targets_are_told_from_nothing(dump):
     rare = (labels * (rows[:, 2] == 0)).astype(float)  # all medians of inner nodes can be 0
     for criterion, targets in (("absolute_error", rare), ("squared_error", 1e-6 * rows.sum(axis=1))):
         model = DecisionTreeRegressor(max_depth=2, criterion=criterion).fit(rows, targets)
-        assert read(dump(model)).forest.outputs is None
-        assert read(dump(stripped(model, "counts"))).forest.outputs is not None
+        assert read(dump(model)).forest.observation.exact
+        assert not read(dump(stripped(model, "counts"))).forest.observation.exact
 
 
 def test_what_a_file_holds_says_that_counts_are_gone(given, dump):
@@ -323,7 +322,7 @@ def test_which_child_more_rows_reached_is_told_by_where_missing_values_go():
 
 
 def test_sides_are_told_where_they_were_left(model, given, dump):
-    outputs = read(dump(stripped(model, "counts", left=("missing_go_to_left",)))).forest.outputs
+    outputs = read(dump(stripped(model, "counts", left=("missing_go_to_left",)))).forest.observation
     assert outputs.more_left
     for tree in trees_of(model):
         nodes = tree.__getstate__()["nodes"]
@@ -338,7 +337,7 @@ def test_shares_of_all_of_a_round_number_of_rows_are_exact(dump):
     rows, labels = random.integers(0, 2, (100, 2)), random.integers(0, 2, 100)
     model = RandomForestClassifier(30, min_samples_leaf=45, random_state=0).fit(rows, labels)
     assert {tree.tree_.node_count for tree in model.estimators_} == {1}
-    assert read(dump(stripped(model, "counts"))).forest.outputs.decimals is None
+    assert read(dump(stripped(model, "counts"))).forest.observation.decimals is None
 
 
 @pytest.mark.nightly(quick=4)
@@ -348,7 +347,7 @@ def test_exact_shares_are_never_taken_for_rounded_ones_nor_many_rounded_ones_for
     for limits in ({}, {"max_depth": 3}, {"min_samples_leaf": 5}):
         rows, labels = table(2, 120, seed)
         model = RandomForestClassifier(10, bootstrap=bootstrap, random_state=seed, **limits).fit(rows, labels)
-        assert read(dump(stripped(model, "counts"))).forest.outputs.decimals is None
+        assert read(dump(stripped(model, "counts"))).forest.observation.decimals is None
         for decimals in (2, 3):
-            rounded = read(dump(stripped(model, f"decimals:{decimals}"))).forest.outputs
+            rounded = read(dump(stripped(model, f"decimals:{decimals}"))).forest.observation
             assert rounded.decimals == decimals

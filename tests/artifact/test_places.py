@@ -414,7 +414,7 @@ def test_adaboost_is_one_forest_of_all_its_trees_without_their_weights(dump, col
     found = read(dump(model.fit(columns, classes))).forest
     assert (found.n_trees, found.classes, found.n_samples) == (4, None, len(columns))
     assert "AdaBoost" in found.unused
-    assert not found.has_targets
+    assert not found.observation.has_targets
     for t, tree in enumerate(model.estimators_):
         assert np.array_equal(found.counts(t)[:, 0], rows_in_nodes(tree, columns))
 
@@ -442,7 +442,7 @@ def test_of_several_outputs_rows_are_counted_or_the_first_is_taken(bootstrap, du
         assert np.array_equal(found.counts(t)[:, 0], rows_in_nodes(tree, columns, drawn[t]))
     regressor = grown(bootstrap=bootstrap).fit(columns, np.column_stack((numbers, -numbers)))
     found = read(dump(regressor)).forest
-    assert found.has_targets
+    assert found.observation.has_targets
     assert "only the first one" in found.unused
     assert np.array_equal(found.trees[0].value[:, 0], regressor.estimators_[0].tree_.value[:, 0, 0])
 

@@ -30,6 +30,7 @@ from sklearn.tree import (
 )
 
 from pytest_draft.artifact import read
+from pytest_draft.artifact.observations import ClassCounts, TargetMeans
 from pytest_draft.errors import NotCoveredError
 
 CLASSIFIERS = {
@@ -90,7 +91,7 @@ def test_a_classifier_is_read_bit_for_bit(model, columns, classes, dump):
     forest = read(dump(model)).forest
     assert_same(forest, model)
     assert forest.classes == ("no", "perhaps", "yes")
-    assert forest.values == "fractions"
+    assert forest.observation == ClassCounts("shares")
 
 
 @pytest.mark.parametrize("model", REGRESSORS.values(), ids=REGRESSORS)
@@ -99,7 +100,7 @@ def test_a_regressor_is_read_bit_for_bit(model, columns, numbers, dump):
     forest = read(dump(model)).forest
     assert_same(forest, model)
     assert forest.classes is None
-    assert forest.values == "means"
+    assert forest.observation == TargetMeans()
     for index, tree in enumerate(forest.trees):
         np.testing.assert_array_equal(forest.counts(index), tree.weight[:, None])
 

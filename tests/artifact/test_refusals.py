@@ -125,8 +125,8 @@ def test_a_forest_behind_a_transformer_that_is_not_covered_is_read(columns, clas
 )
 def test_numbers_of_rows_that_do_not_add_up_are_no_damage_and_never_pass(fields, forest, dump):
     found = read(dump(with_node(forest, **fields))).forest
-    assert found.outputs is not None
-    assert "n_node_samples are left" in found.also_tells
+    assert not found.observation.exact
+    assert "n_node_samples are left" in found.observation.also
 
 
 @pytest.mark.parametrize("value", [-0.1, 7.0])
@@ -134,8 +134,8 @@ def test_the_value_of_an_inner_node_that_is_no_share_never_passes(value, forest,
     values = forest.estimators_[0].tree_.value.copy()
     values[0, 0, 1] = value
     found = read(dump(with_tree(forest, values=values))).forest
-    assert found.outputs is not None
-    assert "the values of inner nodes" in found.also_tells
+    assert not found.observation.exact
+    assert "the values of inner nodes" in found.observation.also
 
 
 def test_an_error_inside_the_reader_becomes_a_refusal(fitted, dump, monkeypatch):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from profiles import examples
 from pytest_draft.artifact import Forest, Tree
+from pytest_draft.artifact.observations import ClassCounts
 from pytest_draft.attack.counts.exact import MOST_ALTERNATIVES, solve_exactly
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences
@@ -129,7 +130,7 @@ def tiny(draw, wrong):
         n_features=domain.n_columns,
         feature_names=None,
         classes=(0, 1),
-        values="totals",
+        observation=ClassCounts("totals"),
         bootstrap=bagging,
         replacement=bagging,
         n_samples=n_rows,

@@ -13,6 +13,7 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
 
 from pytest_draft.artifact import read
+from pytest_draft.artifact.observations import under
 from pytest_draft.attack.compiled_trees import Walks
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.enumeration import build
@@ -135,14 +136,14 @@ ENGINES = {
     "values": lambda forest, domain, groups: values_of(domain, ROWS),
     "population": lambda forest, domain, groups: KnownPopulation.of(domain, ROWS, LABELS, 2),
     "informed of noise": lambda forest, domain, groups: noisy_score(
-        replace(forest, privacy=LAPLACE),
+        replace(forest, observation=under(LAPLACE)),
         domain,
         CountNoise.of(LAPLACE),
         KnownRows(ROWS, LABELS, np.ones((1, 4), np.int64)),
         np.arange(4),
     ),
     "labels": lambda forest, domain, groups: rebuild_from_labels(
-        replace(forest, privacy=Privacy("permute-and-flip", 1.0)), domain, 4, SEARCH
+        replace(forest, observation=under(Privacy("permute-and-flip", 1.0))), domain, 4, SEARCH
     ),
     "papers": lambda forest, domain, groups: RowModelInput.of(forest, domain),
 }

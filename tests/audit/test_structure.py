@@ -12,6 +12,7 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import RuleList, read
+from pytest_draft.artifact.observations import under
 from pytest_draft.audit.structure import structure_of
 from pytest_draft.data import training_data
 from pytest_draft.facts.entropy import Between
@@ -120,8 +121,8 @@ def test_empty_leaves_and_those_behind_noise_are_not_counted(by_hand):
     assert (found.leaves, found.smallest, found.alone_rows) == (4, 1, (1, 1))
     assert found.disclosed_class.exact == 0.5
     noisy = Privacy("laplace", 1.0, scale=2.0, rounding="sum")
-    assert structure_of(replace(forest, privacy=noisy), None, TimeBox(60)) is None
-    assert structure_of(replace(forest, privacy=replace(noisy, exact=True)), None, TimeBox(60)) == found
+    assert structure_of(replace(forest, observation=under(noisy)), None, TimeBox(60)) is None
+    assert structure_of(replace(forest, observation=under(replace(noisy, exact=True))), None, TimeBox(60)) == found
 
 
 def rules(*counts) -> RuleList:

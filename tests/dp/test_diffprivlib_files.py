@@ -45,7 +45,7 @@ def test_a_forest_is_read_with_its_labels(model, written):
     expected = "RandomForestClassifier of diffprivlib, 4 trees, 5 columns, 2 classes, epsilon 0.5 (labels only)"
     assert artifact.holds == expected
     forest = artifact.forest
-    assert not forest.privacy.exact
+    assert not forest.observation.privacy.exact
     for t, estimator in enumerate(model.estimators_):
         tree = estimator.tree_
         assert (forest.trees[t].threshold == tree.threshold).all()
@@ -53,7 +53,7 @@ def test_a_forest_is_read_with_its_labels(model, written):
 
 
 def test_the_stored_seeds_replay_the_labels_with_the_mechanisms_own_draws(model, data, written):
-    assert written(model).forest.privacy.broken_by == (REPLAYED,)
+    assert written(model).forest.observation.privacy.broken_by == (REPLAYED,)
     own = np.arange(80) // (80 // N_TREES)
     for t, tree in enumerate(model.estimators_):
         again = clone(tree).fit(data[0][own == t], data[1][own == t])
@@ -62,8 +62,10 @@ def test_the_stored_seeds_replay_the_labels_with_the_mechanisms_own_draws(model,
 
 def test_a_tree_by_itself_stores_no_seed_unless_it_is_given_one(data, written):
     tree = DecisionTreeClassifier(4, epsilon=1.0, bounds=(0, 1), classes=[0, 1])
-    assert written(clone(tree).fit(*data)).forest.privacy.broken_by == ()
-    assert written(clone(tree).set_params(random_state=1).fit(*data)).forest.privacy.broken_by == (REPLAYED,)
+    assert written(clone(tree).fit(*data)).forest.observation.privacy.broken_by == ()
+    assert written(clone(tree).set_params(random_state=1).fit(*data)).forest.observation.privacy.broken_by == (
+        REPLAYED,
+    )
 
 
 def test_exact_counts_filled_into_its_trees_are_found_and_counted(model, data, written):
@@ -72,7 +74,7 @@ def test_exact_counts_filled_into_its_trees_are_found_and_counted(model, data, w
         passed = tree.decision_path(data[0]).toarray()
         tree.value[:, 0, :] = np.stack([passed[data[1] == c].sum(axis=0) for c in (0, 1)], axis=1)
     forest = written(model).forest
-    assert forest.privacy.exact
+    assert forest.observation.privacy.exact
     assert forest.n_samples == 80
     for t, estimator in enumerate(model.estimators_):
         assert (forest.counts(t) == estimator.tree_.value[:, 0]).all()

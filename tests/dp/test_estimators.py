@@ -273,9 +273,9 @@ def test_a_file_is_read_as_it_was_fitted(kind, random_state, data, tmp_path):
     artifact = read(tmp_path / "model.joblib")
     forest = artifact.forest
     assert artifact.holds.startswith(f"{kind.__name__}, 4 trees, 6 columns, 2 classes, epsilon 2")
-    assert (forest.privacy.epsilon, forest.privacy.delta) == (2.0, model.delta_)
-    assert (forest.privacy.scale, forest.privacy.rounding) == (model.scale_, "sum")
-    assert not forest.privacy.exact
+    assert (forest.observation.privacy.epsilon, forest.observation.privacy.delta) == (2.0, model.delta_)
+    assert (forest.observation.privacy.scale, forest.observation.privacy.rounding) == (model.scale_, "sum")
+    assert not forest.observation.privacy.exact
     assert forest.n_samples is None
     for t, tree in enumerate(forest.trees):
         assert (tree.left == model.children_left_).all()

@@ -62,8 +62,8 @@ def test_the_papers_forest_is_the_one_of_its_experiment(n_trees, depth, epsilon,
         np.testing.assert_array_equal(ours.feature, np.maximum(theirs.feature, -1))
         np.testing.assert_array_equal(ours.threshold, theirs.threshold)
         assert (ours.value == value).all()
-    assert forest.privacy.rounding == "noise"
-    assert forest.privacy.scale == n_trees / epsilon
+    assert forest.observation.privacy.rounding == "noise"
+    assert forest.observation.privacy.scale == n_trees / epsilon
 
 
 def test_the_papers_forest_leaves_the_global_generator_alone(data):
@@ -77,7 +77,7 @@ def test_the_papers_forest_leaves_the_global_generator_alone(data):
 def test_our_forest_by_a_file_has_the_same_structure_and_repeats_its_noise(delta, mechanism, data):
     papers = papers_forest(*data, 4, 3, 8.0, seed=1)
     ours, again, other = (released_forest(*data, 4, 3, 8.0, 1, seed, delta=delta) for seed in (0, 0, 1))
-    assert (ours.privacy.mechanism, ours.privacy.rounding) == (mechanism, "sum")
+    assert (ours.observation.privacy.mechanism, ours.observation.privacy.rounding) == (mechanism, "sum")
     for t in range(4):
         assert (ours.trees[t].threshold == papers.trees[t].threshold).all()
         assert (ours.released(t) == again.released(t)).all()
@@ -88,7 +88,7 @@ def test_the_seeded_noise_has_the_scale_that_the_file_tells(data):
     for delta, deviation in ((0.0, np.sqrt(2)), (1e-3, 1.0)):
         forest = released_forest(*data, 30, 5, 3.0, 0, delta=delta)
         released = np.concatenate([forest.released(t).ravel() for t in range(30)])
-        assert released.std() == pytest.approx(forest.privacy.scale * deviation, rel=0.1)
+        assert released.std() == pytest.approx(forest.observation.privacy.scale * deviation, rel=0.1)
 
 
 def test_a_forest_without_a_file_is_what_the_reader_makes_of_one(data, tmp_path):

@@ -12,6 +12,7 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import Forest, read
+from pytest_draft.artifact.observations import under
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.private.noise import CountNoise
@@ -160,7 +161,12 @@ def noisy_forest(by_hand, rows, labels, scale, seed=0):
         value = np.zeros((one.n_nodes, 2))
         value[one.leaves] = np.trunc(counts + rng.laplace(scale=scale, size=counts.shape))
         trees.append(replace(one, value=value))
-    return replace(bare, trees=tuple(trees), n_samples=None, privacy=Privacy("laplace", 20 / scale, 0.0, scale, "sum"))
+    return replace(
+        bare,
+        trees=tuple(trees),
+        n_samples=None,
+        observation=under(Privacy("laplace", 20 / scale, 0.0, scale, "sum")),
+    )
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 20.0])
@@ -170,14 +176,17 @@ def test_the_right_rows_need_noise_that_is_as_likely_as_any(by_hand, scale):
         rows, labels = rng.integers(0, 2, (60, 6)).astype(np.float32), rng.integers(0, 2, 60)
         forest = noisy_forest(by_hand, rows, labels, scale, seed)
         order = rng.permutation(60)  # counts do not know it
-        assert identify_noisy(forest, CountNoise.of(forest.privacy), rows[order], labels[order]).status == "confirmed"
+        assert (
+            identify_noisy(forest, CountNoise.of(forest.observation.privacy), rows[order], labels[order]).status
+            == "confirmed"
+        )
 
 
 def test_other_rows_need_noise_that_is_less_likely_and_prove_nothing(by_hand):
     rng = np.random.default_rng(0)
     rows, labels = rng.integers(0, 2, (60, 6)).astype(np.float32), rng.integers(0, 2, 60)
     forest = noisy_forest(by_hand, rows, labels, 1.0)
-    noise = CountNoise.of(forest.privacy)
+    noise = CountNoise.of(forest.observation.privacy)
     others = rng.integers(0, 2, (60, 6)).astype(np.float32)
     for identity in (
         identify_noisy(forest, noise, others, labels),
@@ -202,7 +211,7 @@ def test_exact_counts_in_some_trees_are_far_less_noise_than_is_declared(by_hand)
     rng = np.random.default_rng(2)
     rows, labels = rng.integers(0, 2, (60, 6)).astype(np.float32), rng.integers(0, 2, 60)
     forest = noisy_forest(by_hand, rows, labels, 20.0)
-    noise = CountNoise.of(forest.privacy)
+    noise = CountNoise.of(forest.observation.privacy)
     trees = list(forest.trees)
     for t in (3, 8):
         value = np.zeros_like(trees[t].value)
@@ -231,7 +240,7 @@ def test_what_an_attack_reaches_never_says_whose_rows_trained_a_forest(by_hand, 
     rng = np.random.default_rng(0)
     rows, labels = rng.integers(0, 2, (60, 6)).astype(np.float32), rng.integers(0, 2, 60)
     forest = noisy_forest(by_hand, rows, labels, scale)
-    problem = SimpleNamespace(noise=CountNoise.of(forest.privacy))
+    problem = SimpleNamespace(noise=CountNoise.of(forest.observation.privacy))
     data = SimpleNamespace(rows=rows, labels=labels, n_rows=60)
     for reached, status in ((-500.0, "confirmed"), (-100.0, "unknown")):  # the attack has fitted the noise
         found = OfSomeForest(forest, problem, -500.0).identity(data, SimpleNamespace(log_posterior=reached), None)
@@ -245,7 +254,7 @@ def test_right_rows_under_more_noise_than_is_declared_are_not_only_called_others
     rng = np.random.default_rng(0)
     rows, labels = rng.integers(0, 2, (60, 6)).astype(np.float32), rng.integers(0, 2, 60)
     forest = noisy_forest(by_hand, rows, labels, 20.0)
-    declared = replace(forest, privacy=Privacy("laplace", 20.0, 0.0, 1.0, "sum"))
-    found = identify_noisy(declared, CountNoise.of(declared.privacy), rows, labels)
+    declared = replace(forest, observation=under(Privacy("laplace", 20.0, 0.0, 1.0, "sum")))
+    found = identify_noisy(declared, CountNoise.of(declared.observation.privacy), rows, labels)
     assert found.status == "unknown"
     assert "or with other noise than it declares" in found.why

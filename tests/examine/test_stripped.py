@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft.artifact.forest import Outputs
+from pytest_draft.artifact.observations import Shares, WinningLabels
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.examine.inputs import complete, open_files
@@ -20,9 +20,9 @@ from pytest_draft.examine.stripped import Stripped
 from pytest_draft.facts.case import Case
 from pytest_draft.timebox import TimeBox
 
-EXACT = Outputs("fractions", None, 1e-12, False)
-LABELS = Outputs("labels", None, 0.0, False)
-HUNDREDTHS = Outputs("fractions", 2, 0.005, False)
+EXACT = Shares(None, 1e-12, more_left=False)
+LABELS = WinningLabels(more_left=False)
+HUNDREDTHS = Shares(2, 0.005, more_left=False)
 
 
 def people(n_rows, seed):
@@ -54,16 +54,12 @@ def attack(tmp_path):
         trees = []
         for t, tree in enumerate(forest.trees):
             counts = forest.counts(t)
-            share = counts / counts.sum(axis=1, keepdims=True)
-            if outputs.kind == "labels":
-                share = np.eye(share.shape[1])[share.argmax(axis=1)]
-            elif outputs.decimals is not None:
-                share = np.round(share, outputs.decimals)
+            share = outputs.answered(counts)
             value = np.where((tree.left < 0)[:, None], share, 0.0)
             nothing = np.zeros(tree.n_nodes)
             trees.append(replace(tree, value=value, weight=nothing, n_distinct=nothing.astype(np.int64), seed=None))
         forest = replace(
-            forest, trees=tuple(trees), outputs=outputs, n_samples=None, n_draws=None, seeds_from=None,
+            forest, trees=tuple(trees), observation=outputs, n_samples=None, n_draws=None, seeds_from=None,
             sample_weight=None,
         )  # fmt: skip
         inputs = replace(inputs, model=forest)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from pytest_draft.artifact import Forest, Tree
+from pytest_draft.artifact.observations import under
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.domain import declared
@@ -64,7 +65,6 @@ def stumps(rows, labels, scale, seed=0):
         n_features=len(NAMES),
         feature_names=None,
         classes=(0, 1),
-        values="totals",
         bootstrap=False,
         replacement=False,
         n_samples=None,
@@ -74,7 +74,7 @@ def stumps(rows, labels, scale, seed=0):
         max_features=None,
         bootstrap_features=False,
         sklearn_version=None,
-        privacy=Privacy("laplace", len(NAMES) / scale, scale=scale, rounding="noise"),
+        observation=under(Privacy("laplace", len(NAMES) / scale, scale=scale, rounding="noise")),
     )
 
 
@@ -147,7 +147,7 @@ def test_the_network_sees_what_the_other_rows_leave(people):
 def test_shadow_forests_need_the_authors_noise(people):
     rows, labels, _ = people
     forest = stumps(rows, labels, 2.0)
-    forest = replace(forest, privacy=replace(forest.privacy, rounding="sum"))
+    forest = replace(forest, observation=under(replace(forest.observation.privacy, rounding="sum")))
     with pytest.raises(ValueError, match=r"n \+ int\(Laplace\)"):
         reconn.shadow_pairs(forest, rows, labels, 25, 0)
 

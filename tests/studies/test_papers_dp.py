@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pytest_draft.artifact.observations import under
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.facts.privacy import Privacy
 from studies import dp_forests, informed, private
@@ -102,7 +103,10 @@ def invented_forests(by_hand):
             value[one.leaves] = one.value[one.leaves] + noise
             trees.append(replace(one, value=value))
         return replace(
-            bare, trees=tuple(trees), n_samples=None, privacy=Privacy("laplace", epsilon, 0.0, scale, "noise")
+            bare,
+            trees=tuple(trees),
+            n_samples=None,
+            observation=under(Privacy("laplace", epsilon, 0.0, scale, "noise")),
         )
 
     return forest
@@ -265,7 +269,7 @@ def test_a_forest_without_its_noise_counts_each_row_once_in_every_node(invented_
         assert tree.value[0].tolist() == [np.sum(labels == 0), np.sum(labels == 1)]
         at = leaf_positions(tree, columns)
         assert tree.weight[tree.leaves].tolist() == np.bincount(at, minlength=len(tree.leaves)).tolist()
-    assert exact.privacy is None
+    assert exact.observation.privacy is None
     assert exact.n_samples == 50
 
 
@@ -273,7 +277,7 @@ def test_accuracy_is_that_of_the_counts_soft_votes(by_hand):
     forest = by_hand(2, (0, [0, 0], [0, 0]), (1, [0, 0], [0, 0]))
     values = [[[0, 0], [3, 1], [-2, 0]], [[0, 0], [0, 4], [5, -1]]]
     trees = [replace(tree, value=np.array(value, float)) for tree, value in zip(forest.trees, values, strict=True)]
-    noisy = replace(forest, trees=tuple(trees), privacy=Privacy("laplace", 1.0, 0.0, 2.0, "noise"))
+    noisy = replace(forest, trees=tuple(trees), observation=under(Privacy("laplace", 1.0, 0.0, 2.0, "noise")))
     rows = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])  # shares of class 1: 5/8, 1/8, 3/4, 1/4
     assert dp_forests.accuracy(noisy, rows, [1, 0, 1, 0]) == 1
     assert dp_forests.accuracy(noisy, rows, [1, 0, 1, 1]) == 0.75

@@ -7,24 +7,22 @@ one set. Of a forest whose counts are there, and whose draws nobody knows, each 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import FloatArray, IntArray
-from pytest_draft.artifact.forest import Forest, Outputs
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.observations import Answers, Possible
+from pytest_draft.artifact.observations.answers import MOST_LISTED
 from pytest_draft.attack.redacted import redacted
-from pytest_draft.errors import NotCoveredError
 
 PURE, RATIO, LISTED, LABEL, COUNTED = 0, 1, 2, 3, 4
 """Kinds of leaves: draws of one class; multiples of one vector of counts; one of several vectors; only the winner; the
 counts of the draws themselves, with the number of different rows where that is told."""
 
-MOST_LISTED = 5_000_000
-"""Most vectors of counts that rounded fractions are taken for, all leaves together."""
+_KINDS = {"one class": PURE, "multiples": RATIO, "listed": LISTED, "winner": LABEL}
 
 
 @redacted
@@ -48,25 +46,13 @@ class LeafOutputs(NamedTuple):
     """Shape (n_leaves,). Different rows among the draws; 0 where that is not told."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Said:
-    """What one set of outputs says. Its repr shows no value."""
-
-    kind: int
-    winner: int
-    vectors: IntArray
-
-    def __repr__(self) -> str:
-        return f"<_Said: {len(self.vectors)} vectors>"
-
-
 def leaf_outputs(forest: Forest, n_draws: int) -> LeafOutputs:
     """Return what the leaves of a forest say.
 
     Parameters
     ----------
     forest : Forest
-        With `Forest.outputs`.
+        With `Answers`, or with counts of draws that nobody knows.
     n_draws : int
         Most draws (without bootstrap: rows) that a leaf can hold.
 
@@ -79,20 +65,31 @@ def leaf_outputs(forest: Forest, n_draws: int) -> LeafOutputs:
     NotCoveredError
         Where fractions are rounded so much that too many counts have them.
     """
-    if forest.outputs is None:
+    if not isinstance(forest.observation, Answers):
         return _leaf_counts(forest)
     values = np.concatenate([tree.value[tree.leaves] for tree in forest.trees])
+    return outputs_of(forest.observation, values, n_draws)
+
+
+def outputs_of(answers: Answers, values: FloatArray, n_draws: int) -> LeafOutputs:
+    """Return what leaves say that answer so.
+
+    Parameters
+    ----------
+    answers : Answers
+    values : ndarray of float64, shape (n_leaves, n_values)
+    n_draws : int
+        As to `leaf_outputs`.
+    """
     different, said_by = np.unique(values, axis=0, return_inverse=True)
-    said, n_listed = [], 0
+    said: list[Possible] = []
     for value in different:
-        one = _said(value, forest.outputs, n_draws, MOST_LISTED - n_listed)
-        n_listed += len(one.vectors)
-        said.append(one)
+        said.append(answers.possible(value, n_draws, MOST_LISTED - sum(len(one.vectors) for one in said)))
     last = np.cumsum([len(one.vectors) for one in said])
     first = last - [len(one.vectors) for one in said]
     by_leaf = said_by.reshape(-1)
     return LeafOutputs(
-        np.array([one.kind for one in said], dtype=np.int8)[by_leaf],
+        np.array([_KINDS[one.kind] for one in said], dtype=np.int8)[by_leaf],
         np.array([one.winner for one in said], dtype=np.int64)[by_leaf],
         first.astype(np.int64)[by_leaf],
         last.astype(np.int64)[by_leaf],
@@ -125,43 +122,3 @@ def counted_leaves(counts: IntArray, distinct: IntArray) -> LeafOutputs:
     kind = np.full(len(said), COUNTED, dtype=np.int8)
     vectors = np.ascontiguousarray(different[:, :-1], dtype=np.int64)
     return LeafOutputs(kind, counts.argmax(axis=1).astype(np.int64), said, said + 1, vectors, said, distinct)
-
-
-def _said(value: FloatArray, outputs: Outputs, n_draws: int, room: int) -> _Said:
-    """Return what one leaf's outputs say."""
-    nothing = np.empty((0, 1 if outputs.kind == "means" else len(value)), dtype=np.int64)
-    winner = int(value.argmax())
-    if outputs.kind == "means":  # of a regressor's rows, which are all of one class
-        return _Said(PURE, 0, nothing)
-    if outputs.kind == "labels":
-        return _Said(LABEL, winner, nothing)
-    slack = max(outputs.tolerance, 1e-12)
-    if value[winner] >= 1.0 - slack and n_draws * slack < 0.5:  # not one draw of another class would be hidden
-        return _Said(PURE, winner, nothing)
-    sums = np.arange(1, n_draws + 1)
-    low = np.ceil(np.multiply.outer(sums, value - slack) - 1e-9)
-    high = np.floor(np.multiply.outer(sums, value + slack) + 1e-9)
-    low = np.maximum(low, 0.0)
-    fits = (low <= high).all(axis=1) & (low.sum(axis=1) <= sums) & (sums <= high.sum(axis=1))
-    if not fits.any():
-        raise NotCoveredError(
-            f"the fractions of a leaf are those of no {n_draws:,} draws or fewer: the forest was trained on more rows, "
-            "or with weights that are not in the file"
-        )
-    single = (low == high).all(axis=1)[fits].all()
-    sums, low, high = sums[fits], low[fits].astype(np.int64), high[fits].astype(np.int64)
-    if single and (low == low[0] * (sums // sums[0])[:, None]).all() and (sums % sums[0] == 0).all():
-        return _Said(PURE if low[0].max() == sums[0] else RATIO, winner, low[:1])
-    listed: list[tuple[int, ...]] = []
-    for total, least, most in zip(sums.tolist(), low.tolist(), high.tolist(), strict=True):
-        free = [range(a, b + 1) for a, b in zip(least[:-1], most[:-1], strict=True)]
-        for head in product(*free):
-            rest = total - sum(head)
-            if least[-1] <= rest <= most[-1]:
-                listed.append((*head, rest))
-        if len(listed) > room:
-            raise NotCoveredError(
-                f"its fractions are rounded so much that more than {MOST_LISTED:,} counts of up to {n_draws:,} draws "
-                "have them; fewer rows are covered"
-            )
-    return _Said(LISTED, -1, np.array(listed, dtype=np.int64))

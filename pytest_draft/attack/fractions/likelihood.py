@@ -300,7 +300,7 @@ def model_of(forest: Forest, domain: Domain, n_rows: int, most_rows: int | None 
     Parameters
     ----------
     forest : Forest
-        With `Forest.outputs`, or with counts of draws that nobody knows.
+        With `Answers`, or with counts of draws that nobody knows.
     domain : Domain
         Without numeric attributes: see `numbered`.
     n_rows : int

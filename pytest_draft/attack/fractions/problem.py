@@ -49,7 +49,7 @@ def build_stripped(
     Parameters
     ----------
     forest : Forest
-        With `Forest.outputs`.
+        With `Answers`.
     domain : Domain
     n_rows : int or None
         Number of training rows; None where the adversary does not know it.

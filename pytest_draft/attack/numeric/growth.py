@@ -56,7 +56,7 @@ def growth_of(forest: Forest, index: int) -> Growth:
     if match is None or not _OLDEST <= (int(match[1]), int(match[2])) <= _NEWEST:
         raise NotCoveredError("how the scikit-learn that wrote the file grows trees is not known here")
     tree = forest.trees[index]
-    if tree.seed is None or forest.is_private:
+    if tree.seed is None or forest.observation.released:
         raise NotCoveredError(f"tree {index} has no stored seed, so its splitter cannot be replayed")
     nested = "estimator__" if forest.seeds_from == "ensemble" else ""
     seed = RandomState(tree.seed).randint(RAND_R_MAX) if nested else tree.seed

@@ -136,7 +136,7 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
     timebox.require()
     times = groups.weight[:, groups.of_row]
     bounds, leaves_known, targets = None, 0.0, None
-    if forest.has_targets and groups.known is None:
+    if forest.observation.has_targets and groups.known is None:
         if groups.values is None:
             bounds, leaves_known = _by_targets(forest, domain, times, extremes, timebox.part(_SHARE))
         if leaves_known < 1:

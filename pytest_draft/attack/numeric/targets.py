@@ -87,7 +87,7 @@ def identify_rows(
     NotCoveredError
         Where neither the file nor `occurrences` tells the number of rows.
     """
-    if not forest.has_targets:
+    if not forest.observation.has_targets:
         raise ValueError(f"a {forest.kind} has no targets in its leaves")
     leaves = open_leaves(forest)
     n_rows = forest.n_samples if occurrences is None else occurrences.shape[1]

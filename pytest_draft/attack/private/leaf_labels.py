@@ -22,6 +22,7 @@ from scipy.special import gammaln
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.observations import ReleasedLabels
 from pytest_draft.attack.descent import leaf_boxes, leaf_positions
 from pytest_draft.attack.filling import INDICATOR_ODDS
 from pytest_draft.domain import Domain
@@ -124,9 +125,10 @@ def reveals(forest: Forest) -> tuple[str, ...]:
 
 
 def _privacy_of(forest: Forest) -> Privacy:
-    if forest.privacy is None or forest.privacy.counts or forest.privacy.exact:
+    privacy = forest.observation.privacy
+    if privacy is None or not isinstance(forest.observation, ReleasedLabels):
         raise ValueError("this forest does not release labels")
-    return forest.privacy
+    return privacy
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -34,8 +34,10 @@ class CountNoise:
     """What is cut to a whole number: ``int(n + Y)``, or ``n + int(Y)``."""
 
     @classmethod
-    def of(cls, privacy: Privacy) -> CountNoise:
+    def of(cls, privacy: Privacy | None) -> CountNoise:
         """Return the noise on each count of a forest that releases noisy counts."""
+        if privacy is None or privacy.exact:
+            raise ValueError("this forest releases exact counts")
         if privacy.mechanism == "permute-and-flip" or privacy.rounding is None:
             raise ValueError("this forest releases labels, not counts")
         return cls(privacy.mechanism, privacy.scale, privacy.rounding)

@@ -134,9 +134,7 @@ def build_noisy(
     NotCoveredError
         Where an attribute is numeric, or released counts lie too far apart.
     """
-    if forest.privacy is None:
-        raise ValueError("this forest releases exact counts")
-    noise = CountNoise.of(forest.privacy)
+    noise = CountNoise.of(forest.observation.privacy)
     released = np.concatenate([forest.released(t) for t in range(forest.n_trees)])
     if int(released.max()) - int(released.min()) > MOST_APART:
         raise NotCoveredError(

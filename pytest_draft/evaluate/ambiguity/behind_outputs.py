@@ -126,7 +126,7 @@ def search(
     Parameters
     ----------
     forest : Forest
-        With `Forest.outputs`, or with counts of draws that nobody knows.
+        With `Answers`, or with counts of draws that nobody knows.
     domain : Domain
     rows : ndarray of float32, shape (n_rows, n_columns)
         All training rows.
@@ -155,7 +155,7 @@ def search(
     gaps_only = not is_numeric(domain) or tell_gaps_only(forest, domain, rows)
     if forest.classes is None and forest.bootstrap and not gaps_only:
         return None
-    if forest.outputs is not None and (not forest.bootstrap or forest.classes is None):
+    if not forest.observation.exact and (not forest.bootstrap or forest.classes is None):
         counted = counted_by(forest, rows, labels)
         if counted is None:
             return None

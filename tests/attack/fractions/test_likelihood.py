@@ -9,19 +9,19 @@ from math import factorial, log
 import numpy as np
 import pytest
 
-from pytest_draft.artifact.forest import Outputs
+from pytest_draft.artifact.observations import ClassCounts, Shares, WinningLabels
 from pytest_draft.attack.fractions.leaf_outputs import COUNTED, LABEL, LISTED, PURE, RATIO, leaf_outputs
 from pytest_draft.attack.fractions.likelihood import FLOOR, PENALTY, draws_of, grown_to_the_end, model_of
 from pytest_draft.domain import declared
 from pytest_draft.errors import NotCoveredError
 
 TWO = declared(["a", "b"], {"a": {"kind": "binary"}, "b": {"kind": "binary"}}, "test")
-EXACT = Outputs("fractions", None, 1e-12, False)
-LABELS = Outputs("labels", None, 0.0, False)
+EXACT = Shares(None, 1e-12, more_left=False)
+LABELS = WinningLabels(more_left=False)
 
 
 def rounded(decimals):
-    return Outputs("fractions", decimals, 0.5 * 10.0**-decimals, False)
+    return Shares(decimals, 0.5 * 10.0**-decimals, more_left=False)
 
 
 @pytest.fixture(scope="session")
@@ -32,16 +32,17 @@ def answering(by_hand):
         counted = by_hand(n_columns, *trees)
         stripped = []
         for tree in counted.trees:
-            share = tree.value / tree.value.sum(axis=1, keepdims=True)
-            if outputs.kind == "labels":
-                share = np.eye(share.shape[1])[share.argmax(axis=1)]
-            elif outputs.decimals is not None:
-                share = np.round(share, outputs.decimals)
+            share = outputs.answered(tree.value)
             value = np.where((tree.left < 0)[:, None], share, 0.0)
             nothing = np.zeros(tree.n_nodes)
             stripped.append(replace(tree, value=value, weight=nothing, n_distinct=nothing.astype(np.int64)))
         return replace(
-            counted, trees=tuple(stripped), outputs=outputs, bootstrap=bootstrap, replacement=bootstrap, n_samples=None
+            counted,
+            trees=tuple(stripped),
+            observation=outputs,
+            bootstrap=bootstrap,
+            replacement=bootstrap,
+            n_samples=None,
         )
 
     return forest
@@ -52,7 +53,7 @@ def says(shares, outputs, draws):
     if sum(draws) == 0:
         return False
     told = np.array(draws) / sum(draws)
-    if outputs.kind == "labels":
+    if isinstance(outputs, WinningLabels):
         return told.argmax() == np.argmax(shares)
     return np.abs(told - shares).max() <= outputs.tolerance + 1e-12
 
@@ -135,7 +136,7 @@ def test_a_rounded_fraction_may_hide_a_draw_of_another_class(answering):
 def test_single_precision_gives_the_same_ratios(answering):
     forest = answering([3, 7], [333, 667])
     trees = tuple(replace(tree, value=tree.value.astype(np.float32).astype(np.float64)) for tree in forest.trees)
-    found = leaf_outputs(replace(forest, trees=trees, outputs=Outputs("fractions", None, 6e-8, False)), 1_500)
+    found = leaf_outputs(replace(forest, trees=trees, observation=Shares(None, 6e-8, more_left=False)), 1_500)
     assert [found.vectors[first].tolist() for first in found.first] == [[3, 7], [333, 667]]
 
 
@@ -179,7 +180,7 @@ def counted(answering, leaf, distinct):
         weight=np.array([float(sum(leaf))]),
         n_distinct=np.array([distinct]),
     )
-    return replace(forest, trees=(tree,), outputs=None, values="totals", n_draws=sum(leaf))
+    return replace(forest, trees=(tree,), observation=ClassCounts("totals"), n_draws=sum(leaf))
 
 
 def ways(n_rows, n_draws, distinct):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft.artifact.forest import Forest, Outputs, Tree
+from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.observations import Shares, WinningLabels
 from pytest_draft.attack.fractions.expectation import expected_rows
 from pytest_draft.attack.fractions.likelihood import model_of
 from pytest_draft.attack.fractions.problem import build_stripped, states_in
@@ -34,7 +35,7 @@ PEOPLE = declared(
 )
 TINY = declared(["a", "b"], {"a": {"kind": "binary"}, "b": {"kind": "ordinal", "low": 0, "high": 2}}, "test")
 NUMBERS = declared(["u", "v"], {"u": {"kind": "numeric", "low": 0, "high": 1}, "v": {"kind": "binary"}}, "test")
-EXACT = Outputs("fractions", None, 1e-12, False)
+EXACT = Shares(None, 1e-12, more_left=False)
 
 
 def drawn(domain, n_rows, seed):
@@ -50,11 +51,7 @@ def fitted(rows, labels, outputs=EXACT, **parameters):
     trees = []
     for one in model.estimators_:
         tree = one.tree_
-        share = tree.value[:, 0]
-        if outputs.kind == "labels":
-            share = np.eye(share.shape[1])[share.argmax(axis=1)]
-        elif outputs.decimals is not None:
-            share = np.round(share, outputs.decimals)
+        share = outputs.answered(tree.value[:, 0])
         leaf = tree.children_left < 0
         nothing = np.zeros(tree.node_count)
         links = tree.children_left.astype(np.int64), tree.children_right.astype(np.int64)
@@ -63,10 +60,10 @@ def fitted(rows, labels, outputs=EXACT, **parameters):
         trees.append(Tree(*links, feature, tree.threshold, never, value, nothing, nothing.astype(np.int64), None))
     return Forest(
         kind="RandomForestClassifier", trees=tuple(trees), n_features=rows.shape[1], feature_names=None,
-        classes=tuple(range(share.shape[1])), values="fractions", bootstrap=model.bootstrap,
+        classes=tuple(range(share.shape[1])), bootstrap=model.bootstrap,
         replacement=model.bootstrap, n_samples=None, n_draws=None, sample_weight=None, seeds_from=None,
         max_features=None, bootstrap_features=False, sklearn_version="1.9.1", parameters=model.get_params(),
-        outputs=outputs,
+        observation=outputs,
     )  # fmt: skip
 
 
@@ -93,7 +90,7 @@ def posterior(model, n_rows, log_prior):
     return {dataset: one / total for dataset, one in weight.items()}
 
 
-@pytest.mark.parametrize("outputs", [EXACT, Outputs("labels", None, 0.0, False)], ids=["fractions", "labels"])
+@pytest.mark.parametrize("outputs", [EXACT, WinningLabels(more_left=False)], ids=["fractions", "labels"])
 def test_the_chain_draws_from_the_posterior_that_enumeration_gives(outputs):
     rows, labels = drawn(TINY, 3, 1)
     labels = np.array([0, 1, 1])
@@ -129,7 +126,7 @@ def test_the_chain_keeps_its_counts_right():
 
 @pytest.mark.parametrize("bootstrap", [True, False])
 @pytest.mark.parametrize(
-    "outputs", [EXACT, Outputs("fractions", 2, 0.005, False), Outputs("labels", None, 0.0, False)], ids=repr
+    "outputs", [EXACT, Shares(2, 0.005, more_left=False), WinningLabels(more_left=False)], ids=repr
 )
 def test_the_right_rows_lack_nothing(outputs, bootstrap):
     rows, labels = drawn(PEOPLE, 60, 3)
@@ -144,7 +141,7 @@ def test_the_right_rows_lack_nothing(outputs, bootstrap):
 @pytest.mark.parametrize("kind", ["fractions", "labels"])
 def test_a_forest_without_counts_gives_its_rows_away(kind, bootstrap):
     rows, labels = drawn(PEOPLE, 40, 4)
-    outputs = EXACT if kind == "fractions" else Outputs("labels", None, 0.0, False)
+    outputs = EXACT if kind == "fractions" else WinningLabels(more_left=False)
     problem = build_stripped(fitted(rows, labels, outputs, bootstrap=bootstrap), PEOPLE, 40)
     rebuilt = rebuild_from_outputs(problem, search())
     others = drawn(PEOPLE, 40, 5)[0]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
+from pytest_draft.artifact.observations import ClassCounts, under
 from pytest_draft.attack import compiled_trees as walk
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
 from pytest_draft.attack.descent import leaf_positions
@@ -67,7 +68,7 @@ def released(by_hand):
             value[tree.leaves] = np.trunc(counts + noise) if rounding == "sum" else counts + np.trunc(noise)
             trees.append(replace(tree, value=value))
         privacy = Privacy(mechanism, n_trees / scale, 0.0 if mechanism == "laplace" else 1e-5, scale, rounding)
-        return replace(bare, trees=tuple(trees), n_samples=None, privacy=privacy)
+        return replace(bare, trees=tuple(trees), n_samples=None, observation=under(privacy))
 
     return forest
 
@@ -342,7 +343,7 @@ def test_no_row_is_shown(released):
 def test_the_number_of_rows_is_found_in_its_interval(released, rounding):
     rows, labels = drawn(MIXED, 60)
     forest = released(MIXED, rows, labels, n_trees=12, depth=3, scale=0.4, rounding="noise", seed=1)
-    least, most = size_interval(forest, CountNoise.of(forest.privacy))
+    least, most = size_interval(forest, CountNoise.of(forest.observation.privacy))
     assert least <= 60 <= most
     rebuilt = rebuild_from_noise(build_noisy(forest, MIXED, *unknown(MIXED, 0), size_known=False), search(60.0))
     assert abs(len(rebuilt.rows) - 60) <= 2
@@ -353,7 +354,7 @@ def test_the_interval_covers_the_number_of_rows_as_often_as_it_says(released):
     covered = 0
     for seed in range(60):
         forest = released(MIXED, rows, labels, n_trees=10, depth=2, scale=2.0, rounding="noise", seed=seed)
-        least, most = size_interval(forest, CountNoise.of(forest.privacy))
+        least, most = size_interval(forest, CountNoise.of(forest.observation.privacy))
         covered += least <= 60 <= most
     assert covered >= 50  # 95 % of 60 are 57, four standard deviations 7
 
@@ -447,7 +448,7 @@ def test_counts_that_lie_too_far_apart_are_refused(released):
 
 def test_a_problem_is_only_made_of_noisy_counts(released):
     rows, labels = drawn(TINY, 4)
-    forest = replace(released(TINY, rows, labels), privacy=None)
+    forest = replace(released(TINY, rows, labels), observation=ClassCounts("totals"))
     with pytest.raises(ValueError, match="exact counts"):
         build_noisy(forest, TINY, *unknown(TINY, 4))
     assert isinstance(build_noisy(released(TINY, rows, labels), TINY, *unknown(TINY, 4)), NoisyProblem)

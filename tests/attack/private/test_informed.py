@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from pytest_draft.artifact.observations import under
 from pytest_draft.attack.groups import Groups, KnownRows, KnownValues
 from pytest_draft.attack.private.informed import KnownPopulation, _least_error, guess_alone, noisy_score
 from pytest_draft.attack.private.noise import CountNoise
@@ -78,7 +79,7 @@ def released(by_hand):
             value[tree.leaves] = np.trunc(counts + noise) if rounding == "sum" else counts + np.trunc(noise)
             trees.append(replace(tree, value=value))
         privacy = Privacy(mechanism, n_trees / scale, 0.0 if mechanism == "laplace" else 1e-5, scale, rounding)
-        return replace(bare, trees=tuple(trees), n_samples=None, privacy=privacy)
+        return replace(bare, trees=tuple(trees), n_samples=None, observation=under(privacy))
 
     return forest
 
@@ -93,7 +94,7 @@ def alone(n_rows, values=None):
 
 def guesses(forest, rows, labels, unknown, groups=None, timebox=None):
     everyone = known(rows, labels, forest.n_trees)
-    score = noisy_score(forest, DOMAIN, CountNoise.of(forest.privacy), everyone, unknown)
+    score = noisy_score(forest, DOMAIN, CountNoise.of(forest.observation.privacy), everyone, unknown)
     return guess_alone(
         DOMAIN, groups or alone(len(unknown)), everyone, unknown, score, N_CLASSES, timebox or TimeBox(60)
     )
@@ -119,7 +120,7 @@ def belief_at(row, score, n_rows=30):
 def test_a_score_is_how_much_likelier_the_release_becomes(released, mechanism, rounding):
     rows, labels = people(12)
     forest = released(rows, labels, mechanism=mechanism, rounding=rounding, n_trees=3)
-    noise, unknown = CountNoise.of(forest.privacy), np.array([7, 2])
+    noise, unknown = CountNoise.of(forest.observation.privacy), np.array([7, 2])
     score = noisy_score(forest, DOMAIN, noise, known(rows, labels, 3), unknown)
 
     def log_likelihood(rows, labels):
@@ -272,7 +273,7 @@ def test_domains_that_cannot_be_enumerated_are_refused(released, kind):
     rows, labels = people(5)
     forest = released(rows, labels)
     with pytest.raises(NotCoveredError):
-        noisy_score(forest, domain, CountNoise.of(forest.privacy), known(rows, labels), np.array([0]))
+        noisy_score(forest, domain, CountNoise.of(forest.observation.privacy), known(rows, labels), np.array([0]))
 
 
 def test_reprs_show_no_row(released):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from itertools import permutations, product
 
 import numpy as np
 import pytest
 
 from pytest_draft.artifact import Forest, Tree
+from pytest_draft.artifact.observations import ClassCounts, under
 from pytest_draft.attack.private import labels as engine
 from pytest_draft.attack.private.label_sweeps import LabelChain
 from pytest_draft.attack.private.labels import rebuild_from_labels
@@ -71,7 +73,6 @@ def forest_of(*trees, epsilon=1.0, n_classes=2, n_features=2, broken_by=(), **pa
         n_features=n_features,
         feature_names=None,
         classes=tuple(range(n_classes)),
-        values="fractions",
         bootstrap=False,
         replacement=False,
         n_samples=None,
@@ -82,7 +83,7 @@ def forest_of(*trees, epsilon=1.0, n_classes=2, n_features=2, broken_by=(), **pa
         bootstrap_features=False,
         sklearn_version=None,
         parameters=parameters,
-        privacy=Privacy("permute-and-flip", epsilon, broken_by=broken_by),
+        observation=under(Privacy("permute-and-flip", epsilon, broken_by=broken_by)),
     )
 
 
@@ -187,7 +188,7 @@ def enumerated(forest, domain, n_rows):
             for i in np.flatnonzero(parts == t):
                 counts[at_leaf(nodes, encoded[i]), classes[i]] += 1
             for scores, label in zip(counts, forest.released(t).argmax(axis=1), strict=True):
-                chance *= by_permutations(tuple(scores), forest.privacy.epsilon)[label]
+                chance *= by_permutations(tuple(scores), forest.observation.privacy.epsilon)[label]
         yield dataset, encoded, chance
 
 
@@ -374,7 +375,7 @@ def test_what_a_file_reveals_is_said_in_aggregates():
 def test_a_forest_of_counts_is_never_mistaken_for_one_of_labels():
     counts = Privacy("laplace", 1.0, scale=2.0, rounding="sum")
     exact = Privacy("permute-and-flip", 1.0, exact=True)
-    for privacy in (counts, exact, None):
-        other = Forest(**{**vars(forest_of(*STUMPS)), "privacy": privacy})
+    for observation in (under(counts), under(exact), ClassCounts("totals")):
+        other = replace(forest_of(*STUMPS), observation=observation)
         with pytest.raises(ValueError, match="does not release labels"):
             rebuild_from_labels(other, TWO, 3, Search(TimeBox(60)))

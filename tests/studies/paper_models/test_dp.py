@@ -8,6 +8,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
+from pytest_draft.artifact.observations import ClassCounts, under
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.domain import declared
 from pytest_draft.errors import DataError
@@ -41,12 +42,12 @@ def noisy(by_hand, seed, mechanism="laplace", rounding="sum", n_rows=3, scale=0.
         released = np.trunc(counts + noise) if rounding == "sum" else counts + np.trunc(noise)
         trees.append(replace(tree, value=np.where((tree.left < 0)[:, None], released, 0.0)))
     privacy = Privacy(mechanism, 1.0, 0.0 if mechanism == "laplace" else 1e-5, scale, rounding)
-    return replace(forest, trees=tuple(trees), n_samples=None, privacy=privacy)
+    return replace(forest, trees=tuple(trees), n_samples=None, observation=under(privacy))
 
 
 def enumerated(forest, n_rows):
     """Return the log-likelihood of every multiset of vectors and classes, by the engine's probabilities."""
-    noise, vectors = CountNoise.of(forest.privacy), DOMAIN.vectors()
+    noise, vectors = CountNoise.of(forest.observation.privacy), DOMAIN.vectors()
     kinds = list(product(range(len(vectors)), range(2)))
     held = []
     for tree in forest.trees:
@@ -114,9 +115,9 @@ def test_counts_far_from_any_dataset_are_infeasible(by_hand):
 def test_forests_without_noisy_counts_are_refused(by_hand):
     forest = noisy(by_hand, 0)
     with pytest.raises(ValueError, match="no noisy counts"):
-        solve(replace(forest, privacy=None), DOMAIN, 3, TimeBox(60))
+        solve(replace(forest, observation=ClassCounts("totals")), DOMAIN, 3, TimeBox(60))
     with pytest.raises(ValueError, match="no noisy counts"):
-        solve(replace(forest, privacy=Privacy("permute-and-flip", 1.0)), DOMAIN, 3, TimeBox(60))
+        solve(replace(forest, observation=under(Privacy("permute-and-flip", 1.0))), DOMAIN, 3, TimeBox(60))
 
 
 @pytest.mark.parametrize("n_rows", [0, (3, 2)])

@@ -1,0 +1,23 @@
+"""What the leaves of a forest say of the rows in them: each kind is a class of its own, an `Observation`."""
+
+from pytest_draft.artifact.observations.answers import Answers, MeanTargets, Possible, Shares, WinningLabels
+from pytest_draft.artifact.observations.counted import ClassCounts, NodeCounts, RowNumbers, TargetMeans
+from pytest_draft.artifact.observations.observation import Observation
+from pytest_draft.artifact.observations.released import Released, ReleasedCounts, ReleasedLabels, under
+
+__all__ = [
+    "Answers",
+    "ClassCounts",
+    "MeanTargets",
+    "NodeCounts",
+    "Observation",
+    "Possible",
+    "Released",
+    "ReleasedCounts",
+    "ReleasedLabels",
+    "RowNumbers",
+    "Shares",
+    "TargetMeans",
+    "WinningLabels",
+    "under",
+]
