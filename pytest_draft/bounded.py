@@ -30,7 +30,6 @@ def content(path: Path, most: int) -> bytes:
 
     Parameters
     ----------
-    path : Path
     most : int
         Bytes.
 

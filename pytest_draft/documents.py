@@ -158,7 +158,6 @@ def all_located(problems: Sequence[Problem], text: str) -> list[str]:
     ----------
     problems : sequence of (str, sequence of str or int)
         Messages, and the keys of the values that they are about.
-    text : str
     """
     shown = [located(message, keys, text) for message, keys in problems[:_MOST_SHOWN]]
     at_least = "at least " if len(problems) >= _MOST_ERRORS else ""
@@ -174,7 +173,6 @@ def located(message: str, keys: Sequence[str | int], text: str) -> str:
         Where it quotes something, that is looked for first.
     keys : sequence of str or int
         From the top level to the value; list positions count from 0.
-    text : str
     """
     shown = f"{'.'.join(map(one_line, keys)) or 'top level'}: {one_line(message, _MOST_CHARACTERS)}"
     lines = [line.split("#")[0] for line in text.splitlines()]

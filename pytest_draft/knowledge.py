@@ -61,10 +61,6 @@ def grant(adversary: Adversary, data: TrainingData, domain: Domain, forest: Fore
 
     Parameters
     ----------
-    adversary : Adversary
-    data : TrainingData
-    domain : Domain
-    forest : Forest
     seed : int
         Draws the attributes and the rows, where only their number is given. A larger number keeps what a smaller
         one has drawn, so that a seed's adversaries know more and more.
@@ -168,8 +164,6 @@ def exchangeable_groups(
 
     Parameters
     ----------
-    forest : Forest
-    adversary : str
     knowledge : Knowledge or None
         Its side knowledge.
     timebox : TimeBox or None
@@ -226,8 +220,6 @@ def known_occurrences(forest: Forest, adversary: str, in_time: Callable[[], None
 
     Parameters
     ----------
-    forest : Forest
-    adversary : str
     in_time : callable or None
         Called before each tree is replayed; it can raise `OutOfTimeError`.
 
@@ -256,8 +248,6 @@ def noisy_problem(
     ----------
     forest : Forest
         Releases noisy counts.
-    domain : Domain
-    adversary : str
     knowledge : Knowledge or None
         Not of an informed adversary.
     n_rows : int or None
@@ -290,13 +280,7 @@ def noisy_problem(
 
 
 def without_seeds(forest: Forest, adversary: str) -> bool:
-    """Return whether an adversary would use seeds that the file lacks, and has to do without the occurrences.
-
-    Parameters
-    ----------
-    forest : Forest
-    adversary : str
-    """
+    """Return whether an adversary would use seeds that the file lacks, and has to do without the occurrences."""
     return Adversary.parse(adversary).name != "published" and lacks_seeds(forest)
 
 

@@ -63,14 +63,9 @@ def compared(instance: Instance, rebuilt: Callable[[Instance], ModelDataset | No
 
     Parameters
     ----------
-    instance : Instance
     rebuilt : callable or None
         The engine for unknown occurrences. It maximises the marginal likelihood of a dataset, the papers the joint one
         of a dataset and its occurrences, so its dataset must have occurrences, and none likelier than the papers'.
-
-    Returns
-    -------
-    Verdict
 
     Raises
     ------
@@ -281,11 +276,6 @@ def _expect_certificate(
 
 def run(n_instances: int, seed: int) -> int:
     """Compare on so many instances, the settings in turn, and print a table.
-
-    Parameters
-    ----------
-    n_instances : int
-    seed : int
 
     Returns
     -------

@@ -72,13 +72,8 @@ def generated(setting: Setting, seed: Sequence[int], *, coded: bool = False) -> 
     Parameters
     ----------
     setting : {"no bagging", "occurrences known", "occurrences unknown"}
-    seed : sequence of int
     coded : bool
         Whether there are code books and one-hot groups whose first level was dropped, which the papers do not know.
-
-    Returns
-    -------
-    Instance
     """
     rng = np.random.default_rng(seed)
     most_vectors, most_rows = _MOST_VECTORS, _MOST_ROWS
@@ -108,11 +103,6 @@ def generated(setting: Setting, seed: Sequence[int], *, coded: bool = False) -> 
 
 def changed(forest: Forest, rng: np.random.Generator) -> Forest:
     """Return a forest one of whose trees has one row, or draw, in another leaf.
-
-    Parameters
-    ----------
-    forest : Forest
-    rng : numpy.random.Generator
 
     Returns
     -------

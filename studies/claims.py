@@ -103,12 +103,6 @@ def answered(model: str, adversary: str, seed: int) -> Answer:
     ----------
     model : str
         Of `MODELS`.
-    adversary : str
-    seed : int
-
-    Returns
-    -------
-    Answer
     """
     rng = np.random.default_rng([seed, list(MODELS).index(model)])
     rows = table_of(rng)
@@ -151,12 +145,6 @@ def _violations(
 
 def run(n_instances: int, seed: int, models: tuple[str, ...] = tuple(MODELS)) -> int:
     """Judge so many instances of each kind of model, for the adversaries in turn, and print a table.
-
-    Parameters
-    ----------
-    n_instances : int
-    seed : int
-    models : tuple of str
 
     Returns
     -------

@@ -39,7 +39,6 @@ def papers_forest(
         Zeros and ones.
     y : array-like of shape (n_samples,)
         Classes 0 and 1.
-    n_trees, max_depth : int
     epsilon : float
         Of the whole forest.
     seed, noise_seed : int
@@ -95,7 +94,6 @@ def released_forest(
         Between 0 and 1.
     y : array-like of shape (n_samples,)
         Classes 0 and 1.
-    n_trees, max_depth : int
     epsilon, delta : float
         Of the whole forest; the noise is Laplace's, with a positive `delta` Gaussian.
     seed, noise_seed : int
@@ -135,10 +133,6 @@ def accuracy(forest: Forest, X: ArrayLike, y: ArrayLike) -> float:
         Of classes 0 and 1.
     X : array-like of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-
-    Returns
-    -------
-    float
     """
     columns = np.ascontiguousarray(np.asarray(X, dtype=np.float32).T)
     share = np.zeros((columns.shape[1], forest.n_classes))
@@ -154,7 +148,6 @@ def without_noise(forest: Forest, X: ArrayLike, y: ArrayLike) -> Forest:
 
     Parameters
     ----------
-    forest : Forest
     X : array-like of shape (n_samples, n_features)
         What it was trained on.
     y : array-like of shape (n_samples,)

@@ -125,11 +125,8 @@ def study(
     ----------
     folder : Path
         Of ``compas.csv`` and the like: zeros and ones, the label last.
-    names : sequence of str
     seeds : sequence of int
         The authors' are 0 to 4.
-    depths : sequence of int
-    supports : sequence of float
     seconds : float
         Limit of each search for an optimal model.
     learners : sequence of str
@@ -182,13 +179,7 @@ def write(rows: pd.DataFrame, output: Path) -> None:
 
 
 def report(output: Path, published: Path | None) -> None:
-    """Print the trends of what `write` wrote, and draw its figures.
-
-    Parameters
-    ----------
-    output : Path
-    published : Path or None
-    """
+    """Print the trends of what `write` wrote, and draw its figures."""
     models, rows = pd.read_csv(output / "models.csv"), pd.read_csv(output / "rows.csv")
     for line in entropy_trends.summary(models):
         print(line)

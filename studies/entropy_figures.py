@@ -51,7 +51,6 @@ def draw(models: pd.DataFrame, rows: pd.DataFrame, folder: Path) -> Iterator[Pat
         ``models.csv`` of the study.
     rows : DataFrame
         ``rows.csv`` of the study.
-    folder : Path
     """
     names = sorted(models["data"].unique())
     for family, learners in FAMILIES.items():

@@ -89,7 +89,6 @@ def beside_published(models: pd.DataFrame, folder: Path) -> Iterator[str]:
 
     Parameters
     ----------
-    models : DataFrame
     folder : Path
         Of the authors' ``experiments/results_graham``.
     """

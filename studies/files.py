@@ -18,10 +18,6 @@ def through_file(model: Any) -> Forest:
     ----------
     model : object
         What ``joblib`` writes.
-
-    Returns
-    -------
-    Forest
     """
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "model.joblib"

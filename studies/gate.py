@@ -44,11 +44,8 @@ def run(
     ----------
     folder : Path
         Of ``compas.csv`` and the like.
-    names : sequence of str
     n_rows : int
         Rows drawn at random; 0 for all.
-    seeds : iterable of int
-    bootstraps : sequence of bool
     parameters : dict
         Of `RandomForestClassifier`.
     max_error : float or None

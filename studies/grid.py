@@ -62,12 +62,10 @@ def study(
     ----------
     folder : Path
         Of ``compas.csv`` and the like.
-    names : sequence of str
     sizes : sequence of int
         Numbers of trees.
     depths : sequence of int or None
         Largest depths; None for no limit.
-    seeds : sequence of int
     bootstrap : bool
         With it, the adversary is ``published``: occurrences unknown.
     seconds : float

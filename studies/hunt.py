@@ -86,13 +86,8 @@ def hunted(seed: int, number: int, seconds: float = 4.0) -> Hunted:
 
     Parameters
     ----------
-    seed, number : int
     seconds : float
         Effort of a judgement.
-
-    Returns
-    -------
-    Hunted
     """
     start = time.monotonic()
     drawn = triple(seed, number, seconds)
@@ -199,12 +194,7 @@ def weaker(adversary: str) -> list[str]:
 
 
 def stronger(adversary: str) -> list[str]:
-    """Return adversaries that know more.
-
-    Parameters
-    ----------
-    adversary : str
-    """
+    """Return adversaries that know more."""
     name, *sides = adversary.split("+")
     found = ["+".join(["artifact", *sides])] if name == "published" else []
     return found + ([] if sides else [f"{name}+rows:25%", f"{name}+columns:1", f"{name}+informed"])
@@ -226,7 +216,6 @@ def run(
 
     Parameters
     ----------
-    n_triples, seed : int
     seconds : float
         Effort of a judgement.
     workers : int

@@ -160,12 +160,6 @@ def by_strangers(policy: Policy, findings: Findings, rows: Population) -> Iterat
     """Yield thresholds relative to the split-half baseline that are crossed relative to strangers' rows.
 
     There are as many strangers as rows, twice as many as in a half, and so they are closer: they fail less.
-
-    Parameters
-    ----------
-    policy : Policy
-    findings : Findings
-    rows : Population
     """
     weights, box = encoded_weights(rows.domain), TimeBox(_EVALUATION)
     errors = [matched_distance(rows.truth.rows, theirs, weights, box).lower for theirs in rows.strangers]

@@ -81,10 +81,6 @@ def triple(seed: int, number: int, seconds: float = 4.0) -> Triple:
         Of the hunt, and in it.
     seconds : float
         Effort of a judgement; the clock only guards.
-
-    Returns
-    -------
-    Triple
     """
     rng = np.random.default_rng([seed, number])
     n_rows = 1 if rng.random() < 0.02 else int(rng.integers(10, 121))
@@ -227,13 +223,7 @@ def _policy(rng: np.random.Generator, *, classifier: bool) -> Policy:
 
 
 def declared(specimen: Specimen, wider: int = 0) -> Specimen:
-    """Return a specimen with a domain file that declares what occurs, and so many codes more at both ends.
-
-    Parameters
-    ----------
-    specimen : Specimen
-    wider : int
-    """
+    """Return a specimen with a domain file that declares what occurs, and so many codes more at both ends."""
     wide = {
         name: {
             "kind": "ordinal",

@@ -82,7 +82,6 @@ def exact_ideal(
     ----------
     datasets : sequence of ndarray of float32, shape (n_rows, n_columns)
         Rows of the domain, in any order.
-    domain : Domain
     weight : ndarray of float64, shape (n_datasets,), optional
         How likely they are; by default all alike.
 
@@ -196,8 +195,6 @@ def generated(number: int, seed: int = 0, *, labels_fixed: bool = False) -> Iter
 
     Parameters
     ----------
-    number : int
-    seed : int
     labels_fixed : bool
         As in `explanations`.
     """
@@ -219,11 +216,6 @@ def small(setting: Setting, seed: Sequence[int]) -> Instance:
     Parameters
     ----------
     setting : {"no bagging", "occurrences known"}
-    seed : sequence of int
-
-    Returns
-    -------
-    Instance
     """
     rng = np.random.default_rng(seed)
     domain = random_domain(rng, _MOST_VECTORS, coded=False)

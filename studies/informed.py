@@ -88,8 +88,6 @@ def study(
     ----------
     folder : Path
         Of ``compas.csv`` and the like.
-    names : sequence of str
-    epsilons : sequence of float
     seeds : sequence of int
         The authors' are 0 to 9.
     network : bool
@@ -160,15 +158,8 @@ def attack(table: Path, epsilon: float, seed: int, *, network: bool = False) -> 
 
     Parameters
     ----------
-    table : Path
-    epsilon : float
-    seed : int
     network : bool
         Whether to train the reconstruction network; else its error is not a number.
-
-    Returns
-    -------
-    Run
     """
     features, label = read_divided(table)
     target, rows, n_rows = label.to_numpy(np.int64), features.to_numpy(np.float32), N_ROWS[table.stem]
@@ -211,12 +202,6 @@ def attack(table: Path, epsilon: float, seed: int, *, network: bool = False) -> 
 
 def attacked(forest: Forest, n_rows: int, seed: int) -> IntArray:
     """Return the rows that the authors attack: drawn after the noise, from one source of random numbers.
-
-    Parameters
-    ----------
-    forest : Forest
-    n_rows : int
-    seed : int
 
     Returns
     -------

@@ -94,7 +94,6 @@ def broken_promises(relation: Relation, before: Judgement, after: Judgement) -> 
 
     Parameters
     ----------
-    relation : Relation
     before, after : Judgement
         Of the first and the second writing.
 
@@ -164,8 +163,6 @@ def trials(one: Specimen, relations: Iterable[Relation], seed: int = 0, judge: J
 
     Parameters
     ----------
-    one : Specimen
-    relations : iterable of Relation
     seed : int
         Of the specimen, to be named.
     judge : callable or None

@@ -77,16 +77,10 @@ def examined(specimen: Specimen, slices: Sequence[Slice] = (), *, by_class: bool
 
     Parameters
     ----------
-    specimen : Specimen
-    slices : sequence of Slice
     by_class : bool
         As in `pytest_draft.facts.case.Case`.
     model : object
         What is written, where it was trained already.
-
-    Returns
-    -------
-    Judged
     """
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few rows of a class, features without names
@@ -154,17 +148,7 @@ def policy_of_suite() -> Policy:
 
 
 def loosened(policy: Policy, room: float = ROOM) -> Policy:
-    """Return a policy with thresholds that are looser by a share; numbers of rows by at least one.
-
-    Parameters
-    ----------
-    policy : Policy
-    room : float
-
-    Returns
-    -------
-    Policy
-    """
+    """Return a policy with thresholds that are looser by a share; numbers of rows by at least one."""
     rules: dict[str, dict[str, Any]] = {}
     for name, thresholds in policy.rules.items():
         keys = rule_of(name).keys
@@ -188,14 +172,8 @@ def judgement(examination: Examination, policy: Policy, floors: Sequence[Examina
 
     Parameters
     ----------
-    examination : Examination
-    policy : Policy
     floors : sequence of Examination
         As in `Judged`.
-
-    Returns
-    -------
-    Judgement
     """
     checks, clear = (judge(examination, one, floors) for one in (policy, loosened(policy)))
     findings, certificate = examination.findings, examination.certificate

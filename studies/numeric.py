@@ -129,7 +129,6 @@ def study(names: Sequence[str], seeds: Sequence[int], setting: Setting) -> Study
         Of `TOYS`, or ``PATH:LABEL`` of a CSV file and its label column.
     seeds : sequence of int
         Each draws rows and is the forest's ``random_state``.
-    setting : Setting
 
     Raises
     ------
@@ -160,7 +159,6 @@ def report(rows: pd.DataFrame, setting: Setting) -> None:
     ----------
     rows : DataFrame
         Of `study`.
-    setting : Setting
     """
     width = max(map(len, rows["table"]), default=4)
     print(
@@ -237,12 +235,6 @@ def examined(features: pd.DataFrame, target: pd.Series[Any], seed: int, setting:
     features : DataFrame
         Text columns are one-hot encoded in a pipeline with the forest.
     target : Series
-    seed : int
-    setting : Setting
-
-    Returns
-    -------
-    Run
     """
     label = _label(target, setting.forest, seed)
     if 0 < setting.n_rows < len(features):
@@ -282,8 +274,6 @@ def decoded_extremes(
         Fitted without bootstrap; tells which rows came to which node.
     forest : Forest
         The same, as it was read.
-    domain : Domain
-    data : TrainingData
     seconds : float
         Time box of the decoding.
 
@@ -315,12 +305,8 @@ def papers_error(
 
     Parameters
     ----------
-    forest : Forest
-    domain : Domain
-    data : TrainingData
     timebox : TimeBox
         Of the solver.
-    seed, workers : int
 
     Returns
     -------

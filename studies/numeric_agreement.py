@@ -109,10 +109,6 @@ class Verdict:
 def generated(seed: Sequence[int]) -> Instance:
     """Grow a forest on a few random rows, write it to a file and read that.
 
-    Parameters
-    ----------
-    seed : sequence of int
-
     Returns
     -------
     Instance
@@ -216,13 +212,8 @@ def filled(problem: NumericProblem, state: IntArray, label: IntArray) -> Dataset
 
     Parameters
     ----------
-    problem : NumericProblem
     state : ndarray of int64, shape (n_rows, n_attributes)
     label : ndarray of int64, shape (n_rows,)
-
-    Returns
-    -------
-    Dataset
     """
     nodes, times = problem.nodes, problem.times
     data = Dataset.of(nodes, times, np.ascontiguousarray(state, dtype=np.int32), label.astype(np.int32), 0)
@@ -235,13 +226,8 @@ def compared(instance: Instance, seed: int = 0) -> Verdict:
 
     Parameters
     ----------
-    instance : Instance
     seed : int
         Of the search.
-
-    Returns
-    -------
-    Verdict
     """
     verdict = Verdict()
     times = occurrences(instance.forest)
@@ -357,11 +343,6 @@ def _matched(fits: BoolArray, times: IntArray) -> bool:
 
 def run(n_instances: int, seed: int) -> int:
     """Compare on so many instances, and print a table.
-
-    Parameters
-    ----------
-    n_instances : int
-    seed : int
 
     Returns
     -------

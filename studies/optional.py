@@ -17,7 +17,6 @@ def optional(module: str, needed: str, extra: str) -> Any:
 
     Parameters
     ----------
-    module : str
     needed : str
         What needs which package, as the message begins.
     extra : str

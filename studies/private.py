@@ -115,7 +115,6 @@ def study(
     ----------
     folder : Path
         Of ``compas.csv`` and the like.
-    settings : sequence of Setting
     seeds : sequence of int
         The authors' are 0 to 4.
     size_known : bool

@@ -64,7 +64,6 @@ def shadow_pairs(
         N; at most `n_auxiliary`.
     seed : int
         Pair ``i`` is drawn with ``seed + i``, as the authors do; pair 0 has the noise of the forest of that seed.
-    n_pairs : int
 
     Returns
     -------
@@ -90,7 +89,6 @@ def serialized(forest: Forest, everyone: KnownRows, unknown: IntArray) -> Rows:
 
     Parameters
     ----------
-    forest : Forest
     everyone : KnownRows
         All training rows.
     unknown : ndarray of int64, shape (n_unknown,)

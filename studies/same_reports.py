@@ -112,10 +112,6 @@ def _shown(missing: tuple[bool, bool], *values: object) -> list[str]:
 def plugin_of(checkout: Path) -> str:
     """Return the plugin's module in a checkout.
 
-    Parameters
-    ----------
-    checkout : Path
-
     Raises
     ------
     DataError
@@ -132,7 +128,6 @@ def report_of(checkout: Path, folder: Path, options: Sequence[str]) -> tuple[dic
 
     Parameters
     ----------
-    checkout : Path
     folder : Path
         Where the files are that the options name.
     options : sequence of str

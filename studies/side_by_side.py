@@ -82,11 +82,8 @@ def run(
         A Python that has what the reference needs, and the scikit-learn of this one.
     folder : Path
         Of ``compas.csv`` and the like.
-    names : sequence of str
     n_rows : int
         Rows drawn at random.
-    seeds : iterable of int
-    bootstraps : sequence of bool
     trees : sequence of int
         Forest sizes.
     depth : int or None

@@ -296,13 +296,8 @@ def drawn(name: str, n_rows: int, seed: int, datasets: Path | None = None) -> Ta
     ----------
     name : str
         One of `TABLES`, or of `TARGETS`.
-    n_rows, seed : int
     datasets : Path or None
         Folder of public tables.
-
-    Returns
-    -------
-    Table
     """
     number = [*TABLES, *TARGETS].index(name)
     drawing = Drawing(np.random.default_rng([seed, number]), n_rows)
@@ -328,15 +323,10 @@ def specimen(
         Of `TABLES` or `TARGETS`, and of `MODELS`.
     seed : int
         Of the table and the model.
-    n_rows : int
     strangers : int
         How many times as many strangers there are.
     datasets : Path or None
         Folder of public tables.
-
-    Returns
-    -------
-    Specimen
     """
     both = drawn(table, (1 + strangers) * n_rows, seed, datasets)
     estimator = MODELS[model](seed)

@@ -207,15 +207,10 @@ def answered(setting: Setting, folder: Path | None, workers: int = 1) -> Answer:
 
     Parameters
     ----------
-    setting : Setting
     folder : Path or None
         Of public tables.
     workers : int
         Threads of the judgement.
-
-    Returns
-    -------
-    Answer
     """
     table = table_of(setting.table, folder)
     if len(table) > setting.rows:
@@ -327,7 +322,6 @@ def study(settings: Sequence[Setting], folder: Path | None, workers: int = 2) ->
 
     Parameters
     ----------
-    settings : sequence of Setting
     folder : Path or None
         Of public tables.
     workers : int
@@ -377,16 +371,7 @@ _COLUMNS = (
 
 
 def summary(answers: Sequence[Answer]) -> list[str]:
-    """Return a Markdown table of answers, the share with a verdict, and where who knows more gets less.
-
-    Parameters
-    ----------
-    answers : sequence of Answer
-
-    Returns
-    -------
-    list of str
-    """
+    """Return a Markdown table of answers, the share with a verdict, and where who knows more gets less."""
     lines = ["| " + " | ".join(_COLUMNS) + " |", "|" + " --- |" * len(_COLUMNS)]
     for answer in answers:
         setting = answer.setting
@@ -438,10 +423,6 @@ def _not_monotone(answers: Iterable[Answer]) -> list[str]:
 
 def differing(answers: Iterable[Answer]) -> tuple[list[str], int]:
     """Return which verdicts on the same question differ.
-
-    Parameters
-    ----------
-    answers : iterable of Answer
 
     Returns
     -------

@@ -113,10 +113,8 @@ def release_commands(owner: Owner, setting: Setting, level: str, policy: str | N
 
     Parameters
     ----------
-    owner : Owner
     setting : Setting
         A private forest's file is released as it is.
-    level : str
     policy : str or None
         As it was given, where it was.
     """

@@ -27,7 +27,6 @@ def lines(owner: Owner, fitted: object) -> list[Line]:
 
     Parameters
     ----------
-    owner : Owner
     fitted : estimator
         The owner's model, trained as it is: what is asked for is smaller than that.
 

@@ -301,9 +301,7 @@ def as_given(owner: Owner, holdout: object, target: str | None) -> tuple[Any, An
 
     Parameters
     ----------
-    owner : Owner
     holdout : path-like, pandas.DataFrame or tuple (X, y)
-    target : str or None
 
     Raises
     ------

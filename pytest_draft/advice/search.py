@@ -77,7 +77,6 @@ def search(
         The owner's.
     lines : list of tuple of Setting
         Of settings with ever fewer leaves.
-    means : Means
     timebox : TimeBox
         For all of it.
     seconds, full_seconds : float

@@ -62,12 +62,6 @@ class Told:
 def told_by(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Told:
     """Say what the trees of a forest tell of their rows.
 
-    Parameters
-    ----------
-    forest : sequence of Nodes
-    size : Size
-    classifier : bool
-
     Returns
     -------
     Told
@@ -97,7 +91,6 @@ def more_left(trees: Sequence[Tree], complete: Sequence[int]) -> bool:
 
     Parameters
     ----------
-    trees : sequence of Tree
     complete : sequence of int
         Columns without missing values in training.
     """

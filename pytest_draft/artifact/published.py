@@ -14,10 +14,6 @@ def published(artifact: Artifact) -> Published:
 
     A generator that an ensemble was given, in place of a number, is stored in its last state. It can be run backwards
     to the seeds, which is why it counts as a seed.
-
-    Parameters
-    ----------
-    artifact : Artifact
     """
     model = artifact.model
     if not isinstance(model, Forest):

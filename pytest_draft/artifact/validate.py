@@ -71,11 +71,6 @@ class Nodes:
 def checked_nodes(raw: RawTree, *, classifier: bool) -> Nodes:
     """Check the structure and the numbers of a tree.
 
-    Parameters
-    ----------
-    raw : RawTree
-    classifier : bool
-
     Raises
     ------
     CorruptArtifactError
@@ -106,11 +101,6 @@ def checked_nodes(raw: RawTree, *, classifier: bool) -> Nodes:
 
 def counted(nodes: Nodes, *, classifier: bool) -> frozenset[Values]:
     """Check that the numbers of rows in a tree's nodes add up.
-
-    Parameters
-    ----------
-    nodes : Nodes
-    classifier : bool
 
     Returns
     -------

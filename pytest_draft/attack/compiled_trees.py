@@ -108,7 +108,6 @@ def leaves_of(walks: Walks, values: Int32Array) -> Int32Array:
 
     Parameters
     ----------
-    walks : Walks
     values : ndarray of int32, shape (n_rows, n_attributes)
 
     Returns

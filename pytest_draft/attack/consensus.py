@@ -30,7 +30,6 @@ def consensus(first: Rows, others: Sequence[Rows], group: IntArray, domain: Doma
     others : sequence of ndarray of float32, shape (n_rows, n_columns)
     group : ndarray of int64, shape (n_rows,)
         Rows are only matched within their group.
-    domain : Domain
     timebox : TimeBox
         Fewer datasets are used when it is over.
 
@@ -68,7 +67,6 @@ def closest_to_all(guesses: Sequence[Rows], imagined: Sequence[Rows], domain: Do
     Parameters
     ----------
     guesses, imagined : sequence of ndarray of float32, shape (n_rows, n_columns)
-    domain : Domain
     timebox : TimeBox
         When it is over, the first guess is taken.
 
@@ -88,8 +86,6 @@ def expected_error(guess: Rows, imagined: Sequence[Rows], domain: Domain, timebo
     ----------
     guess : ndarray of float32, shape (n_rows, n_columns)
     imagined : sequence of ndarray of float32, shape (n_rows, n_columns)
-    domain : Domain
-    timebox : TimeBox
     """
     weights = encoded_weights(domain)
     return sum(matched_distance(truth, guess, weights, timebox).upper for truth in imagined) / max(1, len(imagined))

@@ -33,7 +33,6 @@ def descend(tree: Tree, columns: NDArray[np.floating[Any]], watch: Callable[[Pas
 
     Parameters
     ----------
-    tree : Tree
     columns : ndarray of floats, shape (n_columns, n_vectors)
         The vectors, column by column. A missing value (NaN) goes where its node sends it.
     watch : callable or None
@@ -66,7 +65,6 @@ def leaf_positions(tree: Tree, columns: NDArray[np.floating[Any]]) -> Int32Array
 
     Parameters
     ----------
-    tree : Tree
     columns : ndarray of floats, shape (n_columns, n_vectors)
         As in `descend`.
 
@@ -83,7 +81,6 @@ def leaf_boxes(tree: Tree, domain: Domain) -> list[dict[int, BoolArray]]:
 
     Parameters
     ----------
-    tree : Tree
     domain : Domain
         Without numeric attributes.
 

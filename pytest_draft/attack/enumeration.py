@@ -72,14 +72,8 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, t
         A classifier's forest with whole counts.
     domain : Domain
         Without numeric attributes or missing values.
-    groups : Groups
-    timebox : TimeBox
     thresholds : bool
         Whether thresholds exclude vectors, too.
-
-    Returns
-    -------
-    Problem
 
     Raises
     ------

@@ -83,8 +83,6 @@ class Filling:
         Parameters
         ----------
         cell : ndarray of int64, shape (n_rows,)
-        rng : numpy.random.Generator
-        timebox : TimeBox
 
         Returns
         -------

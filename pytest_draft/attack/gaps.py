@@ -34,7 +34,6 @@ class Gap:
 
         Parameters
         ----------
-        tree : Tree
         columns : ndarray of float32, shape (n_columns, n_vectors)
 
         Returns
@@ -55,7 +54,6 @@ def gaps_of(forest: Forest, domain: Domain) -> tuple[Gap | None, ...]:
 
     Parameters
     ----------
-    forest : Forest
     domain : Domain
         Without numeric attributes or missing values.
     """

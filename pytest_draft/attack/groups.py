@@ -53,9 +53,7 @@ class KnownRows:
 
         Parameters
         ----------
-        tree : Tree
         times : ndarray of int64, shape (n_rows,)
-        n_classes : int
 
         Returns
         -------
@@ -147,7 +145,6 @@ def split_by_values(
 
     Parameters
     ----------
-    groups : Groups
     attributes, columns : tuple of int
         As in `KnownValues`.
     values : ndarray of float32, shape (n_rows, len(columns))

@@ -117,12 +117,6 @@ def below(key, place, limit):  # type: ignore[no-untyped-def]
 
 
 def seeds_of(random_state: int, n_trees: int) -> list[int]:
-    """Return the seeds that scikit-learn's ensembles draw for their trees from a number.
-
-    Parameters
-    ----------
-    random_state : int
-    n_trees : int
-    """
+    """Return the seeds that scikit-learn's ensembles draw for their trees from a number."""
     drawn: list[int] = np.random.RandomState(random_state).randint(np.iinfo(np.int32).max, size=n_trees).tolist()
     return drawn

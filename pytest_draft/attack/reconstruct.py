@@ -72,7 +72,6 @@ def reconstruct(
 
     Parameters
     ----------
-    problem : Problem
     search : Search
         Its time box, seed and threads.
     evidence : callable or None
@@ -80,10 +79,6 @@ def reconstruct(
         counts.
     choices : Choices or None
         What the forest's nodes chose, which tells values that no test fixes.
-
-    Returns
-    -------
-    Reconstruction
     """
     figures = search.clock.figures
     figures.update(cells=problem.cells.n_cells, candidates=problem.n_candidates, groups=problem.groups.n_groups)

@@ -109,10 +109,6 @@ def candidates(most: int = _PARAMETERS.most) -> Numbers:
 
     Dates from 1950 to 2030 as YYYYMMDD, DDMMYYYY and MMDDYYYY, powers of 2 and 10 and the numbers beside them, repeated
     digits and digits in a row, and some that are well known.
-
-    Parameters
-    ----------
-    most : int
     """
     first = date(1950, 1, 1)
     days = [first + timedelta(days=day) for day in range((date(2031, 1, 1) - first).days)]
@@ -144,7 +140,6 @@ def seek(forest: Forest, timebox: TimeBox) -> Sought:
 
     Parameters
     ----------
-    forest : Forest
     timebox : TimeBox
         Numbers are tried until it ends.
     """

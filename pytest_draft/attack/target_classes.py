@@ -77,7 +77,6 @@ def target_counts(forest: Forest, times: IntArray) -> TargetCounts | None:
 
     Parameters
     ----------
-    forest : Forest
     times : ndarray of int64, shape (n_trees, n_rows)
         How often each tree saw each row; rows that none tells apart may be given once.
 
@@ -269,10 +268,8 @@ def _multisets(
     ----------
     away : ndarray of float64, shape (n_candidates,)
         The farthest from 0 first.
-    n : int
     n_values : int
         Most different values.
-    total : float
     squares : float
         NaN where it may be any.
     slack : tuple of float

@@ -78,8 +78,6 @@ class Choices:
 
         Parameters
         ----------
-        forest : Forest
-        problem : Problem
         seeds_known : bool
             Whether the adversary has the seeds, which say what columns a bagging ensemble's trees were given.
 
@@ -183,9 +181,6 @@ class Choices:
             A dataset in these cells, to begin with.
         belief : tuple of ndarray of float64, shape (n_values of the attribute,)
             How often each value occurs besides: an urn of so many rows, which the open values are drawn from too.
-        n_samples : int
-        rng : numpy.random.Generator
-        timebox : TimeBox
 
         Returns
         -------

@@ -57,19 +57,12 @@ def random_baseline(
     Parameters
     ----------
     truth : ndarray of float32, shape (n_rows, n_columns)
-    domain : Domain
     weights : Weights
         Columns that are not counted are known to the guesser.
-    seed : int
     timebox : TimeBox
         Fewer draws are made, and said so, when the time is out.
-    comparison : Comparison
     draws : int or None
         The most; None for `Numbers.random`. Fewer are made where these tell the mean well enough.
-
-    Returns
-    -------
-    Baseline
     """
     n_rows = n_sampled(len(truth))
     errors: list[float] = []
@@ -103,7 +96,6 @@ def median_guess(truth: Rows, domain: Domain) -> Rows:
     Parameters
     ----------
     truth : ndarray of float32, shape (n_rows, n_columns)
-    domain : Domain
 
     Returns
     -------
@@ -128,13 +120,8 @@ def median_baseline(truth: Rows, domain: Domain, weights: Weights) -> Baseline:
     Parameters
     ----------
     truth : ndarray of float32, shape (n_rows, n_columns)
-    domain : Domain
     weights : Weights
         Columns that are not counted are known to the guesser.
-
-    Returns
-    -------
-    Baseline
     """
     guess = with_known(median_guess(truth, domain), truth, weights)
     perfect = float(len(close_one_by_one(truth, guess, weights.tolerance)))
@@ -155,11 +142,6 @@ def expected_perfect_rows(truth: Rows, domain: Domain, weights: Weights, compari
         Its numeric attributes are known.
     weights : Weights
         Columns that are not counted are known to the guesser.
-    comparison : Comparison
-
-    Returns
-    -------
-    float
     """
     unknown = [a for a in domain.attributes if weights.counted[list(a.columns)].all()]
     chance = 1 / math.prod(attribute.n_states for attribute in unknown)
@@ -189,11 +171,8 @@ def split_half_baseline(
         All training rows.
     weights : Weights
         Columns that are not counted are known to the guesser.
-    seed : int
-    timebox : TimeBox
     unknown : ndarray of int64, shape (n_unknown,), or None
         Positions of the rows that are rebuilt; None for all.
-    comparison : Comparison
     draws : int or None
         The most; None for as many as there are for so many rows (`n_splits`).
 
@@ -243,8 +222,6 @@ def likest_baseline(
         At most as many as rows are rebuilt. Of a smaller half, as many fewer of them are drawn.
     weights : Weights
         Columns that are not counted are known to the guesser.
-    seed : int
-    timebox : TimeBox
     unknown : ndarray of int64, shape (n_unknown,)
         Positions of the rows that are rebuilt.
 

@@ -46,7 +46,6 @@ def close_rows(truth: Rows, guess: Rows, tolerance: FloatArray, timebox: TimeBox
     guess : ndarray of float32, shape (n_guesses, n_columns)
     tolerance : ndarray of float64, shape (n_columns,)
         The largest difference of close values. A missing value is close to a missing one only.
-    timebox : TimeBox
 
     Returns
     -------

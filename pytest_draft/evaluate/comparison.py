@@ -54,8 +54,6 @@ class Comparison:
         truth : ndarray of float32, shape (n_rows, n_columns)
         guess : ndarray of float32, shape (n_guesses, n_columns)
             At most as many.
-        weights : Weights
-        timebox : TimeBox
 
         Returns
         -------

@@ -78,11 +78,8 @@ def uniform_guesses(
     Parameters
     ----------
     truth : ndarray of float32, shape (n_rows, n_columns)
-    domain : Domain
     weights : Weights
         Columns that are not counted are known to the guesser.
-    rng : numpy.random.Generator
-    timebox : TimeBox
 
     Yields
     ------
@@ -124,12 +121,8 @@ def halvings(
     Parameters
     ----------
     rows : ndarray of float32, shape (n_rows, n_columns)
-    weights : Weights
-    seed : int
-    timebox : TimeBox
     unknown : ndarray of int64, shape (n_unknown,)
         Positions of the rows that are rebuilt: the true ones are drawn from these first.
-    comparison : Comparison
     half : int
         Rows of each side (`half_of`).
 

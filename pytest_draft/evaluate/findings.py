@@ -64,12 +64,8 @@ def evaluate(
     ----------
     reconstruction : Reconstruction
         With rows.
-    data : TrainingData
-    domain : Domain
-    identity : Identity
     seed : int
         Of the baselines' draws, and of the choice among rebuilt rows.
-    timebox : TimeBox
     knowledge : Knowledge or None
         The adversary's side knowledge: what it knows is not measured, and the baselines know it too.
     holdout : ndarray of float32, shape (n_holdout_rows, n_columns), or None
@@ -87,10 +83,6 @@ def evaluate(
         Other datasets that explain the file as well as the truth.
     known_others : KnownOthers or None
         The guesses of somebody who knows all other rows.
-
-    Returns
-    -------
-    Findings
 
     Raises
     ------

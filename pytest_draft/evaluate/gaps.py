@@ -22,8 +22,6 @@ def tell_gaps_only(forest: Forest, domain: Domain, rows: Rows) -> bool:
 
     Parameters
     ----------
-    forest : Forest
-    domain : Domain
     rows : ndarray of float32, shape (n_rows, n_columns)
         All training rows.
     """

@@ -73,16 +73,8 @@ def identify(
 
     Parameters
     ----------
-    forest : Forest
-    problem : Problem
-    data : TrainingData
     reconstruction : Reconstruction
         Spares a search where it holds the same rows in another order, or where it is unique.
-    search : Search
-
-    Returns
-    -------
-    Identity
     """
     n_rows = problem.groups.n_rows
     if len(data.rows) != n_rows:
@@ -119,7 +111,6 @@ def identify_granted(forest: Forest, everyone: KnownRows, noise: Noise, timebox:
 
     Parameters
     ----------
-    forest : Forest
     everyone : KnownRows
         All given rows.
     noise : {"exact", "multinomial"}
@@ -174,8 +165,6 @@ def confirmed(
 
     Parameters
     ----------
-    reconstruction : Reconstruction
-    forest : Forest
     times : ndarray of int, shape (n_trees, n_rows)
         How often each tree saw each row: the rebuilt ones first, then the known ones.
     known : KnownRows or None
@@ -197,7 +186,6 @@ def identify_in_order(
 
     Parameters
     ----------
-    forest : Forest
     everyone : KnownRows
         All given rows, with exact occurrences.
     known_by_row : bool
@@ -228,12 +216,10 @@ def identify_values(
     ----------
     identity : Identity
         By counts alone.
-    forest : Forest
     everyone : KnownRows
         All given rows, with exact occurrences.
     extremes : Extremes or None
         As in `missed_splits`.
-    timebox : TimeBox or None
 
     Raises
     ------
@@ -280,7 +266,6 @@ def identify_noisy(forest: Forest, noise: CountNoise, rows: Rows, labels: IntArr
     ----------
     forest : Forest
         Releases noisy counts.
-    noise : CountNoise
     rows : ndarray of float32, shape (n_rows, n_columns)
     labels : ndarray of int64, shape (n_rows,)
 
@@ -360,12 +345,9 @@ def truth_is_likelier(
 
     Parameters
     ----------
-    forest : Forest
-    problem : Problem
     rows : ndarray of float32, shape (n_rows, n_columns)
         The problem's rows as they are.
     labels : ndarray of int64, shape (n_rows,)
-    reconstruction : Reconstruction
 
     Returns
     -------

@@ -161,10 +161,8 @@ class KnownOthers:
         Parameters
         ----------
         truth : ndarray of float32, shape (n_training_rows, n_columns)
-        weights : Weights
         unknown : sequence of int
             The attributes that count.
-        timebox : TimeBox
 
         Returns
         -------
@@ -271,13 +269,8 @@ def informed_figures(
 
     Parameters
     ----------
-    found : KnownOthers
-    domain : Domain
-    data : TrainingData
     known : sequence of int
         Attributes that the adversary knows in every row.
-    slices : sequence of Slice
-    timebox : TimeBox
 
     Returns
     -------
@@ -315,13 +308,10 @@ def known_others(
     ----------
     forest : Forest
         With exact counts.
-    domain : Domain
     everyone : KnownRows
         All training rows, with how often each tree drew them.
     unknown : ndarray of int64, shape (n_unknown,)
         Positions of the rows that are to be rebuilt.
-    seed : int
-    timebox : TimeBox
     known : sequence of int
         Attributes that the adversary knows in every row.
     extremes : Extremes or None

@@ -21,7 +21,6 @@ def labelled_figures(compared: Compared, labels: IntArray, n_classes: int | None
     Parameters
     ----------
     labels : ndarray of int64, shape (n_training_rows,)
-    n_classes : int or None
     """
     if compared.labels is None or n_classes is None or n_classes < 2:
         return None

@@ -55,7 +55,6 @@ def few_valued(truth: Rows, rebuilt: Rows, domain: Domain, known: Sequence[int] 
     ----------
     truth, rebuilt : ndarray of float32, shape (n_rows, n_columns)
         In any order.
-    domain : Domain
     known : sequence of int
         Positions of attributes that the adversary knows.
     """
@@ -95,17 +94,14 @@ def numeric_figures(
     truth, rebuilt : ndarray of float32, shape (n_rows, n_columns)
     partners : ndarray of int64, shape (n_rows,), or None
         The true row that each rebuilt one is compared with; None without a matching.
-    perfect_rows : int
     error : float or None
         By range.
-    domain : Domain
     weights : Weights
         Of its encoded columns.
     seed : int
         Of the random guesses.
     timebox : TimeBox
         Random guesses are drawn for at most a part of what is left.
-    comparison : Comparison
     in_order : bool
         Whether rebuilt rows stand for the true ones in the same place.
 
@@ -171,9 +167,6 @@ def exact_values(
         As ranks, at most as many.
     weights : Weights
         Of ranks.
-    comparison : Comparison
-    seed : int
-    timebox : TimeBox
 
     Returns
     -------

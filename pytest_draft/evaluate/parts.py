@@ -88,10 +88,8 @@ class Parts:
 
         Parameters
         ----------
-        whole : Compared
         seen : ndarray of bool, shape (n_unknown,), or None
             Which rebuilt rows some tree has seen; None where nobody knows.
-        identity : Identity
         """
         part = _seen_only(whole, seen, identity)
         base = part or whole

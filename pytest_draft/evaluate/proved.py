@@ -69,10 +69,6 @@ def contradiction(
 
     Parameters
     ----------
-    reconstruction : Reconstruction
-    data : TrainingData
-    domain : Domain
-    identity : Identity
     knowledge : Knowledge or None
         Rows that are known whole have no part in a certificate.
 

@@ -76,7 +76,6 @@ def near(weights: Weights, rows: Rows) -> Weights:
 
     Parameters
     ----------
-    weights : Weights
     rows : ndarray of float32, shape (n_rows, n_columns)
         All training rows.
 
@@ -99,7 +98,6 @@ def without_far_out(rows: Rows, domain: Domain) -> Scale | None:
     ----------
     rows : ndarray of float32, shape (n_rows, n_columns)
         All training rows.
-    domain : Domain
 
     Returns
     -------
@@ -124,7 +122,6 @@ def by_rank(rows: Rows, domain: Domain) -> Scale:
     ----------
     rows : ndarray of float32, shape (n_rows, n_columns)
         All training rows.
-    domain : Domain
     """
     return _scale(domain, {column: _ranked(rows[:, column], low, high) for column, low, high in _numeric(domain)})
 

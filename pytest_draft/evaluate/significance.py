@@ -77,7 +77,6 @@ def leak_significance(
         Columns that are not counted are known to the adversary.
     seed : int
         Of the draws.
-    timebox : TimeBox
 
     Returns
     -------
@@ -152,9 +151,7 @@ def caveats(found: Significance | None, holdout: Rows, domain: Domain, informed:
 
     Parameters
     ----------
-    found : Significance or None
     holdout : ndarray of float32, shape (n_holdout_rows, n_columns)
-    domain : Domain
     informed : bool
         Whether each row was attacked by itself, so that there is nothing to find.
 

@@ -38,7 +38,6 @@ def rows_at_leaves(forest: Forest, rows: Rows, labels: IntArray) -> FloatArray:
 
     Parameters
     ----------
-    forest : Forest
     rows : ndarray of float32, shape (n_rows, n_columns)
     labels : ndarray of int64, shape (n_rows,)
 

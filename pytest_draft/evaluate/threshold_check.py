@@ -42,17 +42,12 @@ def missed_splits(
 
     Parameters
     ----------
-    forest : Forest
     everyone : KnownRows
         All rows, with exact occurrences.
     extremes : Extremes or None
         Of a forest with random splits; without them nothing is checked there.
     timebox : TimeBox or None
         Looked at before each tree.
-
-    Returns
-    -------
-    Missed
 
     Raises
     ------
@@ -87,7 +82,6 @@ def _extremes_of(tree: Tree, columns: FloatArray) -> tuple[FloatArray, FloatArra
 
     Parameters
     ----------
-    tree : Tree
     columns : ndarray of float64, shape (n_columns, n_rows)
 
     Returns

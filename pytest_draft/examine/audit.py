@@ -25,10 +25,8 @@ def audit(opened: Opened, inputs: Inputs | None, record: Record) -> None:
 
     Parameters
     ----------
-    opened : Opened
     inputs : Inputs or None
         Without them only what is simply there is looked at.
-    record : Record
     """
     with record.clock("read"):
         box = record.limits.within(INSPECT_SHARE)
@@ -72,8 +70,6 @@ def narrow_entropy(problem: Problem, reconstruction: Reconstruction, inputs: Inp
         In the inputs' own domain.
     reconstruction : Reconstruction
         Of this problem.
-    inputs : Inputs
-    record : Record
     """
     entropy = record.facts.entropy
     if entropy is not None and inputs.knowledge is None:

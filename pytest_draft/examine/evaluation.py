@@ -31,15 +31,10 @@ def note_findings(
 
     Parameters
     ----------
-    inputs : Inputs
     data : TrainingData
         Theirs.
     reconstruction : Reconstruction
         With rows.
-    identity : Identity
-    alternatives : Alternatives or None
-    known_others : KnownOthers or None
-    record : Record
     """
     domain, knowledge, holdout = inputs.domain, inputs.knowledge, inputs.holdout
     with record.clock("evaluate"):

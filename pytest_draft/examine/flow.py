@@ -42,7 +42,6 @@ def examine(
 
     Parameters
     ----------
-    case : Case
     data : object, optional
         Training data in memory (`TrainingData`, a DataFrame, or ``(X, y)``), in place of `Case.data`.
     tell : callable, optional

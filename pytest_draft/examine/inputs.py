@@ -157,10 +157,8 @@ def open_files(case: Case, given: object, record: Record) -> Opened:
 
     Parameters
     ----------
-    case : Case
     given : object
         Training data in memory, in place of `Case.data`; None where there are none.
-    record : Record
 
     Raises
     ------
@@ -208,12 +206,6 @@ def open_files(case: Case, given: object, record: Record) -> Opened:
 
 def complete(opened: Opened, case: Case, record: Record) -> Inputs:
     """Read the holdout and settle the domain, the slices and the side knowledge.
-
-    Parameters
-    ----------
-    opened : Opened
-    case : Case
-    record : Record
 
     Raises
     ------

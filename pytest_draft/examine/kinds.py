@@ -40,10 +40,6 @@ class Kind:
 def kind_of(inputs: Inputs) -> Kind:
     """Return the kind of attack for what was read.
 
-    Parameters
-    ----------
-    inputs : Inputs
-
     Raises
     ------
     NotCoveredError
@@ -65,11 +61,6 @@ def kind_of(inputs: Inputs) -> Kind:
 @singledispatch
 def kind_by(observation: Observation, inputs: Inputs) -> Kind:
     """Return the kind of attack for what the leaves of a forest say, by its class; a new one is registered here.
-
-    Parameters
-    ----------
-    observation : Observation
-    inputs : Inputs
 
     Raises
     ------

@@ -42,12 +42,10 @@ def settle(artifact: Artifact, data: TrainingData | None, case: Case, record: Re
 
     Parameters
     ----------
-    artifact : Artifact
     data : TrainingData or None
         As they are written.
     case : Case
         Names a domain file, or none.
-    record : Record
 
     Raises
     ------

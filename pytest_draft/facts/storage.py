@@ -37,13 +37,8 @@ def from_text(case: Case, text: str) -> Examination:
 
     Parameters
     ----------
-    case : Case
     text : str
         As `as_text` returns it.
-
-    Returns
-    -------
-    Examination
 
     Raises
     ------

@@ -55,7 +55,6 @@ class Cache:
 
         Parameters
         ----------
-        case : Case
         answers : callable
             Whether an examination leaves nothing open: what time or memory kept from being decided is decided anew.
         compute : callable

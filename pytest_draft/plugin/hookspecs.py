@@ -17,7 +17,6 @@ def pytest_draft_load_training_data(config: pytest.Config, forest: Path) -> obje
 
     Parameters
     ----------
-    config : pytest.Config
     forest : pathlib.Path
 
     Returns
@@ -37,7 +36,6 @@ def pytest_draft_update_report(config: pytest.Config, report: dict[str, Any]) ->
 
     Parameters
     ----------
-    config : pytest.Config
     report : dict
         A copy of the whole report, plain. ``report["extra"]`` is there, and holds what other implementations added.
     """

@@ -147,7 +147,6 @@ def properties(record: dict[str, Any], check: Check) -> list[tuple[str, object]]
     ----------
     record : dict
         As `GateSession.record` returns it.
-    check : Check
     """
     said = {
         "artifact": record["artifact"]["path"],

@@ -69,7 +69,6 @@ def in_words(progress: Progress, name: str = "", room: int = 300) -> str:
 
     Parameters
     ----------
-    progress : Progress
     name : str
         Of what is examined, where that is to be said.
     room : int
@@ -99,7 +98,6 @@ def shown(config: pytest.Config, name: str) -> Iterator[Tell | None]:
 
     Parameters
     ----------
-    config : pytest.Config
     name : str
         What is examined.
 

@@ -83,10 +83,8 @@ def error_of_ideal(attack: Outcome, ideal: Ideal, reached: float, bar: float) ->
     ----------
     attack : Outcome
         What the same bar says of the attack's error.
-    ideal : Ideal
     reached : float
         The attack's error, at most.
-    bar : float
     """
     least = f"{ideal.least_error:.4f}"
     if reached < ideal.least_error - _ROUNDING:
@@ -116,11 +114,8 @@ def rows_of_ideal(attack: Outcome, ideal: Ideal, reached: int, n_rows: int, bar:
     ----------
     attack : Outcome
         What the same bar says of the attack's rows.
-    ideal : Ideal
     reached : int
         The attack's perfect rows, at least.
-    n_rows : int
-    bar : float
     """
     most = f"{ideal.most_perfect_rows:.1f}"
     expected = min(ideal.most_perfect_rows, float(n_rows))

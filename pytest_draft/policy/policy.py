@@ -137,10 +137,6 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
     today : datetime.date or None
         By which waivers expire; None for today's date.
 
-    Returns
-    -------
-    Policy
-
     Raises
     ------
     PolicyError

@@ -75,7 +75,6 @@ def commands(examination: Examination, policy: str | None = None) -> str:
 
     Parameters
     ----------
-    examination : Examination
     policy : str or None
         Path or name of the policy; None for the default.
 

@@ -22,7 +22,6 @@ def of_labelled(
 
     Parameters
     ----------
-    findings : Findings
     thresholds : mapping of str to object
     names : mapping of str to str
         Of the thresholds with labels, and of those that they are like.

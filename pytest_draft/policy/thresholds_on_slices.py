@@ -20,7 +20,6 @@ def of_slices(
 
     Parameters
     ----------
-    findings : Findings
     judge : callable
         Returns outcomes of a slice, where thresholds are meant for its scale.
     spared : callable

@@ -57,8 +57,6 @@ def judge(examination: Examination, policy: Policy, floors: Sequence[Examination
 
     Parameters
     ----------
-    examination : Examination
-    policy : Policy
     floors : sequence of Examination
         For adversaries who know less: what fails by them fails.
 

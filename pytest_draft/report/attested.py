@@ -31,7 +31,6 @@ def check(model: Path, verified: Any, policy_sha256: str, *, warned: bool = Fals
 
     Parameters
     ----------
-    model : Path
     verified : object
         What ``gh attestation verify --format json`` prints, parsed: its signatures were checked, its content was not.
     policy_sha256 : str

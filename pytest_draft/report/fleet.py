@@ -52,7 +52,6 @@ def fleet(report: Report, not_run: Sequence[str], earlier: Earlier | None = None
         Of the run.
     not_run : sequence of str
         The model file of each check that was planned and did not run, a check each.
-    earlier : Earlier or None
 
     Returns
     -------

@@ -148,9 +148,6 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
 
     Parameters
     ----------
-    examination : Examination
-    checks : iterable of Check
-    policy : Policy
     rows : bool
         Whether single rows may be named, by index.
 

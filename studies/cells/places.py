@@ -41,7 +41,6 @@ def outcomes(where: str, calls: Sequence[Call]) -> Outcomes:
     where : str
         ``local:N`` for so many processes of this machine, the address of a Dask scheduler (``tcp://host:port``), or
         ``dask:N`` for a Dask cluster of so many processes that is started here, and ended.
-    calls : sequence of Call
 
     Yields
     ------

@@ -27,7 +27,6 @@ def run(
 
     Parameters
     ----------
-    study : Study
     store : Path
         Folder of kept rows; made where there is none.
     where : str

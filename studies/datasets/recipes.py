@@ -68,7 +68,6 @@ def binarized(raw: pd.DataFrame, recipe: Recipe) -> pd.DataFrame:
     ----------
     raw : DataFrame
         Of OpenML, its target among the columns.
-    recipe : Recipe
 
     Returns
     -------

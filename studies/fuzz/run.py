@@ -98,8 +98,6 @@ def run(
 
     Parameters
     ----------
-    mutants : int
-    seed : int
     first : int
         The number to begin with, for a run in pieces.
     names : sequence of str

@@ -274,7 +274,6 @@ def outcome(target: str, path: Path) -> str:
 
     Parameters
     ----------
-    target : str
     path : pathlib.Path
 
     Raises

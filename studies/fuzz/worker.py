@@ -26,10 +26,8 @@ def said(target: str, name: str, content: bytes, folder: Path) -> tuple[str, flo
 
     Parameters
     ----------
-    target : str
     name : str
         Of the honest file, whose suffixes say what it is.
-    content : bytes
     folder : pathlib.Path
         Where to write it.
     """

@@ -16,7 +16,6 @@ def learn(features: BoolArray, labels: BoolArray, max_depth: int, min_rows: int,
     ----------
     features : ndarray of bool, shape (n_rows, n_columns)
     labels : ndarray of bool, shape (n_rows,)
-    max_depth : int
     min_rows : int
         Least number of rows of a leaf.
     seed : int

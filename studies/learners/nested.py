@@ -18,7 +18,6 @@ def tree_of(root: Nested, features: BoolArray, labels: BoolArray) -> Tree:
 
     Parameters
     ----------
-    root : Nested
     features : ndarray of bool, shape (n_rows, n_columns)
     labels : ndarray of bool, shape (n_rows,)
     """

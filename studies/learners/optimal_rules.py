@@ -102,7 +102,6 @@ def learn(features: BoolArray, labels: BoolArray, max_rules: int, min_rows: int,
     ----------
     features : ndarray of bool, shape (n_rows, n_columns)
     labels : ndarray of bool, shape (n_rows,)
-    max_rules : int
     min_rows : int
         Least number of rows that a rule captures where it stands.
     box : TimeBox

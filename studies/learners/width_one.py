@@ -53,10 +53,8 @@ def rule_list(kind: str, features: BoolArray, labels: BoolArray, tests: Sequence
 
     Parameters
     ----------
-    kind : str
     features : ndarray of bool, shape (n_rows, n_columns)
     labels : ndarray of bool, shape (n_rows,)
-    tests : sequence of Antecedent
     """
     rules, left = [], np.ones(len(features), dtype=bool)
     for column, value in tests:

@@ -72,8 +72,6 @@ class RowVariables:
 
         Parameters
         ----------
-        published : RowModelInput
-        datasets : sequence of ModelDataset
         is_class : ndarray of object, shape (n_rows, n_classes)
             Literals z_kc, or bools.
         group : ndarray of int64, shape (n_rows,)
@@ -113,12 +111,6 @@ class RowVariables:
 
 def solved(model: cp_model.CpModel, timebox: TimeBox, seed: int, workers: int) -> tuple[ModelStatus, cp_model.CpSolver]:
     """Ask CP-SAT within a time box; the answer depends on the seed and the threads, not on the machine's speed.
-
-    Parameters
-    ----------
-    model : cp_model.CpModel
-    timebox : TimeBox
-    seed, workers : int
 
     Returns
     -------

@@ -47,10 +47,8 @@ def solve(
     ----------
     forest : Forest
         Grown on bootstrap samples drawn with replacement and with equal chances.
-    domain : Domain
     n_rows : int
         N.
-    timebox : TimeBox
     occurrences : ndarray of int64, shape (n_trees, n_rows), or None
         How often each tree saw each row, where that is known.
     most_occurrences : int

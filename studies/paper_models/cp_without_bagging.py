@@ -34,10 +34,8 @@ def solve(
     ----------
     forest : Forest
         Grown without bagging.
-    domain : Domain
     n_rows : int
         N.
-    timebox : TimeBox
     seed, workers : int
         Of CP-SAT.
     forbidden : sequence of ModelDataset

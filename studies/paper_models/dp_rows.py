@@ -49,10 +49,8 @@ def solve(
     ----------
     forest : Forest
         Releases noisy counts of trees that all saw every row once.
-    domain : Domain
     n_rows : int or tuple of two ints
         N; or the least and the most that it can be, then the likeliest one is found too.
-    timebox : TimeBox
     seed, workers : int
         Of CP-SAT.
 
@@ -119,15 +117,6 @@ def solve(
 def log_likelihood(forest: Forest, dataset: ModelDataset) -> float:
     """Return the log-probability of all released counts given those of a dataset.
 
-    Parameters
-    ----------
-    forest : Forest
-    dataset : ModelDataset
-
-    Returns
-    -------
-    float
-
     Raises
     ------
     ValueError
@@ -152,7 +141,6 @@ def log_chance(privacy: Privacy, released: int, counts: IntArray) -> FloatArray:
     ----------
     privacy : Privacy
         Of noisy counts.
-    released : int
     counts : ndarray of int64, shape (n,)
 
     Returns

@@ -34,8 +34,6 @@ def objective(forest: Forest, dataset: ModelDataset, occurrences: IntArray) -> f
 
     Parameters
     ----------
-    forest : Forest
-    dataset : ModelDataset
     occurrences : ndarray of int64, shape (n_trees, n_rows)
 
     Returns
@@ -54,8 +52,6 @@ def best_objective(forest: Forest, dataset: ModelDataset, most_occurrences: int 
 
     Parameters
     ----------
-    forest : Forest
-    dataset : ModelDataset
     most_occurrences : int or None
         Largest number of times that a tree may see a row.
 

@@ -40,10 +40,8 @@ def solve(
     ----------
     forest : Forest
         Grown without bagging.
-    domain : Domain
     n_rows : int
         N.
-    timebox : TimeBox
     forbidden : sequence of ModelDataset
         Datasets that are left out, whatever the order of their rows.
 

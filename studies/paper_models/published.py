@@ -175,11 +175,9 @@ def recounted(tree: Tree, rows: Rows, labels: IntArray, times: IntArray, n_class
 
     Parameters
     ----------
-    tree : Tree
     rows : ndarray of float32, shape (n_rows, n_columns)
     labels : ndarray of int64, shape (n_rows,)
     times : ndarray of int64, shape (n_rows,)
-    n_classes : int
 
     Returns
     -------
@@ -203,13 +201,7 @@ def residual_of(forest: Forest, dataset: ModelDataset, occurrences: IntArray) ->
 
     Parameters
     ----------
-    forest : Forest
-    dataset : ModelDataset
     occurrences : ndarray of int64, shape (n_trees, n_rows)
-
-    Returns
-    -------
-    int
     """
     missed = 0
     for t, tree in enumerate(forest.trees):

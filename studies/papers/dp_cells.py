@@ -45,12 +45,8 @@ def forests(
 
     Parameters
     ----------
-    data : Path
-    trees, depth : int
-    epsilon : float
     seed : int
         Of structure, noise and, where these are drawn, rows.
-    rows : int
     drawn : bool
         Whether rows are drawn at random; else they are the first ones, as the authors'.
     size : {"known", "unknown"}

@@ -113,7 +113,6 @@ def likeliest_seen(target: Target, seed: int) -> BoolArray:
     ----------
     target : Target
         Of a bagged forest.
-    seed : int
 
     Returns
     -------

@@ -34,10 +34,8 @@ def markdown(result: PaperResult, rows: pd.DataFrame, sections: Sequence[Section
 
     Parameters
     ----------
-    result : PaperResult
     rows : DataFrame
         Ours, as `studies.cells.run` returns them.
-    sections : sequence of Section
     """
     worse = sum(str(value).startswith("**") for section in sections for value in section.table.to_numpy().ravel())
     blocks = [

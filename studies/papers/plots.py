@@ -50,7 +50,6 @@ def panels(
     ----------
     curves : mapping of str to sequence of Curve
         By title.
-    x_label, y_label : str
     logarithmic : bool
         Both axes.
     columns : int

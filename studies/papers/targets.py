@@ -70,7 +70,6 @@ def papers_domain(name: str, columns: Sequence[str]) -> Domain:
     ----------
     name : str
         Of `ONE_HOT`.
-    columns : sequence of str
     """
     grouped: list[tuple[int, ...]] = [tuple(group) for group in ONE_HOT[name]]
     alone: list[tuple[int, ...]] = [(i,) for i in range(len(columns)) if not any(i in group for group in grouped)]
@@ -92,12 +91,10 @@ def target_of(
         A CSV file named as in `ONE_HOT`.
     n_rows : int
         0 for all, in their order.
-    trees : int
     depth : int
         Largest; 0 for no limit.
     seed : int
         Of the rows and of the forest.
-    bagging : bool
     domain : Domain or None
         None for that of the papers.
     """
@@ -130,7 +127,6 @@ def attacked(target: Target, adversary: str, limit: float, seed: int) -> dict[st
 
     Parameters
     ----------
-    target : Target
     adversary : str
         Such as ``published+columns:3``; ``artifact`` stands for known occurrences, as the stored seeds tell them.
     limit : float
@@ -177,7 +173,6 @@ def measured(truth: Rows, rows: Rows | None, domain: Domain, known: Sequence[int
     ----------
     truth : ndarray of float32, shape (n_rows, n_columns)
     rows : ndarray of float32, shape (n_rows, n_columns), or None
-    domain : Domain
     known : sequence of int
         Positions of known attributes.
     """

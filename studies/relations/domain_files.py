@@ -16,7 +16,6 @@ def declaring(specimen: Specimen, attributes: Mapping[str, Mapping[str, object]]
 
     Parameters
     ----------
-    specimen : Specimen
     attributes : mapping of str to mapping
         As in a domain file.
     grouped : bool

@@ -56,7 +56,6 @@ def relation(name: str, promises: frozenset[Promise] = SAME, **others: Any) -> C
 
     Parameters
     ----------
-    name : str
     promises : frozenset of str
     **others : object
         More fields of `Relation`.

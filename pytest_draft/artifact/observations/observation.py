@@ -59,7 +59,6 @@ class Observation:
 
         Parameters
         ----------
-        seeded : int
         draws : Draws
             As in `Published`.
         value : ndarray of float64, shape (n_leaves, n_values)

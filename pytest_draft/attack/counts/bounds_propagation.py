@@ -30,7 +30,6 @@ def propagate_bounds(system: System, upper: IntArray, timebox: TimeBox) -> tuple
     system : System
         Every column in at least one equation.
     upper : ndarray of int64, shape (n_candidates,)
-    timebox : TimeBox
 
     Returns
     -------

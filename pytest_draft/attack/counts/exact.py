@@ -125,7 +125,6 @@ def solve_exactly(
     size : ndarray of int64, shape (n_groups,)
     prior : ndarray of float64, shape (n_candidates,)
         Positive.
-    search : Search
     alternatives : bool
         Whether other datasets that meet the equations are listed, to choose among them or to prove that there are none.
     n_samples : int
@@ -134,10 +133,6 @@ def solve_exactly(
         A dataset that is known to meet all equations: nothing is searched for then, but others.
     quick : bool
         Whether to end after rounding, where there are so many groups that repairs anneal.
-
-    Returns
-    -------
-    Solution
 
     Raises
     ------

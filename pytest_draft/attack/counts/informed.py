@@ -43,17 +43,12 @@ def exact_likelihood(forest: Forest, problem: Problem, everyone: KnownRows, unkn
 
     Parameters
     ----------
-    forest : Forest
     problem : Problem
         Of the unknown rows, with the whole counts.
     everyone : KnownRows
         All training rows. Of each unknown row nothing is used in its own attack.
     unknown : ndarray of int64, shape (n_unknown,)
         Positions of the problem's rows among all training rows.
-
-    Returns
-    -------
-    RowLikelihood
 
     Raises
     ------
@@ -91,13 +86,10 @@ def rebuild_alone(
 
     Parameters
     ----------
-    problem : Problem
     everyone : KnownRows
         All training rows. Of each unknown row nothing is used in its own attack.
     unknown : ndarray of int64, shape (n_unknown,)
         Positions of the problem's rows among all training rows.
-    likelihood : RowLikelihood
-    search : Search
 
     Returns
     -------

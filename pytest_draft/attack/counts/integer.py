@@ -187,13 +187,11 @@ def local_search(
 
     Parameters
     ----------
-    system : System
     rows : ndarray of int64, shape (n_candidates,)
     group : ndarray of int64, shape (n_candidates,)
         Ascending.
     rng : numpy.random.Generator
         Draws the order of the moves.
-    timebox : TimeBox
 
     Returns
     -------
@@ -222,7 +220,6 @@ def anneal(
 
     Parameters
     ----------
-    system : System
     rows : ndarray of int64, shape (n_candidates,)
     columns : ndarray of int64, shape (n_columns,)
         Where rows can be, ascending; those of `rows` among them.
@@ -230,8 +227,6 @@ def anneal(
         Ascending.
     heat : float
         First temperature: about what a wrong row costs.
-    rng : numpy.random.Generator
-    timebox : TimeBox
 
     Returns
     -------
@@ -285,17 +280,11 @@ def program(
 
     Parameters
     ----------
-    system : System
     lower, upper : ndarray of int64, shape (n_candidates,)
         Bounds.
     cost : ndarray of float64, shape (n_candidates,)
-    timebox : TimeBox
     gap : float
         How much dearer than the cheapest, relatively, a dataset may be.
-
-    Returns
-    -------
-    Answer
     """
     if timebox.over:
         return Answer("UNKNOWN", None)
@@ -357,12 +346,6 @@ class Model:
             Where the search starts.
         effort : float
             CP-SAT's deterministic time, in its units (about seconds on one core).
-        seed : int
-        timebox : TimeBox
-
-        Returns
-        -------
-        Answer
         """
         if timebox.over:
             return Answer("UNKNOWN", None)

@@ -83,14 +83,8 @@ def find_likeliest(problem: Problem, draws: Draws, prior: FloatArray, search: Se
     ----------
     problem : Problem
         With unknown occurrences.
-    draws : Draws
     prior : ndarray of float64, shape (n_candidates,)
         Positive; only proportions within a group matter.
-    search : Search
-
-    Returns
-    -------
-    Likely
 
     Raises
     ------
@@ -139,8 +133,6 @@ def posterior_of(problem: Problem, draws: Draws, prior: FloatArray, chosen: IntA
 
     Parameters
     ----------
-    problem : Problem
-    draws : Draws
     prior : ndarray of float64, shape (n_candidates,)
     chosen : ndarray of int64, shape (n_rows,)
     """

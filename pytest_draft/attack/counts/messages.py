@@ -86,11 +86,8 @@ def believe(kinds: Kinds, share: FloatArray, search: Search, timebox: TimeBox) -
 
     Parameters
     ----------
-    kinds : Kinds
     share : ndarray of float64, shape (n_kinds,)
         How likely each kind is of a row before its occurrences are looked at. Positive.
-    search : Search
-    timebox : TimeBox
     """
     with timebox.flag() as stop:
         return _believe(kinds, share, search, timebox, stop)

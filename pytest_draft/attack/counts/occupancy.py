@@ -56,7 +56,6 @@ class Draws:
         ----------
         counts : tuple of ndarray of int64, each of shape (n_leaves of the tree, n_classes)
         distinct : tuple of ndarray of int64, each of shape (n_leaves of the tree,), or None
-        n_rows : int
         """
         start = np.cumsum([0, *(len(table) for table in counts)])
         table = np.ascontiguousarray(np.concatenate(counts))
@@ -331,7 +330,6 @@ def sweep_rows(  # noqa: PLR0912
         In which the rows are drawn.
     level : ndarray of float64, shape (n_rows,)
         Random numbers between 0 and 1.
-    temperature : float
     stop : ndarray of uint8, shape (1,)
         Looked at before each row. Where it is raised, the other rows stay as they are.
 

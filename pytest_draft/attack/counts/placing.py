@@ -72,12 +72,9 @@ def polish(kinds: Kinds, share: FloatArray, chosen: IntArray, search: Search, ti
 
     Parameters
     ----------
-    kinds : Kinds
     share : ndarray of float64, shape (n_kinds,)
         How likely each kind is. Positive.
     chosen : ndarray of int64, shape (n_rows,)
-    search : Search
-    timebox : TimeBox
     """
     best = Placed(chosen, kinds.missed(chosen))
     with timebox.flag() as stop:
@@ -100,13 +97,10 @@ def anneal_rows(
 
     Parameters
     ----------
-    kinds : Kinds
     share : ndarray of float64, shape (n_kinds,)
         How likely each kind is. Positive.
     starts : sequence of ndarray of int64, shape (n_rows,)
         Datasets to begin with, one for each of the first chains; the others begin at random.
-    search : Search
-    timebox : TimeBox
 
     Returns
     -------

@@ -89,11 +89,6 @@ def prove(
     parts : sequence of Alternatives
         All connected parts of what the bounds leave open (``lower < upper``): no equation holds open candidates of
         two parts. Other datasets of a part that are known already save the search for them.
-    search : Search
-
-    Returns
-    -------
-    Proof
 
     Raises
     ------
@@ -211,7 +206,6 @@ class _Ledger:
             Datasets of the part, without the lower bounds.
         complete : bool
             Whether it is proved that each dataset holds at least the rows of each kind that some known one holds.
-        search : Search
         """
         part = _Part(self._all, columns, self._kind[columns])
         for rows in known:  # the given one among them

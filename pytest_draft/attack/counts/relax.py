@@ -66,7 +66,6 @@ def relax(
 
     Parameters
     ----------
-    system : System
     prior : ndarray of float64, shape (n_candidates,)
         Positive; only its proportions within a group matter.
     group : ndarray of int64, shape (n_candidates,)

@@ -52,7 +52,6 @@ def solve(problem: Problem, search: Search, *, alternatives: bool) -> tuple[Solu
     ----------
     problem : Problem
         With exact noise.
-    search : Search
     alternatives : bool
         Whether other datasets that meet the counts are listed.
 

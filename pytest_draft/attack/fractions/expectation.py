@@ -139,9 +139,6 @@ def expected_rows(
     Parameters
     ----------
     model : LeafModel
-    n_rows : int
-    search : Search
-    n_steps : int
     size_free : bool
         Whether the number of rows is only where the search begins.
 

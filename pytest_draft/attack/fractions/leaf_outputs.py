@@ -56,10 +56,6 @@ def leaf_outputs(forest: Forest, n_draws: int) -> LeafOutputs:
     n_draws : int
         Most draws (without bootstrap: rows) that a leaf can hold.
 
-    Returns
-    -------
-    LeafOutputs
-
     Raises
     ------
     NotCoveredError
@@ -76,7 +72,6 @@ def outputs_of(answers: Answers, values: FloatArray, n_draws: int) -> LeafOutput
 
     Parameters
     ----------
-    answers : Answers
     values : ndarray of float64, shape (n_leaves, n_values)
     n_draws : int
         As to `leaf_outputs`.

@@ -50,7 +50,6 @@ def build_stripped(
     ----------
     forest : Forest
         With `Answers`.
-    domain : Domain
     n_rows : int or None
         Number of training rows; None where the adversary does not know it.
     known_value, known_label : ndarray or None

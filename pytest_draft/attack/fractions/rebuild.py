@@ -34,11 +34,6 @@ MOST_CANDIDATES = 1000
 def rebuild_from_outputs(problem: RowProblem, search: Search) -> Reconstruction:
     """Rebuild the rows that the adversary does not know, anytime.
 
-    Parameters
-    ----------
-    problem : RowProblem
-    search : Search
-
     Returns
     -------
     Reconstruction

@@ -52,7 +52,6 @@ class Held:
         Parameters
         ----------
         rows : ndarray of float32, shape (n_training_rows, n_columns)
-        known : sequence of int
         """
         columns = self.domain.columns_of(known)
         if not columns:
@@ -101,7 +100,6 @@ def held_of(
     ----------
     forest : Forest
         With exact counts.
-    domain : Domain
     everyone : KnownRows
         All training rows, with how often each tree drew them.
     rows : ndarray of int64, shape (n_rows,)

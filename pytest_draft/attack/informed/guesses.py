@@ -236,8 +236,6 @@ def guesses_of(held: Held, everyone: KnownRows, mine: IntArray, donors: IntArray
 
     Parameters
     ----------
-    held : Held
-    everyone : KnownRows
     mine : ndarray of int64, shape (n_rows,)
         Which rows are guessed, by their places in `held`.
     donors : ndarray of int64, shape (n_donors,)
@@ -268,8 +266,6 @@ def best_by_others(guesses: Sequence[Rows], truth: Rows, weights: Weights, domai
     ----------
     guesses : sequence of ndarray of float32, shape (n_rows, n_columns)
     truth : ndarray of float32, shape (n_rows, n_columns)
-    weights : Weights
-    domain : Domain
     """
     best = guesses[0].copy()
     errors = np.stack([differences(truth, guess, weights) for guess in guesses])

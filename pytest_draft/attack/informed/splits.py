@@ -104,8 +104,6 @@ def splits_of(
 
     Parameters
     ----------
-    forest : Forest
-    domain : Domain
     rows : ndarray of float32, shape (n_rows, n_columns)
     times : ndarray of int64, shape (n_trees, n_rows)
     extremes : Extremes or None
@@ -194,7 +192,6 @@ def alone(
 
     Parameters
     ----------
-    splits : Splits
     sides : Sides
         Of all rows.
     rows : ndarray of int64, shape (n_open,)
@@ -233,7 +230,6 @@ def narrow_block(splits: Splits, block: IntArray, skipped: BoolArray, bound: Flo
 
     Parameters
     ----------
-    splits : Splits
     block : ndarray of int64, shape (n_block,)
     skipped : ndarray of bool, shape (n_columns,)
         Columns of which nothing is narrowed.

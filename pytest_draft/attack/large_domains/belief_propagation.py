@@ -75,7 +75,6 @@ def propagate_beliefs(
 
     Parameters
     ----------
-    regions : Regions
     weight : ndarray of int64, shape (n_trees, n_rows)
         How often each tree saw each row.
     possible : ndarray of bool, shape (n_rows, n_classes, n_leaves)
@@ -86,7 +85,6 @@ def propagate_beliefs(
         How likely each class is to begin with.
     classes_known : bool
         Whether that is final.
-    timebox : TimeBox
     """
     n_bins, n_rows = allowed.shape
     n_classes = len(classes)

@@ -69,15 +69,10 @@ def build_any(
         A classifier's forest with whole counts.
     domain : Domain
         Without numeric attributes.
-    groups : Groups
     search : Search
         Of its time box, descent takes no more than a share, and leaves the rest to the engine.
     enumerate_small : bool
         False to generate the cells of small domains too.
-
-    Returns
-    -------
-    Problem
 
     Raises
     ------

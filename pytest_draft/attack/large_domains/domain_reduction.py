@@ -75,7 +75,6 @@ class Reach:
 
         Parameters
         ----------
-        timebox : TimeBox
         by_counts : bool
             Whether the rows are weighed against each other, node by node; else each is looked at by itself.
 
@@ -126,7 +125,6 @@ class Reach:
         ----------
         most : int
             Most triples that may be found.
-        timebox : TimeBox
 
         Returns
         -------

@@ -86,7 +86,6 @@ class Regions:
 
         Parameters
         ----------
-        forest : Forest
         domain : Domain
             Without numeric attributes.
         counts : tuple of ndarray of int64, each of shape (n_leaves of the tree, n_classes)
@@ -270,7 +269,6 @@ class Regions:
         Parameters
         ----------
         box : ndarray of uint64, shape (n_regions, n_words)
-        values : KnownValues or None
         of_region : ndarray of int64, shape (n_regions,)
             The group whose known values each region has: cells that differ in them are kept apart.
         """

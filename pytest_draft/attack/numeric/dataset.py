@@ -131,7 +131,6 @@ class Dataset(NamedTuple):
 
         Parameters
         ----------
-        nodes : Nodes
         times : ndarray of int32, shape (n_trees, n_rows)
         state, label : ndarray of int32
             As the fields; they are changed in place.

@@ -57,7 +57,6 @@ class Enumerated:
 
         Parameters
         ----------
-        reconstruction : Reconstruction
         groups : Groups
             In the original domain: what they know of each row stays as it is.
         """
@@ -88,13 +87,7 @@ class Enumerated:
 
 
 def enumerate_states(forest: Forest, domain: Domain) -> Enumerated | None:
-    """Return a forest and domain with states in place of numeric values; None where these are too many.
-
-    Parameters
-    ----------
-    forest : Forest
-    domain : Domain
-    """
+    """Return a forest and domain with states in place of numeric values; None where these are too many."""
     if any(attribute.missing for attribute in domain.attributes) or not has_best_splits(forest):
         return None
     states = states_of(forest, domain, {}, points=False)
@@ -106,7 +99,6 @@ def number_states(forest: Forest, domain: Domain) -> Enumerated:
 
     Parameters
     ----------
-    forest : Forest
     domain : Domain
         Without missing values.
     """

@@ -97,12 +97,6 @@ class _Equations:
 def replay_and_decode(forest: Forest, domain: Domain, timebox: TimeBox) -> tuple[Replay, Extremes]:
     """Replay a forest and decode its extremes, again with what was decoded, which tells which hypotheses are right.
 
-    Parameters
-    ----------
-    forest : Forest
-    domain : Domain
-    timebox : TimeBox
-
     Returns
     -------
     Replay

@@ -74,7 +74,6 @@ def propagate_thresholds(
     ----------
     forest : Forest
         With exact counts.
-    domain : Domain
     leaves : ndarray of int64, shape (n_trees, n_rows)
         The node that each row reaches in each tree, `ABSENT` or `UNKNOWN`.
     timebox : TimeBox
@@ -83,10 +82,6 @@ def propagate_thresholds(
         What is known of the cells besides the domain's bounds.
     extremes : Extremes, optional
         Of the nodes of random splits.
-
-    Returns
-    -------
-    ValueBounds
     """
     n_rows = leaves.shape[1]
     nodes, best, is_midpoint = joined_nodes(forest), has_best_splits(forest), np.concatenate(midpoints_of(forest))

@@ -30,7 +30,6 @@ def solve_odd_cycles(one: IntArray, other: IntArray, threshold: FloatArray, boun
         Rounded halves of the sums.
     bound : ndarray of float64, shape (2, n_variables)
         Upper bounds of each variable and its negative; narrowed in place.
-    is_number : bool
     """
     n = bound.shape[1]
     root, sign, offset, error = np.arange(n), np.ones(n), np.zeros(n), np.zeros(n)

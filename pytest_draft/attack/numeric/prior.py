@@ -45,12 +45,6 @@ class Prior:
     def learn(self, attributes: Attributes, data: Dataset, n_classes: int) -> tuple[Attributes, Copula]:
         """Return what the rows of a dataset suggest.
 
-        Parameters
-        ----------
-        attributes : Attributes
-        data : Dataset
-        n_classes : int
-
         Returns
         -------
         attributes : Attributes

@@ -108,9 +108,6 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
 
     Parameters
     ----------
-    forest : Forest
-    domain : Domain
-    groups : Groups
     timebox : TimeBox
         Where it ends, less is decoded.
 
@@ -271,7 +268,6 @@ def _exchanged(drawn: FloatArray, wanted: IntArray, label: IntArray, timebox: Ti
     drawn : ndarray of float64, shape (n_equations, n_rows)
     wanted : ndarray of int64, shape (n_equations, n_classes)
     label : ndarray of int64, shape (n_rows,)
-    timebox : TimeBox
     """
     label, n_rows, n_classes = label.copy(), len(label), wanted.shape[1]
     rows, square = np.arange(n_rows), (drawn**2).sum(axis=0)

@@ -33,11 +33,6 @@ from pytest_draft.facts.reconstruction import Reconstruction
 def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
     """Rebuild the training data of numeric and mixed columns, anytime.
 
-    Parameters
-    ----------
-    problem : NumericProblem
-    search : Search
-
     Returns
     -------
     Reconstruction

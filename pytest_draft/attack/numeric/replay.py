@@ -92,17 +92,12 @@ def replay(forest: Forest, timebox: TimeBox, hints: Hints | None = None, *, miss
 
     Parameters
     ----------
-    forest : Forest
     timebox : TimeBox
         Trees that it leaves no time for are not in sync.
     hints : Hints, optional
         A random threshold that they explain by a draw speaks for a hypothesis.
     missing : bool
         Whether rows may have missing values: random splitters then draw where those go, which is not followed.
-
-    Returns
-    -------
-    Replay
     """
     try:
         rules = [growth_of(forest, index) for index in range(forest.n_trees)]
@@ -135,7 +130,6 @@ def boxes(tree: Tree, bounds: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     Parameters
     ----------
-    tree : Tree
     bounds : ndarray of float64, shape (n_columns, 2)
         At the root; single precision is made of them.
 

@@ -122,8 +122,6 @@ def states_of(forest: Forest, domain: Domain, known_values: Mapping[int, FloatAr
 
     Parameters
     ----------
-    forest : Forest
-    domain : Domain
     told : mapping of int to ndarray of float64
         By column, values that are known to occur.
     points : bool
@@ -263,8 +261,6 @@ def nodes_of(
 
     Parameters
     ----------
-    forest : Forest
-    states : States
     extremes : pair of sequences of ndarray of float64, shape (n_nodes,), or None
         By tree: decoded least and greatest value of the tested column at each node, NaN where unknown.
     in_time : callable or None

@@ -76,10 +76,6 @@ def identify_rows(
         Given known leaves, returns the bounds of the rows' values, as `propagate_thresholds` does; with it, leaves
         that a row's values cannot reach are excluded too.
 
-    Returns
-    -------
-    RowLeaves
-
     Raises
     ------
     ValueError

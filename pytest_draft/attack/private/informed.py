@@ -81,18 +81,12 @@ def noisy_score(
 
     Parameters
     ----------
-    forest : Forest
     domain : Domain
         Without numeric attributes.
-    noise : CountNoise
     everyone : KnownRows
         All training rows. Of each unknown row nothing is used in its own attack.
     unknown : ndarray of int64, shape (n_unknown,)
         Positions of the unknown rows among all training rows.
-
-    Returns
-    -------
-    VectorScore
 
     Raises
     ------
@@ -141,13 +135,6 @@ def guess_alone(
         All training rows. Of each unknown row nothing is used in its own attack.
     unknown : ndarray of int64, shape (n_unknown,)
         Positions of the unknown rows among all training rows.
-    score : VectorScore
-    n_classes : int
-    timebox : TimeBox
-
-    Returns
-    -------
-    Guesses
 
     Raises
     ------
@@ -205,11 +192,9 @@ class KnownPopulation:
 
         Parameters
         ----------
-        domain : Domain
         rows : ndarray of float32, shape (n_rows, n_columns)
             Values that the domain excludes count as the nearest that it allows.
         labels : ndarray of int64, shape (n_rows,)
-        n_classes : int
         """
         shape = (*(attribute.n_values for attribute in domain.attributes), n_classes)
         nearest = np.clip(domain.indices(rows), 0, np.array(shape[:-1]) - 1)
@@ -318,7 +303,6 @@ def _least_error(domain: Domain, of_vector: FloatArray) -> tuple[Rows, Rows]:
 
     Parameters
     ----------
-    domain : Domain
     of_vector : ndarray of float64, shape (n_vectors,)
         The probability of each vector.
     """

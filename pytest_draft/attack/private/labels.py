@@ -64,7 +64,6 @@ def rebuild_from_labels(forest: Forest, domain: Domain, n_rows: int, search: Sea
         Without numeric attributes.
     n_rows : int
         Of all trees together.
-    search : Search
 
     Returns
     -------

@@ -86,11 +86,6 @@ def parts_by_size(n_rows: int, n_trees: int) -> IntArray:
 def parts_of(forest: Forest, n_rows: int) -> IntArray | None:
     """Return the tree that each training row went to.
 
-    Parameters
-    ----------
-    forest : Forest
-    n_rows : int
-
     Returns
     -------
     ndarray of int64, shape (n_rows,), or None

@@ -120,7 +120,6 @@ def build_noisy(
 
     Parameters
     ----------
-    forest : Forest
     domain : Domain
         Without numeric attributes.
     value, label : ndarray

@@ -93,7 +93,6 @@ def find_optimum(problem: NoisyProblem, value: Int32Array, label: IntArray, sear
         Each row known whole or not at all.
     value, label : ndarray
         A dataset to start from: the rows that are not known.
-    search : Search
 
     Returns
     -------

@@ -27,8 +27,6 @@ def rebuild_from_noise(problem: NoisyProblem, search: Search, *, prove: bool = T
 
     Parameters
     ----------
-    problem : NoisyProblem
-    search : Search
     prove : bool
         Whether to look for the likeliest dataset and its bound.
 

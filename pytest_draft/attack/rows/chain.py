@@ -68,7 +68,6 @@ class RowChain:
 
         Parameters
         ----------
-        n_sweeps : int
         hot, cold : float
             First and last temperature of the likelihood; 1 is that of the posterior.
         fixed : bool

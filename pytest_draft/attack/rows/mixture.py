@@ -83,10 +83,8 @@ class Mixture(NamedTuple):
 
         Parameters
         ----------
-        rows : SampledRows
         domain : Domain
             Without numeric attributes.
-        n_classes : int
         most_weight : float
             Rows that the prior of an attribute's values is worth at most; each value at most one.
         log_prior : ndarray of float64

@@ -144,19 +144,12 @@ def sample_posterior(
 
     Parameters
     ----------
-    problem : RowProblem
-    search : Search
-    parameters : PosteriorParameters
     start : callable or None
         None for values drawn evenly, of about as many rows as there can be.
     candidates : JumpCandidates or None
         Vectors that rows jump to while chains cool.
     warm : bool
         Whether the start is a dataset of the posterior, so that there is nothing to cool.
-
-    Returns
-    -------
-    Posterior
 
     Raises
     ------

@@ -76,7 +76,6 @@ def indices_of(
 
     Parameters
     ----------
-    domain : Domain
     states : States or None
         As in `RowProblem`.
     rows : ndarray of float32, shape (n_rows, n_columns)

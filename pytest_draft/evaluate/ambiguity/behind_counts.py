@@ -218,14 +218,11 @@ def search(
     ----------
     forest : Forest
         With exact counts.
-    domain : Domain
     rows : ndarray of float32, shape (n_rows, n_columns)
         All training rows.
     labels : ndarray of int64, shape (n_rows,)
     times : ndarray of int64, shape (n_trees, n_rows)
         How often each tree saw each row.
-    seed : int
-    timebox : TimeBox
     unknown : ndarray of int64, shape (n_unknown,)
         The rows that are to be rebuilt; the adversary knows the others whole.
     known : tuple of int
@@ -236,10 +233,6 @@ def search(
         Whether it is looked at which rows are determined.
     others : ndarray of float32, shape (n_others, n_columns), or None
         Rows of the population that were not trained on.
-
-    Returns
-    -------
-    Search
     """
     known_others = np.setdiff1d(np.arange(len(rows)), unknown)
 

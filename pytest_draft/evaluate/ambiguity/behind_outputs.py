@@ -127,12 +127,9 @@ def search(
     ----------
     forest : Forest
         With `Answers`, or with counts of draws that nobody knows.
-    domain : Domain
     rows : ndarray of float32, shape (n_rows, n_columns)
         All training rows.
     labels : ndarray of int64, shape (n_rows,)
-    seed : int
-    timebox : TimeBox
     unknown : ndarray of int64, shape (n_unknown,)
         The rows that are to be rebuilt; the adversary knows the others whole.
     known : sequence of int

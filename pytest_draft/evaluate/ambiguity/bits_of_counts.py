@@ -43,7 +43,6 @@ def cell_bits(truth: Explained, rows: IntArray, stop: Flag) -> float:
 
     Parameters
     ----------
-    truth : Explained
     rows : ndarray of int64, shape (n_rows,)
         All others stay as they are.
     stop : ndarray of uint8, shape (1,)

@@ -455,7 +455,6 @@ def examine_block(
 
     Parameters
     ----------
-    fixed : Fixed
     block : ndarray of int64, shape (n_block,)
     asked : ndarray of bool, shape (n_block,)
         Which rows it is asked of; of the others it is told where it comes out.

@@ -242,7 +242,6 @@ def left_open(
 
     Parameters
     ----------
-    forest : Forest
     domain : Domain
         Which allows all rows.
     rows : ndarray of float32, shape (n_rows, n_columns)

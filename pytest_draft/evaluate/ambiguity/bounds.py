@@ -57,8 +57,6 @@ def least_error(samples: Sequence[Rows], weights: Weights, timebox: TimeBox) -> 
     ----------
     samples : sequence of ndarray of float32, shape (n_rows, n_columns)
         At least two.
-    weights : Weights
-    timebox : TimeBox
 
     Returns
     -------

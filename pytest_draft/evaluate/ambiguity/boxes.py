@@ -82,7 +82,6 @@ class Boxes:
         ----------
         rows : ndarray of float32, shape (n_rows, n_columns)
             Of the domain.
-        attributes : sequence of int
 
         Returns
         -------
@@ -112,13 +111,7 @@ def leaves_of_rows(forest: Forest, boxes: Boxes, rows: Rows) -> Int32Array:
 
 
 def boxes_of(forest: Forest, domain: Domain) -> Boxes:
-    """Return the boxes of a forest's leaves.
-
-    Parameters
-    ----------
-    forest : Forest
-    domain : Domain
-    """
+    """Return the boxes of a forest's leaves."""
     states = states_of(forest, domain, {}, points=False)
     feature = np.concatenate([tree.feature for tree in forest.trees])
     threshold = np.concatenate([tree.threshold for tree in forest.trees])

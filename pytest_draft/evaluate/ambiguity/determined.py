@@ -133,12 +133,10 @@ def determined_rows(
     ----------
     forest : Forest
         With exact counts.
-    domain : Domain
     rows : ndarray of float32, shape (n_rows, n_columns)
         The true rows.
     labels : ndarray of int64, shape (n_rows,)
         Their classes, by position; zeros for a regressor.
-    timebox : TimeBox
     times : ndarray of int64, shape (n_trees, n_rows), or None
         How often each tree saw each row; None for once.
     known : sequence of int

@@ -82,7 +82,6 @@ def explained(
     ----------
     forest : Forest
         With exact counts.
-    domain : Domain
     rows : ndarray of float32, shape (n_rows, n_columns)
     labels : ndarray of int64, shape (n_rows,)
     times : ndarray of int64, shape (n_trees, n_rows)

@@ -78,13 +78,7 @@ class Population:
 
 
 def uniform(states: States, n_rows: int) -> Population:
-    """Return the prior by which all values that the domain allows are alike.
-
-    Parameters
-    ----------
-    states : States
-    n_rows : int
-    """
+    """Return the prior by which all values that the domain allows are alike."""
     log_prior = np.log(np.concatenate([_base(states, a) for a in range(len(states.low))]))
     return Population(np.zeros((1, 1)), log_prior[None, None], np.zeros(n_rows, dtype=np.int64))
 
@@ -94,7 +88,6 @@ def fitted(states: States, state: IntArray, seed: int, others: IntArray | None =
 
     Parameters
     ----------
-    states : States
     state : ndarray of int, shape (n_rows, n_attributes)
     seed : int
         Of the folds and the first guess.
@@ -142,12 +135,9 @@ def kinds(states: States, state: IntArray, label: IntArray, n_classes: int, seed
 
     Parameters
     ----------
-    states : States
     state : ndarray of int, shape (n_rows, n_attributes)
         Of the training rows.
     label : ndarray of int, shape (n_rows,)
-    n_classes : int
-    seed : int
     others : ndarray of int, shape (n_others, n_attributes)
         Of rows of a holdout, whose labels are not known; may be none.
     """

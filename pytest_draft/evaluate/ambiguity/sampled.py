@@ -57,10 +57,8 @@ def ideal_of(sampled: Sequence[Sampled], weights: Weights, n_rows: int, timebox:
     ----------
     sampled : sequence of Sampled
         One for each attacker.
-    weights : Weights
     n_rows : int
         Rows to rebuild, of which the samples may be some.
-    timebox : TimeBox
 
     Returns
     -------
@@ -99,7 +97,6 @@ def shared_rows(sampled: Sequence[Sampled], unique: BoolArray, truth: Rows) -> i
 
     Parameters
     ----------
-    sampled : sequence of Sampled
     unique : ndarray of bool, shape (n_training_rows,)
     truth : ndarray of float32, shape (n_training_rows, n_columns)
     """
@@ -127,14 +124,12 @@ def facts_of(
     ----------
     sampled : sequence of Sampled
         Under the population's prior first.
-    domain : Domain
     rows : ndarray of float32, shape (n_training_rows, n_columns)
         The true ones.
     bits : float
         As `Ambiguity.bits`.
     unchanged : float
         Share of the rows that no move has changed.
-    timebox : TimeBox
     proved : tuple of (tuple of Determined, int) or None
         The shares of determined rows, and how many attributes were set aside; None where that is not asked for.
     """
@@ -166,7 +161,6 @@ def _most_exact(datasets: Sequence[Rows], weights: Weights) -> float:
     ----------
     datasets : sequence of ndarray of float32, shape (n_rows, n_columns)
         Numeric values as ranks; on other scales the figure is not used.
-    weights : Weights
     """
     columns = np.flatnonzero(weights.tolerance)
     if not len(columns):

@@ -208,10 +208,8 @@ def neighbours(truth: Explained, rows: IntArray, number: int, of: IntArray | Non
 
     Parameters
     ----------
-    truth : Explained
     rows : ndarray of int64, shape (n_rows,)
         The rows that are looked at.
-    number : int
     of : ndarray of int64, shape (n_asked,), or None
         Places among `rows`; None for all.
 

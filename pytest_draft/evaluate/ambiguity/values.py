@@ -45,7 +45,6 @@ class Values:
         Parameters
         ----------
         state : ndarray of int, shape (n_rows, n_attributes)
-        rng : numpy.random.Generator
         timebox : TimeBox
             Of what midpoints tell.
         with_file : bool
