@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.artifact import Forest
 from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
-from pytest_draft.attack.counts.exact import Alternatives
+from pytest_draft.attack.counts.exact import ExactDatasets
 from pytest_draft.attack.counts.prove import prove
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences
@@ -248,7 +248,7 @@ def _expect_certificate(
     rows = np.array([np.count_nonzero(mine == one) for one in triple], dtype=np.int64)
     lower, upper = propagate_bounds(problem.system, problem.groups.size[problem.group], search.timebox)
     still_open = np.flatnonzero(lower < upper)
-    parts = [Alternatives(still_open, (rows[still_open],), complete=False)] if still_open.size else []
+    parts = [ExactDatasets(still_open, (rows[still_open],), complete=False)] if still_open.size else []
     certificate = prove(problem, rows, lower, upper, parts, search).certificate
     # Vectors of one cell touch the same equations, in each class, and are excluded by the same trees.
     leaves = np.hstack([enumeration.adds.any(axis=0), enumeration.excluded.T])

@@ -34,7 +34,7 @@ from sklearn.utils.random import sample_without_replacement
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.audit.parts import Parts, parts_of
+from pytest_draft.audit.parts import ModelParts, parts_of
 from pytest_draft.domain import Domain, declared, infer
 from pytest_draft.errors import DataError, one_line
 from pytest_draft.timebox import TimeBox
@@ -273,7 +273,7 @@ def _booleans(columns: tuple[str, ...]) -> Domain:
     return declared(columns, {name: {"kind": "binary"} for name in columns}, "each column a Boolean")
 
 
-def _parts(model: Model, domain: Domain) -> Parts:
+def _parts(model: Model, domain: Domain) -> ModelParts:
     """Return what a model tells of its training rows."""
     if isinstance(model, Tree):
         return parts_of(model, np.rint(model.weight[model.leaves]).astype(np.int64), domain, TimeBox(10))

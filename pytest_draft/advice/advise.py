@@ -18,7 +18,7 @@ from pytest_draft.advice.judging import Gate
 from pytest_draft.advice.means import Means
 from pytest_draft.advice.owner import Owner, as_given, owner_of
 from pytest_draft.advice.scoring import Scorer
-from pytest_draft.advice.search import Found, search
+from pytest_draft.advice.search import SearchResult, search
 from pytest_draft.data.files import IN_MEMORY
 from pytest_draft.documents import rules_folder
 from pytest_draft.errors import UsageError, known_are, one_line
@@ -123,7 +123,7 @@ def advise(
     boxes = (min(budget, max(_SWEEP_LEAST, min(_SWEEP_MOST, _SWEEP_SHARE * 60 * minutes))), budget)
     timebox = TimeBox(60 * minutes, clock=time.monotonic, start=since)
     own, tests = families.own(owner), dict[Setting, Score]()
-    found = Found()
+    found = SearchResult()
     in_memory = data if owner.data.source == IN_MEMORY else None
 
     def harden(fitted: Any) -> Any:
@@ -232,7 +232,7 @@ def _case(owner: Owner, domain: str | os.PathLike[str] | None, memory: int | Non
     )
 
 
-def _tests(scorer: Scorer, found: Found, own: Setting) -> dict[Setting, Score]:
+def _tests(scorer: Scorer, found: SearchResult, own: Setting) -> dict[Setting, Score]:
     """Return scores on rows that chose nothing: of the owner's setting, the best score's, and the pick."""
     leading = choice.best(found.tried.values())
     asked = [own, found.pick or found.candidate, None if leading is None else leading.setting]

@@ -28,7 +28,7 @@ _STRIDE = 3.0  # from the fewest leaves that do not pass to where the bar is loo
 _PER_LINE = 2.5  # judgements, about, for the estimate of what is left
 
 
-class Means(Protocol):
+class SettingJudge(Protocol):
     """What scores and judges settings."""
 
     def leaves(self, setting: Setting) -> int:
@@ -45,7 +45,7 @@ class Means(Protocol):
 
 
 @dataclass
-class Found:
+class SearchResult:
     """What a search has found out by now."""
 
     tried: dict[Setting, Tried] = field(default_factory=dict)
@@ -63,12 +63,12 @@ class Found:
 def search(
     own: Setting,
     lines: list[Line],
-    means: Means,
+    means: SettingJudge,
     timebox: TimeBox,
     seconds: float,
     full_seconds: float,
     say: Say = silent,
-) -> Found:
+) -> SearchResult:
     """Search for the setting to release.
 
     Parameters
@@ -86,10 +86,10 @@ def search(
 
     Returns
     -------
-    Found
+    SearchResult
         Also after a `KeyboardInterrupt`, with what was found out before it.
     """
-    running = _Search(own, lines, means, timebox, seconds, full_seconds, say)
+    running = _Bisection(own, lines, means, timebox, seconds, full_seconds, say)
     try:
         running.run()
     except KeyboardInterrupt:
@@ -102,20 +102,20 @@ def search(
     return found
 
 
-class _Search:
+class _Bisection:
     """One search that is running."""
 
     def __init__(
         self,
         own: Setting,
         lines: list[Line],
-        means: Means,
+        means: SettingJudge,
         timebox: TimeBox,
         seconds: float,
         full_seconds: float,
         say: Say,
     ) -> None:
-        self.found = Found()
+        self.found = SearchResult()
         self._own, self._lines, self._means, self._box = own, lines, means, timebox
         self._seconds, self._full, self._say = seconds, full_seconds, say
         self._keeps = True

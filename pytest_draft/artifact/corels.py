@@ -23,7 +23,7 @@ from pytest_draft.artifact.objects import Object, attributes_of
 from pytest_draft.artifact.records import Mapping, Record
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
-from pytest_draft.facts.rules import Literal, Rule, between
+from pytest_draft.facts.rules import ListedRule, Literal, between
 
 _KIND = "CORELS rule list"
 _CLASSIFIERS = {("corels.corels", "CorelsClassifier")}
@@ -78,7 +78,7 @@ def stored_corels(root: object) -> tuple[RuleList, list[str]]:
     return _rule_list(made, features), not_read
 
 
-def _stored_rule(entry: Object, *, is_last: bool) -> Rule:
+def _stored_rule(entry: Object, *, is_last: bool) -> ListedRule:
     antecedents, prediction, labels = (entry.get(name) for name in ("antecedents", "prediction", "train_labels"))
     if not isinstance(antecedents, list) or any(type(column) is not int for column in antecedents):
         raise CorruptArtifactError(f"{entry.path}antecedents is not a list of columns")
@@ -89,7 +89,7 @@ def _stored_rule(entry: Object, *, is_last: bool) -> Rule:
     if 0 in antecedents:
         raise CorruptArtifactError(f"{entry.path}antecedents has the default's 0 besides others, or before the end")
     literals = tuple(_literal(abs(column) - 1, negated=column < 0) for column in antecedents)
-    return Rule(literals, bool(prediction), None if labels is None else _stored_counts(labels, entry.path))
+    return ListedRule(literals, bool(prediction), None if labels is None else _stored_counts(labels, entry.path))
 
 
 def _stored_counts(labels: Any, path: str) -> tuple[int, ...]:
@@ -98,7 +98,7 @@ def _stored_counts(labels: Any, path: str) -> tuple[int, ...]:
     return tuple(labels)
 
 
-def _rule_list(rules: tuple[Rule, ...], features: list[str] | None) -> RuleList:
+def _rule_list(rules: tuple[ListedRule, ...], features: list[str] | None) -> RuleList:
     """Return a list with the classes of pycorels, and with the names where they tell the columns apart."""
     if not features:
         return RuleList(_KIND, rules, None, None, (False, True), "binary")
@@ -171,7 +171,7 @@ def _printed(lines: list[str]) -> tuple[RuleList, list[str]]:
     """Read what pycorels prints, and return what follows too."""
     features = [found[1] for line in lines if (found := _FEATURES.fullmatch(line))]
     names = _Names(_features(features[0]) if features else None)
-    rules: list[Rule] = []
+    rules: list[ListedRule] = []
     position = 0
     while not rules or rules[-1].literals:
         test: str | None = None
@@ -192,7 +192,7 @@ def _printed(lines: list[str]) -> tuple[RuleList, list[str]]:
         position += 1
         literals = () if test is None else tuple(names.literal(name, "not ") for name in test.split(" && "))
         counts = None if outcome[2] is None else (int(outcome[2]), int(outcome[3]))
-        rules.append(Rule(literals, _TRUTH[outcome[1]], counts))
+        rules.append(ListedRule(literals, _TRUTH[outcome[1]], counts))
     rest = [line for line in lines[position:] if not _FEATURES.fullmatch(line)]
     if features:
         return _rule_list(tuple(rules), list(names.columns)), rest
@@ -269,8 +269,8 @@ def _mined(tests: list[str], predictions: list[Any], classes: tuple[object, ...]
     """Return a list whose tests are in the C++ program's words; its miner writes ``a:not-b`` where ``a:b`` is 0."""
     names = _Names()
     rules = [
-        Rule(tuple(names.literal(name, ":not-") for name in _without_braces(test).split(",")), prediction)
+        ListedRule(tuple(names.literal(name, ":not-") for name in _without_braces(test).split(",")), prediction)
         for test, prediction in zip(tests, predictions, strict=False)
     ]
-    rules.append(Rule((), predictions[-1]))
+    rules.append(ListedRule((), predictions[-1]))
     return RuleList(_KIND, tuple(rules), tuple(names.columns), None, classes, "binary")

@@ -15,7 +15,7 @@ from pytest_draft.artifact.objects import Object, attributes_of, plain_classes
 from pytest_draft.artifact.records import Array, Mapping, Record
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import ListedRule, Literal
 
 GREEDY = {
     ("imodels.rule_list.greedy_rule_list", "GreedyRuleListClassifier"),
@@ -42,14 +42,14 @@ def greedy_rule_list(estimator: Object) -> tuple[RuleList, list[str]]:
     n_features = estimator.integer("n_features_in_", minimum=1)
     columns = _columns(estimator, n_features)
     entries = _entries(estimator)
-    rules: list[Rule] = []
+    rules: list[ListedRule] = []
     left: Counts | None = None
     for entry in entries:
         rows = entry.integer("num_pts")
         if "index_col" in entry:
             n_captured = entry.integer("num_pts_right")
             captured, rest = _counts(entry, "val_right", n_captured), _counts(entry, "val", rows - n_captured)
-            rules.append(Rule((_literal(entry, columns),), _prediction(captured, classes), captured))
+            rules.append(ListedRule((_literal(entry, columns),), _prediction(captured, classes), captured))
         else:
             captured, rest = (0, 0), _counts(entry, "val", rows)
         if left not in (None, (captured[0] + rest[0], captured[1] + rest[1])):
@@ -58,7 +58,7 @@ def greedy_rule_list(estimator: Object) -> tuple[RuleList, list[str]]:
         entry.get("depth")
     if left is None:
         raise CorruptArtifactError("rules_ is empty")
-    rules.append(Rule((), _prediction(left, classes), left))
+    rules.append(ListedRule((), _prediction(left, classes), left))
     not_read = [path for part in (estimator, *entries) for path in part.not_read()]
     return RuleList(estimator.kind, tuple(rules), columns, n_features, classes, "double"), not_read
 

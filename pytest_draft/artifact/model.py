@@ -20,7 +20,7 @@ from pytest_draft.artifact.greedy import GREEDY, greedy_rule_list
 from pytest_draft.artifact.objects import Object, with_article
 from pytest_draft.artifact.onnx_model import OnnxModel
 from pytest_draft.artifact.origin import ORIGINAL, Origin
-from pytest_draft.artifact.places import Found, models_in
+from pytest_draft.artifact.places import FoundModel, models_in
 from pytest_draft.artifact.records import Record
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.artifact.undoing import undone
@@ -100,7 +100,7 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
     )
 
 
-def _at(models: Sequence[Found], place: str | None) -> Found:
+def _at(models: Sequence[FoundModel], place: str | None) -> FoundModel:
     """Return the model at a place."""
     places = tuple(found.place for found in models)
     if place is None:

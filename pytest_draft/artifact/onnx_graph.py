@@ -37,7 +37,7 @@ class Tensor:
     values: AnyArray | None
 
 
-class Attribute:
+class NodeAttribute:
     """An attribute of a node; what it holds is decoded when it is asked for."""
 
     def __init__(self, message: Message) -> None:
@@ -95,7 +95,7 @@ class Node:
     name: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    attributes: dict[str, Attribute]
+    attributes: dict[str, NodeAttribute]
     beside: tuple[memoryview, ...]
 
 
@@ -167,7 +167,7 @@ _BESIDE = (6, 9, 10)
 
 
 def _node(message: Message) -> Node:
-    found = [Attribute(part) for part in message.messages(5)]
+    found = [NodeAttribute(part) for part in message.messages(5)]
     attributes = {attribute.name: attribute for attribute in found}
     if len(attributes) != len(found):
         raise CorruptArtifactError("a node of its ONNX has two attributes of one name")

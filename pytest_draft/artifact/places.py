@@ -84,7 +84,7 @@ _UNKNOWN_FOLD = (
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundModel:
     """A tree ensemble of a file."""
 
     estimator: Object
@@ -104,7 +104,7 @@ class Found:
         return self.estimator.path.removesuffix(".")
 
 
-def models_in(root: object, budget: Budget) -> list[Found]:
+def models_in(root: object, budget: Budget) -> list[FoundModel]:
     """Find the tree ensembles of a file: at least one, in the order in which they stand in it, each once.
 
     Raises
@@ -114,8 +114,8 @@ def models_in(root: object, budget: Budget) -> list[Found]:
     CorruptArtifactError
         If what is around them is malformed, or two have one place: only one of them would be judged.
     """
-    walk = _Walk()
-    walk.visit(root, _Way("", (), EncoderReader(budget), Origin()))
+    walk = _PlaceWalk()
+    walk.visit(root, _Path("", (), EncoderReader(budget), Origin()))
     if len({found.place for found in walk.found}) < len(walk.found):
         raise CorruptArtifactError("it has two models under one name (a dict with a key twice): save it again")
     if walk.found:
@@ -128,8 +128,8 @@ def models_in(root: object, budget: Budget) -> list[Found]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Way:
-    """The way to a model: its path, what is around and before it, and where its rows come from; as in `Found`."""
+class _Path:
+    """The way to a model: its path, what is around and before it, and where its rows come from; as in `FoundModel`."""
 
     path: str
     wrappers: tuple[Object, ...]
@@ -141,18 +141,18 @@ class _Way:
     rows, which the comparison of counts tells.
     """
 
-    def to(self, inside: str, **changes: object) -> _Way:
+    def to(self, inside: str, **changes: object) -> _Path:
         """Return the way to something in an attribute or at a place."""
-        way: _Way = replace(self, path=f"{self.path}{inside}.", transformers=self.transformers.fork(), **changes)  # type: ignore[arg-type]
+        way: _Path = replace(self, path=f"{self.path}{inside}.", transformers=self.transformers.fork(), **changes)  # type: ignore[arg-type]
         return way
 
 
-class _Walk:
+class _PlaceWalk:
     """A walk through all that can hold models.
 
     Attributes
     ----------
-    found : list of Found
+    found : list of FoundModel
     other : object
         The first thing that holds no model, where a file's own object is made around just that.
     refusals : list of UnsupportedArtifactError
@@ -160,12 +160,12 @@ class _Walk:
     """
 
     def __init__(self) -> None:
-        self.found: list[Found] = []
+        self.found: list[FoundModel] = []
         self.other: object = None
         self.refusals: list[ArtifactError] = []
         self._seen: dict[int, object] = {}
 
-    def visit(self, value: object, way: _Way) -> None:
+    def visit(self, value: object, way: _Path) -> None:
         """Look at something, and into it where it can hold models."""
         if isinstance(value, Record) and value.cls.key in _DICTS:
             value = value.set_items
@@ -184,14 +184,14 @@ class _Walk:
                 raise UnsupportedArtifactError(
                     f"it holds more than {_MAX_MODELS} models: save them in several files, and judge each"
                 )
-            self.found.append(Found(found, way.wrappers, way.transformers, way.origin, way.not_covered))
+            self.found.append(FoundModel(found, way.wrappers, way.transformers, way.origin, way.not_covered))
             return
         if key in _INSIDE:
             self._into_model(found, way)
         else:
             self.other = self.other or value
 
-    def _into_model(self, found: Object, way: _Way) -> None:
+    def _into_model(self, found: Object, way: _Path) -> None:
         """Look at all that a model has fitted, and at what it was given to do so."""
         if len(way.wrappers) == _MAX_WRAPPERS:
             raise UnsupportedArtifactError(f"it has more than {_MAX_WRAPPERS} models and searches around each other")
@@ -207,7 +207,7 @@ class _Walk:
                 raise
             self.refusals.append(refusal)
 
-    def _into_container(self, value: Mapping | list[object] | tuple[object, ...] | Array, way: _Way) -> None:
+    def _into_container(self, value: Mapping | list[object] | tuple[object, ...] | Array, way: _Path) -> None:
         if id(value) in self._seen or way.path.count("[") > _MAX_WRAPPERS:
             return
         self._seen[id(value)] = value
@@ -234,10 +234,10 @@ def _name(key: object, index: int) -> str:
     return f"[{index}]"
 
 
-Inside = Iterator[tuple[object, _Way]]
+Inside = Iterator[tuple[object, _Path]]
 
 
-def _pipeline(found: Object, way: _Way) -> Inside:
+def _pipeline(found: Object, way: _Path) -> Inside:
     *before, (_, last) = steps_of(found)
     way = replace(way, transformers=way.transformers.fork())
     for index, (_, step) in enumerate(before):
@@ -248,7 +248,7 @@ def _pipeline(found: Object, way: _Way) -> Inside:
     yield last, way.to(f"steps[{len(before)}]")
 
 
-def _selection(found: Object, way: _Way) -> Inside:
+def _selection(found: Object, way: _Path) -> Inside:
     """Return the model by which columns were selected: of all of them, or (RFE) fitted again on the selected ones."""
     inner = found.get("estimator_")
     if isinstance(inner, Record):
@@ -260,41 +260,41 @@ def _selection(found: Object, way: _Way) -> Inside:
             yield inner, way.to("estimator_")
 
 
-def _selector(found: Object, way: _Way) -> Inside:
+def _selector(found: Object, way: _Path) -> Inside:
     """Return the model of a feature selection that is the file's model itself."""
     found.is_fitted("estimator_")
     return _selection(found, way)
 
 
-def _search(found: Object, way: _Way) -> Inside:
+def _search(found: Object, way: _Path) -> Inside:
     found.is_fitted("best_estimator_")
     yield found.get("best_estimator_"), way.to("best_estimator_")
 
 
-def _attribute(name: str) -> Callable[[Object, _Way], Inside]:
+def _attribute(name: str) -> Callable[[Object, _Path], Inside]:
     """Return what looks at one attribute, whose model was trained on all rows."""
 
-    def inside(found: Object, way: _Way) -> Inside:
+    def inside(found: Object, way: _Path) -> Inside:
         found.is_fitted(name)
         yield found.get(name), way.to(name)
 
     return inside
 
 
-def _voting(found: Object, way: _Way) -> Inside:
+def _voting(found: Object, way: _Path) -> Inside:
     origin = _among(found, way.origin)
     for index, model in enumerate(_listed(found, "estimators_")):
         yield model, way.to(f"estimators_[{index}]", origin=origin)
 
 
-def _stacking(found: Object, way: _Way) -> Inside:
+def _stacking(found: Object, way: _Path) -> Inside:
     yield from _voting(found, way)
     to = way.to("final_estimator_")
     to.transformers.stop(_PREDICTIONS)
     yield found.get("final_estimator_"), to
 
 
-def _bagging(found: Object, way: _Way) -> Inside:
+def _bagging(found: Object, way: _Path) -> Inside:
     """Return the models of a Bagging, which each see a choice of the columns; how rows count they tell themselves."""
     models, origin = _listed(found, "estimators_"), _among(found, way.origin)
     subsets = found.get("estimators_features_")
@@ -314,7 +314,7 @@ def _bags_models(bagging: Object) -> bool:
     return any(key in ESTIMATORS or key in _INSIDE for key in keys - TREES)
 
 
-def _one_vs_rest(found: Object, way: _Way) -> Inside:
+def _one_vs_rest(found: Object, way: _Path) -> Inside:
     models = _listed(found, "estimators_")
     record = found.get("label_binarizer_")
     if not isinstance(record, Record):
@@ -334,7 +334,7 @@ def _one_vs_rest(found: Object, way: _Way) -> Inside:
         yield model, way.to(f"estimators_[{index}]", origin=origin.then(OneAgainstRest(position)))
 
 
-def _one_vs_one(found: Object, way: _Way) -> Inside:
+def _one_vs_one(found: Object, way: _Path) -> Inside:
     models, classes = _listed(found, "estimators_"), plain_classes(found.get("classes_"))
     origin = way.origin.among(classes)
     pairs = [(first, second) for first in range(len(classes)) for second in range(first + 1, len(classes))]
@@ -344,7 +344,7 @@ def _one_vs_one(found: Object, way: _Way) -> Inside:
         yield model, way.to(f"estimators_[{index}]", origin=origin.then(OneAgainstOne(*pair)))
 
 
-def _calibrated(found: Object, way: _Way) -> Inside:
+def _calibrated(found: Object, way: _Path) -> Inside:
     """Return the models behind calibrators, each trained on all but a fold where there are several."""
     pairs, origin = _listed(found, "calibrated_classifiers_"), _among(found, way.origin)
     whole = len(pairs) == 1  # one for all rows, or one that was fitted before
@@ -375,7 +375,7 @@ def _fold(cv: object, number: int, n_folds: int) -> Fold | None:
     return Fold(number, n_folds, _SPLITTERS[cv.cls.key], shuffle, seed if shuffle else None)
 
 
-def _threshold(found: Object, way: _Way) -> Inside:
+def _threshold(found: Object, way: _Path) -> Inside:
     found.is_fitted("estimator_")
     on_a_part = found.get("refit") is False and found.get("cv") != "prefit"
     why = way.not_covered or (_UNKNOWN_FOLD if on_a_part else None)
@@ -398,7 +398,7 @@ def _among(found: Object, origin: Origin) -> Origin:
     return origin.among(plain_classes(found.get("classes_")))
 
 
-_INSIDE: dict[tuple[str, str], Callable[[Object, _Way], Inside]] = {
+_INSIDE: dict[tuple[str, str], Callable[[Object, _Path], Inside]] = {
     **dict.fromkeys(_PIPELINES, _pipeline),
     **dict.fromkeys(_SEARCHES, _search),
     **dict.fromkeys(_VOTING, _voting),

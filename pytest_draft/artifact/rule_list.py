@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import IntArray
 from pytest_draft.errors import CorruptArtifactError, DataError, one_line
-from pytest_draft.facts.rules import Rule
+from pytest_draft.facts.rules import ListedRule
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +20,7 @@ class RuleList:
 
     kind: str
     """Where it is from, e.g. ``GreedyRuleListClassifier`` or ``CORELS rule list``."""
-    rules: tuple[Rule, ...]
+    rules: tuple[ListedRule, ...]
     """The last one, and no other, is the default."""
     columns: tuple[str, ...] | None
     """Names of the columns that the tests' positions are about; None where the file has no names."""

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.documents import Problem, all_located, toml, violations
 from pytest_draft.errors import CorruptArtifactError, one_line
-from pytest_draft.facts.rules import Literal, Rule, literals
+from pytest_draft.facts.rules import ListedRule, Literal, literals
 
 _SCHEMA = "rule-list.schema.json"
 _KIND = "rule list"
@@ -98,7 +98,7 @@ class _Reader:
         self.columns = {name: position for position, name in enumerate(content.get("columns", ()))}
         self.problems: list[Problem] = []
 
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[ListedRule, ...]:
         """Return the rules, and note what is wrong."""
         classes, entries = self._content["classes"], self._content["rules"]
         if len(set(classes)) != len(classes):
@@ -120,7 +120,7 @@ class _Reader:
             self.problems.append((message, ["rules", lacking]))
         return tuple(rules)
 
-    def _rule(self, entry: Mapping[str, Any], keys: Keys, *, is_last: bool) -> Rule:
+    def _rule(self, entry: Mapping[str, Any], keys: Keys, *, is_last: bool) -> ListedRule:
         if is_last and "if" in entry:
             self.problems.append(("the last rule is the default: it must be without if", [*keys, "if"]))
         if not is_last and "if" not in entry:
@@ -138,7 +138,7 @@ class _Reader:
             message = f"{len(counts)} numbers for {len(self._content['classes'])} classes"
             self.problems.append((message, [*keys, "counts"]))
         whole = None if counts is None else tuple(int(count) for count in counts)
-        return Rule(tuple(literals), self._classes.get(kind), whole)
+        return ListedRule(tuple(literals), self._classes.get(kind), whole)
 
     def _literals(self, column: str, test: Any, keys: Keys) -> Iterator[Literal]:
         """Return the tests of one column, none where they are wrong."""

@@ -65,7 +65,7 @@ def read_skops(packed: bytes, limits: Limits) -> tuple[object, Budget]:
     if type(protocol) is not int or protocol not in _PROTOCOLS:
         shown = protocol if type(protocol) is int and abs(protocol) < 10**6 else "that is not known"
         raise UnsupportedArtifactError(f"it has a skops protocol {shown}; supported are 0 to {_PROTOCOLS[-1]}")
-    root = _Reader(archive, budget).node(schema)
+    root = _SchemaReader(archive, budget).node(schema)
     if archive.unread:
         raise CorruptArtifactError(
             f"it has {archive.unread} members that its schema.json does not name: save it again with skops.io.dump"
@@ -95,7 +95,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> Node:
     return result
 
 
-class _Reader:
+class _SchemaReader:
     """Turns nodes into records."""
 
     def __init__(self, archive: Archive, budget: Budget) -> None:
@@ -122,7 +122,7 @@ class _Reader:
         before = self._made.get(number) if number is not None else None
         if before is not None and self._are_same(before[0], found):
             return before[1]
-        make = _LOADERS.get(loader) or (_Reader._reduced if "__reduce__" in found else None)
+        make = _LOADERS.get(loader) or (_SchemaReader._reduced if "__reduce__" in found else None)
         if make is None:
             raise UnsupportedArtifactError(f"it has a node of a kind that is not covered ({one_line(loader, 40)})")
         value = make(self, found)
@@ -370,28 +370,28 @@ def _listed(found: object) -> object:
     return found.get("content") if type(found) is dict and found.get("__loader__") == "ListNode" else None
 
 
-_LOADERS: dict[str, Callable[[_Reader, Node], object]] = {
-    "ListNode": _Reader._list,
-    "TupleNode": _Reader._tuple,
-    "SetNode": _Reader._set,
-    "DictNode": _Reader._dict,
-    "DefaultDictNode": _Reader._default_dict,
-    "_DictWithDeprecatedKeysNode": _Reader._default_dict,
-    "ObjectNode": _Reader._object,
-    "TypeNode": _Reader._name,
-    "FunctionNode": _Reader._name,
-    "SliceNode": _Reader._slice,
-    "BytesNode": _Reader._bytes,
-    "BytearrayNode": _Reader._bytes,
-    "NdArrayNode": _Reader._array,
-    "MaskedArrayNode": _Reader._masked_array,
-    "DTypeNode": _Reader._dtype,
-    "RandomStateNode": _Reader._generator,
-    "RandomGeneratorNode": _Reader._generator,
-    "SparseMatrixNode": _Reader._sparse,
-    "ConstructorFromReduceNode": _Reader._made_by_call,
-    "PartialNode": _Reader._called,
-    "MethodNode": _Reader._called,
-    "OperatorFuncNode": _Reader._called,
+_LOADERS: dict[str, Callable[[_SchemaReader, Node], object]] = {
+    "ListNode": _SchemaReader._list,
+    "TupleNode": _SchemaReader._tuple,
+    "SetNode": _SchemaReader._set,
+    "DictNode": _SchemaReader._dict,
+    "DefaultDictNode": _SchemaReader._default_dict,
+    "_DictWithDeprecatedKeysNode": _SchemaReader._default_dict,
+    "ObjectNode": _SchemaReader._object,
+    "TypeNode": _SchemaReader._name,
+    "FunctionNode": _SchemaReader._name,
+    "SliceNode": _SchemaReader._slice,
+    "BytesNode": _SchemaReader._bytes,
+    "BytearrayNode": _SchemaReader._bytes,
+    "NdArrayNode": _SchemaReader._array,
+    "MaskedArrayNode": _SchemaReader._masked_array,
+    "DTypeNode": _SchemaReader._dtype,
+    "RandomStateNode": _SchemaReader._generator,
+    "RandomGeneratorNode": _SchemaReader._generator,
+    "SparseMatrixNode": _SchemaReader._sparse,
+    "ConstructorFromReduceNode": _SchemaReader._made_by_call,
+    "PartialNode": _SchemaReader._called,
+    "MethodNode": _SchemaReader._called,
+    "OperatorFuncNode": _SchemaReader._called,
 }
 """What makes a record of a node, by its loader; any other that has arguments is an object made with these."""

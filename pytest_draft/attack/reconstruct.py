@@ -14,7 +14,7 @@ from scipy import sparse
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus, expected_error
 from pytest_draft.attack.counts.by_row import ByRow
-from pytest_draft.attack.counts.exact import Alternatives, Solution
+from pytest_draft.attack.counts.exact import ExactDatasets, Solution
 from pytest_draft.attack.counts.integer import rounded
 from pytest_draft.attack.counts.likeliest import Likely, find_likeliest, posterior_of
 from pytest_draft.attack.counts.occupancy import Draws
@@ -392,7 +392,7 @@ class _Draft:
                 return fills[0], fills[1]
         return self.filling.likeliest(self.cells), self.filling.drawn(self.cells, rng)
 
-    def with_part(self, part: Alternatives, rows: IntArray) -> _Draft:
+    def with_part(self, part: ExactDatasets, rows: IntArray) -> _Draft:
         """Return the dataset with one part of its candidates chosen otherwise."""
         chosen = self.chosen.copy()
         chosen[part.columns] = rows
@@ -439,7 +439,7 @@ def _filled_in(
 def _best_supported(
     draft: _Draft,
     fills: tuple[NDArray[np.float32], ...],
-    parts: tuple[Alternatives, ...],
+    parts: tuple[ExactDatasets, ...],
     evidence: Evidence,
     timebox: TimeBox,
 ) -> tuple[_Draft, int]:

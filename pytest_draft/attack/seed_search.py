@@ -77,7 +77,7 @@ class Sought:
     """
 
 
-class _Evidence(Protocol):
+class _SeedEvidence(Protocol):
     """What the file tells of the trees' draws, and which numbers could have brought it about."""
 
     @property
@@ -192,7 +192,7 @@ def _with_seeds(sought: Sought) -> Sought:
     return replace(sought, forest=seeded)
 
 
-def _among(evidence: _Evidence, timebox: TimeBox) -> tuple[int, int | None]:
+def _among(evidence: _SeedEvidence, timebox: TimeBox) -> tuple[int, int | None]:
     """Return how many numbers were tried, and the one that explains the trees where chance would not.
 
     What chance may bring about is shared by the best known numbers, common ones and all, so that few trees are enough
@@ -228,7 +228,7 @@ def best_known() -> Numbers:
     return np.array(sorted({*range(256), *range(1950, 2031), *others}), dtype=np.uint32)
 
 
-def _told(forest: Forest) -> Iterator[_Evidence]:
+def _told(forest: Forest) -> Iterator[_SeedEvidence]:
     """Go through all that the file tells of its trees' draws."""
     nested = forest.seeds_from == "ensemble"
     if nested:
@@ -356,7 +356,7 @@ class _Roots:
         return sum(bool(self._explained(seeds[[t]], int(root))[0]) for t, root in enumerate(self.roots))
 
 
-def _subsets(forest: Forest) -> Iterator[_Evidence]:
+def _subsets(forest: Forest) -> Iterator[_SeedEvidence]:
     """The columns that the trees of a bagging ensemble test must be among those that were drawn for them."""
     p, m = forest.n_features, forest.max_features or 0
     if not (forest.bootstrap_features or 0.01 < m / p < 0.99):
@@ -415,7 +415,7 @@ class _Subsets:
         return left
 
 
-def _sizes(forest: Forest, roots: _Roots | None) -> Iterator[_Evidence]:
+def _sizes(forest: Forest, roots: _Roots | None) -> Iterator[_SeedEvidence]:
     """The numbers of different rows at the roots must be those of the draws."""
     n_rows, n_draws = forest.n_samples, forest.n_draws
     sizes = np.array([tree.n_distinct[0] for tree in forest.trees], dtype=np.int64)

@@ -38,7 +38,7 @@ from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.audit.leaf_counting import attribute_sizes
-from pytest_draft.audit.parts import Parts, parts_of
+from pytest_draft.audit.parts import ModelParts, parts_of
 from pytest_draft.audit.remaining_entropy import Remaining, remaining_under_rules, remaining_under_trees, telling_tests
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import hundredths
@@ -63,7 +63,7 @@ _FAR_APART = 0.1
 class _Evidence:
     """What the regions of a model, leaves or rules, say of its training rows."""
 
-    parts: Sequence[Parts]
+    parts: Sequence[ModelParts]
     """Of a rule list, or of each tree that was looked at."""
     reasons: tuple[str, ...] = ()
     """Why no rule passes by this."""
@@ -174,7 +174,7 @@ def _by_trees(forest: Forest, domain: Domain, data: TrainingData | None, timebox
     n_rows = forest.n_samples if forest.n_samples is not None else (None if data is None else data.n_rows)
     if n_rows is None:
         raise NotCoveredError("the file does not tell the number of training rows: add --draft-data")
-    found: list[Parts] = []
+    found: list[ModelParts] = []
     for tree in forest.trees:
         rows = tree.n_distinct[tree.leaves]
         cost = _UNITS_PER_LEAF_VALUE * len(rows) * domain.n_columns

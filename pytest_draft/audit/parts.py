@@ -1,4 +1,4 @@
-"""What a model tells of a row by the part that it is in: in go a tree or a rule list and rows, out come `Parts`.
+"""What a model tells of a row by the part that it is in: in go a tree or a rule list and rows, out come `ModelParts`.
 
 A part is a leaf of a tree, or what a rule of a list captures. All values that the domain allows are taken for equally
 likely (Ferry et al., Probabilistic Dataset Reconstruction from Interpretable Models, SaTML 2024).
@@ -25,7 +25,7 @@ from pytest_draft.timebox import TimeBox
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class ModelParts:
     """What a model tells of a row, by the part that it is in: a leaf of a tree, or a rule of a list.
 
     Raises
@@ -109,7 +109,7 @@ class Parts:
         return np.sort(np.concatenate([np.repeat(self.ratios, self.rows), np.ones(self.unseen)]))
 
 
-def parts_of(model: Tree | RuleList, rows: IntArray, domain: Domain, timebox: TimeBox, unseen: int = 0) -> Parts:
+def parts_of(model: Tree | RuleList, rows: IntArray, domain: Domain, timebox: TimeBox, unseen: int = 0) -> ModelParts:
     """Return what one tree or a rule list tells of its training rows.
 
     Parameters
@@ -139,7 +139,7 @@ def parts_of(model: Tree | RuleList, rows: IntArray, domain: Domain, timebox: Ti
         bits = np.array([part.bits for part in found])
         bits_at_thresholds = bits if telling else bits_at_thresholds
         exact = all(part.exact for part in found)
-    return Parts(rows, bits, shares, float(np.log2(values).sum()), bits_at_thresholds, unseen, exact)
+    return ModelParts(rows, bits, shares, float(np.log2(values).sum()), bits_at_thresholds, unseen, exact)
 
 
 def _entropies(left: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:

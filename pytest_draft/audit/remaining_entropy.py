@@ -23,7 +23,7 @@ from pytest_draft.audit.leaf_counting import LeafBounds
 from pytest_draft.audit.rule_counting import CutDomain, log2_of
 from pytest_draft.domain import Domain
 from pytest_draft.errors import OutOfTimeError
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import ListedRule, Literal
 from pytest_draft.timebox import TimeBox
 
 _MOST_OF_ROWS = 8_000_000
@@ -145,7 +145,7 @@ def remaining_under_rules(
     """
     by_column = {domain.attributes[a].columns[0]: a for a in telling_tests(rules, domain)}
     # What is between the nearest values is held by no row: rules of its own take it away.
-    with_gaps: list[Rule] = []
+    with_gaps: list[ListedRule] = []
     place = np.empty(rules.n_rules, dtype=np.int64)
     holds: dict[int, set[int]] = defaultdict(set)
     for index, rule in enumerate(rules.rules):
@@ -157,7 +157,7 @@ def remaining_under_rules(
                     for row in left[at].tolist():
                         holds[row].add(literal.column)
                     if gap[0] < gap[1]:
-                        with_gaps.append(Rule((Literal(literal.column, *gap),), None))
+                        with_gaps.append(ListedRule((Literal(literal.column, *gap),), None))
         place[index] = len(with_gaps)
         with_gaps.append(replace(rule, counts=None))
     space = CutDomain.of(RuleList(rules.kind, tuple(with_gaps), rules.columns, rules.n_features, rules.classes), domain)

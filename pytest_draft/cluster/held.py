@@ -49,7 +49,7 @@ class _Coming:
         self.is_wrong = False
 
 
-class Held:
+class HeldFiles:
     """The files that this process was sent, by their SHA-256."""
 
     def __init__(self) -> None:

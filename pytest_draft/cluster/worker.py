@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_draft.cluster.held import Held, RefusedError
+from pytest_draft.cluster.held import HeldFiles, RefusedError
 from pytest_draft.cluster.order import Order, difference, environment
 from pytest_draft.facts.storage import as_text
 from pytest_draft.isolation import MEMORY_SHARE, Children, cap_of
@@ -42,7 +42,7 @@ class _Bench:
     """The children of this worker, one for each case at a time, and the files that they read."""
 
     def __init__(self) -> None:
-        self.held = Held()
+        self.held = HeldFiles()
         self._children: dict[int, Children] = {}
         self._taken: set[int] = set()
         self._lock = threading.Lock()

@@ -15,7 +15,7 @@ import numpy as np
 from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import ListedRule, Literal
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 
@@ -89,7 +89,7 @@ class Indicators:
         low, high = inside.get((bool(of_low), bool(of_high)), (1.0, 2.0))
         return replace(literal, low=low, high=high, negated=False)
 
-    def _rule(self, rule: Rule) -> Rule:
+    def _rule(self, rule: ListedRule) -> ListedRule:
         return replace(rule, literals=tuple(self.literal(one, one.column) for one in rule.literals))
 
     def _tree(self, tree: Tree) -> Tree:

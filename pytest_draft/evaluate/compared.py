@@ -27,7 +27,7 @@ from pytest_draft.evaluate.numeric import exact_values
 from pytest_draft.evaluate.scales import near
 from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.figures import Baseline, Distance, Exact, Individuals
-from pytest_draft.facts.findings import ON_SEEN, Part, ScaleName, Values
+from pytest_draft.facts.findings import ON_SEEN, Part, ScaleName, ValueFigures
 from pytest_draft.facts.informed import Informed
 from pytest_draft.matching import Weights, differences, encoded_weights, row_identities
 from pytest_draft.timebox import TimeBox
@@ -202,13 +202,13 @@ class Compared:
         distance = differences(self.rows[self.unknown][self.partners], self.rebuilt, self.weights)
         return distance[:, self.weights.counted] * (self.n_counted / self.weights.total)
 
-    def values(self, which: BoolArray) -> Values:
+    def values(self, which: BoolArray) -> ValueFigures:
         """Return the unknown values of some attributes, given row by row, shape (n_unknown, n_attributes)."""
         which, distance = which[:, self.domain.attribute_of_column[self.weights.counted]], self.distances
         number = int(which.sum())
         if distance is None or not number:
-            return Values(number, None)
-        return Values(number, float(distance[which].sum()) / number)
+            return ValueFigures(number, None)
+        return ValueFigures(number, float(distance[which].sum()) / number)
 
     def row_errors(self) -> tuple[float, ...] | None:
         """Return quantiles of the rows' distances."""

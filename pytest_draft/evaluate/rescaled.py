@@ -19,7 +19,7 @@ from pytest_draft.evaluate.compared import Compared
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.draws import NUMBERS
 from pytest_draft.evaluate.numeric import share_exact
-from pytest_draft.evaluate.scales import Scale, by_rank, without_far_out
+from pytest_draft.evaluate.scales import RisingScale, by_rank, without_far_out
 from pytest_draft.facts.figures import Baseline, Distance, Exact
 from pytest_draft.facts.findings import Part, ScaleName
 from pytest_draft.matching import paired_distance
@@ -41,7 +41,7 @@ def rescaled_figures(parts: Sequence[Compared]) -> tuple[tuple[Part, Compared | 
     )
 
 
-def on_other_scales(compared: Compared) -> tuple[tuple[Scale, Compared], ...]:
+def on_other_scales(compared: Compared) -> tuple[tuple[RisingScale, Compared], ...]:
     """Return scales of numeric values that no outlier stretches, each with the same comparison on it."""
     inner, ranks = without_far_out(compared.rows, compared.domain), by_rank(compared.rows, compared.domain)
     by_ranks = ranks, _on_scale(compared, ranks, "rank", " with numeric values as ranks")
@@ -50,7 +50,7 @@ def on_other_scales(compared: Compared) -> tuple[tuple[Scale, Compared], ...]:
     return (inner, _on_scale(compared, inner, "inner range", " with far-out numeric values cut off")), by_ranks
 
 
-def _on_scale(compared: Compared, scale: Scale, name: ScaleName, on: str) -> Compared:
+def _on_scale(compared: Compared, scale: RisingScale, name: ScaleName, on: str) -> Compared:
     rows, rebuilt = scale(compared.rows), scale(compared.rebuilt)
     return replace(
         compared,

@@ -33,7 +33,7 @@ Points = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scale:
+class RisingScale:
     """Another scale of numeric columns: an increasing map of each, linear in pieces."""
 
     domain: Domain
@@ -91,7 +91,7 @@ def near(weights: Weights, rows: Rows) -> Weights:
     return replace(weights, tolerance=tolerance)
 
 
-def without_far_out(rows: Rows, domain: Domain) -> Scale | None:
+def without_far_out(rows: Rows, domain: Domain) -> RisingScale | None:
     """Return the scale on which far-out values are the nearest ones that are not, as is all beyond in the domain.
 
     Parameters
@@ -101,7 +101,7 @@ def without_far_out(rows: Rows, domain: Domain) -> Scale | None:
 
     Returns
     -------
-    Scale or None
+    RisingScale or None
         None where no numeric column has a value that is far out, or bounds beyond its values: then nothing changes.
     """
     points = {}
@@ -112,7 +112,7 @@ def without_far_out(rows: Rows, domain: Domain) -> Scale | None:
     return _scale(domain, points) if points else None
 
 
-def by_rank(rows: Rows, domain: Domain) -> Scale:
+def by_rank(rows: Rows, domain: Domain) -> RisingScale:
     """Return the scale on which numeric values are ranks.
 
     A value's rank is the number of true values below it, and half of the others that are equal to it. Between two
@@ -131,14 +131,14 @@ def _numeric(domain: Domain) -> list[tuple[int, float, float]]:
     return [(a.columns[0], a.low, a.high) for a in domain.attributes if a.kind == "numeric"]
 
 
-def _scale(domain: Domain, points: dict[int, Points]) -> Scale:
+def _scale(domain: Domain, points: dict[int, Points]) -> RisingScale:
     """Return a scale with its domain."""
     attributes = []
     for attribute in domain.attributes:
         ends = points.get(attribute.columns[0])
         scaled = attribute if ends is None else replace(attribute, low=float(ends[1][0]), high=float(ends[1][-1]))
         attributes.append(scaled)
-    return Scale(replace(domain, attributes=tuple(attributes)), points)
+    return RisingScale(replace(domain, attributes=tuple(attributes)), points)
 
 
 def _ranked(column: Rows, low: float, high: float) -> Points:

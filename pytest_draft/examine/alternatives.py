@@ -22,14 +22,14 @@ from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DataError, NotCoveredError, OutOfTimeError
 from pytest_draft.evaluate.ambiguity import behind_counts, behind_outputs
-from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, Search
+from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, AlternativesSearch
 from pytest_draft.evaluate.gaps import tell_gaps_only
 from pytest_draft.evaluate.informed import KnownOthers, informed_figures, known_others
 from pytest_draft.evaluate.stripped_identity import counted_by
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import ALTERNATIVES_SHARE, INFORMED_SHARE
-from pytest_draft.examine.record import Record
+from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import known_occurrences
@@ -45,7 +45,7 @@ class Beside:
     Parameters
     ----------
     inputs : Inputs
-    record : Record
+    record : FlowRecord
 
     Attributes
     ----------
@@ -54,11 +54,11 @@ class Beside:
         What somebody guesses who knows all other rows; None before `look`, and where the file does not tell that.
     """
 
-    def __init__(self, inputs: Inputs, record: Record) -> None:
+    def __init__(self, inputs: Inputs, record: FlowRecord) -> None:
         self.inputs, self._record = inputs, record
         self.known_others: KnownOthers | None = None
         self._box = record.limits.box(ALTERNATIVES_SHARE)
-        self._search: Search | None = None
+        self._search: AlternativesSearch | None = None
 
     def __enter__(self) -> Beside:
         return self

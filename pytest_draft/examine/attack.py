@@ -13,7 +13,7 @@ from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
-from pytest_draft.examine.limits import Limits
+from pytest_draft.examine.limits import TimeLimits
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
 
@@ -61,8 +61,8 @@ class Attack(Protocol):
     def rebuild(self, search: Search) -> Reconstruction:
         """Attack; may raise `OutOfTimeError`, `InfeasibleError` and `NotCoveredError`."""
 
-    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Say whether the rows can be those that it was trained on, beside what was rebuilt."""
 
-    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
+    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say why the error of what was rebuilt is only an upper bound."""

@@ -1,4 +1,4 @@
-"""The audit of a file before any attack: in goes what was read, out comes what the file tells, in the `Record`.
+"""The audit of a file before any attack: in goes what was read, out comes what the file tells, in the `FlowRecord`.
 
 What stands in it, how few people are behind its leaves, how much of the uncertainty about the rows it takes away: all
 of that is asked here, once.
@@ -15,12 +15,12 @@ from pytest_draft.audit.file_audit import audit_file, narrowed, narrowed_without
 from pytest_draft.errors import DraftError
 from pytest_draft.examine.inputs import Inputs, Opened
 from pytest_draft.examine.limits import AUDIT_SHARE, INSPECT_SHARE
-from pytest_draft.examine.record import Record
+from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.reconstruction import Reconstruction
 
 
-def audit(opened: Opened, inputs: Inputs | None, record: Record) -> None:
+def audit(opened: Opened, inputs: Inputs | None, record: FlowRecord) -> None:
     """Note what a file tells without any attack, and hand out what is known by then.
 
     Parameters
@@ -40,7 +40,7 @@ def audit(opened: Opened, inputs: Inputs | None, record: Record) -> None:
         _audit_entropy(inputs, record)
 
 
-def _audit_entropy(inputs: Inputs, record: Record) -> None:
+def _audit_entropy(inputs: Inputs, record: FlowRecord) -> None:
     """Note how much of the uncertainty about the rows the model takes away; whatever is wrong is kept."""
     case, model, domain = inputs.case, inputs.model, inputs.domain
     box = record.limits.box(AUDIT_SHARE) if case.attack else record.limits.whole
@@ -61,7 +61,7 @@ def _audit_entropy(inputs: Inputs, record: Record) -> None:
     record.limits.heed(box, "entropy audit")
 
 
-def narrow_entropy(problem: Problem, reconstruction: Reconstruction, inputs: Inputs, record: Record) -> None:
+def narrow_entropy(problem: Problem, reconstruction: Reconstruction, inputs: Inputs, record: FlowRecord) -> None:
     """Narrow what all trees together leave by what an attack has found, where it tells all.
 
     Parameters

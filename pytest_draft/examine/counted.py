@@ -25,7 +25,7 @@ from pytest_draft.errors import NotCoveredError
 from pytest_draft.evaluate.identity import identify, identify_granted, identify_values, truth_is_likelier
 from pytest_draft.examine.attack import WITHOUT_SEEDS, Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
-from pytest_draft.examine.limits import IDENTITY_SHARE, Limits
+from pytest_draft.examine.limits import IDENTITY_SHARE, TimeLimits
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
@@ -84,7 +84,7 @@ class Counted(Attack):
         evidence = evidence_by_refitting(forest, problem.groups) if seeds_known else None
         return reconstruct(problem, search, evidence, Choices.of(forest, problem, seeds_known=seeds_known))
 
-    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Compare with the counts: in any order, or row by row where the adversary knows some of them."""
         inputs, forest = self._inputs, self._forest
         box = limits.box(IDENTITY_SHARE)
@@ -99,11 +99,11 @@ class Counted(Attack):
         limits.heed(box, "identity check")
         return found
 
-    def _by_thresholds(self, identity: Identity, data: TrainingData, limits: Limits) -> Identity:
+    def _by_thresholds(self, identity: Identity, data: TrainingData, limits: TimeLimits) -> Identity:
         """Return an identity by counts, which is all that thresholds between codes tell."""
         return identity
 
-    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
+    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say which counts, or which likelihood, it has not reached."""
         limit, remedy = limits.of_attack()
         reasons: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ class Counted(Attack):
         return truth_is_likelier(self._forest, self._problem, rows, labels, reconstruction)
 
 
-class Informed(Counted):
+class InformedAttack(Counted):
     """The same, where all rows but one are known: each candidate for that one is scored."""
 
     def _solve(self, search: Search) -> Reconstruction:
@@ -171,7 +171,7 @@ class CountedStates(Counted):
         """Solve for states, and fill in values."""
         return self._numbered.decoded(reconstruct(self._problem, search), self._groups)
 
-    def _by_thresholds(self, identity: Identity, data: TrainingData, limits: Limits) -> Identity:
+    def _by_thresholds(self, identity: Identity, data: TrainingData, limits: TimeLimits) -> Identity:
         """Return an identity by the values that midpoints lie between, too."""
         if self._problem.groups.noise != "exact":
             return identity

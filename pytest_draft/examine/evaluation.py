@@ -13,7 +13,7 @@ from pytest_draft.evaluate.numeric import few_valued
 from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.evaluate.significance import caveats
 from pytest_draft.examine.inputs import Inputs
-from pytest_draft.examine.record import Record
+from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
 
@@ -25,7 +25,7 @@ def note_findings(
     identity: Identity,
     alternatives: Alternatives | None,
     known_others: KnownOthers | None,
-    record: Record,
+    record: FlowRecord,
 ) -> None:
     """Measure what was rebuilt, and note what the figures cannot tell.
 
@@ -65,7 +65,7 @@ def note_findings(
         record.doubt(wrong)
 
 
-def _doubt_few_valued(inputs: Inputs, data: TrainingData, reconstruction: Reconstruction, record: Record) -> None:
+def _doubt_few_valued(inputs: Inputs, data: TrainingData, reconstruction: Reconstruction, record: FlowRecord) -> None:
     """Say so where the attack guesses values where no value of a column can be."""
     if reconstruction.rows is None:
         return

@@ -22,7 +22,7 @@ from pytest_draft.examine.evaluation import note_findings
 from pytest_draft.examine.inputs import Inputs, complete, open_files
 from pytest_draft.examine.kinds import Kind, kind_of
 from pytest_draft.examine.limits import too_little_memory
-from pytest_draft.examine.record import Record
+from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.identity import Identity
@@ -36,7 +36,7 @@ def examine(
     data: object = None,
     tell: Tell | None = None,
     keep: Callable[[Examination], None] | None = None,
-    enough: Enough | None = None,
+    enough: Stopping | None = None,
 ) -> tuple[Examination, Reconstruction | None]:
     """Read, attack and evaluate one case, in this process.
 
@@ -48,7 +48,7 @@ def examine(
         Gets a `Progress` at each stage.
     keep : callable, optional
         Gets what is known once all is read, and when more is: the examination as it would be if it ended there.
-    enough : Enough, optional
+    enough : Stopping, optional
         Ends it as soon as this says so.
 
     Returns
@@ -58,12 +58,12 @@ def examine(
     reconstruction : Reconstruction or None
         The rebuilt rows as they are written, where there are some.
     """
-    record = Record(case, tell, keep)
+    record = FlowRecord(case, tell, keep)
     with CLOCK.heard_by(record.clock.tell):
         return _examined(case, data, record, enough)
 
 
-class Enough(Protocol):
+class Stopping(Protocol):
     """Says when an examination has found out all that matters."""
 
     def promises(self, examination: Examination) -> bool:
@@ -74,7 +74,7 @@ class Enough(Protocol):
 
 
 def _examined(
-    case: Case, data: object, record: Record, enough: Enough | None
+    case: Case, data: object, record: FlowRecord, enough: Stopping | None
 ) -> tuple[Examination, Reconstruction | None]:
     """Read, attack and evaluate one case; see `examine`."""
     inputs = None
@@ -100,7 +100,7 @@ def _examined(
     return record.examination(), None if inputs is None else inputs.written(record.reconstruction)
 
 
-def _read_and_audited(case: Case, data: object, record: Record) -> Inputs:
+def _read_and_audited(case: Case, data: object, record: FlowRecord) -> Inputs:
     """Read everything, and note what the file tells without an attack; after that, only what one needs is kept."""
     inputs = None
     with record.clock("read"):
@@ -113,7 +113,7 @@ def _read_and_audited(case: Case, data: object, record: Record) -> Inputs:
     return inputs
 
 
-def _judge(inputs: Inputs, beside: Beside, record: Record, enough: Enough | None) -> None:
+def _judge(inputs: Inputs, beside: Beside, record: FlowRecord, enough: Stopping | None) -> None:
     """Find out what somebody gets who knows all other rows, then attack for as long as that leaves anything open."""
     kind = kind_of(inputs)
     if kind.share is not None:
@@ -125,7 +125,7 @@ def _judge(inputs: Inputs, beside: Beside, record: Record, enough: Enough | None
         _compare(attack, _rebuilt(attack, record), beside, record)
 
 
-def _prepared(kind: Kind, beside: Beside, record: Record) -> Attack:
+def _prepared(kind: Kind, beside: Beside, record: FlowRecord) -> Attack:
     """Build an attack; note what is known by that alone."""
     inputs, case = beside.inputs, beside.inputs.case
     with record.clock("build"):
@@ -138,7 +138,7 @@ def _prepared(kind: Kind, beside: Beside, record: Record) -> Attack:
     return attack
 
 
-def _settled_soon(kind: Kind, beside: Beside, record: Record, enough: Enough) -> bool:
+def _settled_soon(kind: Kind, beside: Beside, record: FlowRecord, enough: Stopping) -> bool:
     """Attack for a short time where that promises to be enough; return whether it was, else forget it."""
     if not enough.promises(record.examination()):
         return False
@@ -157,7 +157,7 @@ def _settled_soon(kind: Kind, beside: Beside, record: Record, enough: Enough) ->
     return False
 
 
-def _rebuilt(attack: Attack, record: Record) -> Reconstruction:
+def _rebuilt(attack: Attack, record: FlowRecord) -> Reconstruction:
     """Run an attack."""
     case = record.facts.case
     reconstruction = attack.rebuild(Search(record.limits.attack, case.seed, case.workers, record.clock))
@@ -169,7 +169,7 @@ def _rebuilt(attack: Attack, record: Record) -> Reconstruction:
     return reconstruction
 
 
-def _compare(attack: Attack, reconstruction: Reconstruction, beside: Beside, record: Record) -> None:
+def _compare(attack: Attack, reconstruction: Reconstruction, beside: Beside, record: FlowRecord) -> None:
     """Say whose rows these are, where the attack stopped short, and how close it came."""
     inputs, data = beside.inputs, beside.inputs.data
     if data is None:
@@ -195,7 +195,7 @@ def _compare(attack: Attack, reconstruction: Reconstruction, beside: Beside, rec
         note_findings(inputs, data, reconstruction, identity, alternatives, beside.known_others, record)
 
 
-def _identified(attack: Attack, reconstruction: Reconstruction, data: TrainingData, record: Record) -> Identity:
+def _identified(attack: Attack, reconstruction: Reconstruction, data: TrainingData, record: FlowRecord) -> Identity:
     """Return whose rows these are, and say so where that is not simply confirmed."""
     with record.clock("identify"):
         try:
@@ -210,7 +210,7 @@ def _identified(attack: Attack, reconstruction: Reconstruction, data: TrainingDa
     return identity
 
 
-def _nothing_fits(inputs: Inputs | None, record: Record) -> str:
+def _nothing_fits(inputs: Inputs | None, record: FlowRecord) -> str:
     """Say what it means that no dataset of the domain explains the file."""
     nothing = "no dataset that the domain allows explains its counts"
     if inputs is not None and inputs.data is not None and not record.facts.reasons:  # else the domain excludes rows

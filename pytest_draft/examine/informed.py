@@ -17,7 +17,7 @@ from pytest_draft.errors import InfeasibleError
 from pytest_draft.evaluate.identity import identify_in_order, identify_values
 from pytest_draft.examine.attack import Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
-from pytest_draft.examine.limits import Limits
+from pytest_draft.examine.limits import TimeLimits
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import all_rows, known_rows
@@ -69,12 +69,12 @@ class InformedOfValues(Attack):
             statistics=search.clock.figures,
         )
 
-    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Compare with counts and thresholds, in the given order."""
         everyone = all_rows(self._forest, self._inputs.case.adversary, data)
         identity = identify_in_order(self._forest, everyone, known_by_row=True, timebox=limits.whole)
         return identify_values(identity, self._forest, everyone, self.extremes)
 
-    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
+    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say nothing: what is not told is guessed, and no search is left to end."""
         return Shortfall()

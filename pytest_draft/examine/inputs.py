@@ -36,7 +36,7 @@ from pytest_draft.errors import ArtifactError, DataError, NotCoveredError, one_l
 from pytest_draft.evaluate.significance import rows_drawn
 from pytest_draft.evaluate.stripped_identity import with_draws
 from pytest_draft.examine.limits import SEEDS_SHARE, SMALL
-from pytest_draft.examine.record import Record
+from pytest_draft.examine.record import FlowRecord
 from pytest_draft.examine.settled_domain import settle
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.case import Case
@@ -152,7 +152,7 @@ class Inputs:
         return self.indicators.written(rows if self.repeats is None else self.repeats.written(rows))
 
 
-def open_files(case: Case, given: object, record: Record) -> Opened:
+def open_files(case: Case, given: object, record: FlowRecord) -> Opened:
     """Read the model file and the training data.
 
     Parameters
@@ -204,7 +204,7 @@ def open_files(case: Case, given: object, record: Record) -> Opened:
     return Opened(artifact, given, whole, data)
 
 
-def complete(opened: Opened, case: Case, record: Record) -> Inputs:
+def complete(opened: Opened, case: Case, record: FlowRecord) -> Inputs:
     """Read the holdout and settle the domain, the slices and the side knowledge.
 
     Raises
@@ -305,7 +305,7 @@ def _require_holdout(n_unknown: int, holdout: Holdout) -> None:
         )
 
 
-def _doubt_outside(domain: Domain, data: TrainingData, record: Record) -> None:
+def _doubt_outside(domain: Domain, data: TrainingData, record: FlowRecord) -> None:
     """Say so where a domain excludes training rows."""
     if outside := domain.outside(data.rows.astype(np.float64)):
         name, number = next(iter(outside.items()))
@@ -315,7 +315,7 @@ def _doubt_outside(domain: Domain, data: TrainingData, record: Record) -> None:
         )
 
 
-def _with_seeds(artifact: Artifact, case: Case, record: Record) -> tuple[Artifact, Sought | None]:
+def _with_seeds(artifact: Artifact, case: Case, record: FlowRecord) -> tuple[Artifact, Sought | None]:
     """Return the model with the seeds that were removed from its file, where they can be found again, and say so."""
     if isinstance(artifact.model, RuleList):
         return artifact, None

@@ -17,11 +17,11 @@ from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.examine.attack import Attack
-from pytest_draft.examine.counted import Counted, CountedStates, Informed
+from pytest_draft.examine.counted import Counted, CountedStates, InformedAttack
 from pytest_draft.examine.informed import InformedOfValues
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import NUMERIC_SHARE
-from pytest_draft.examine.numeric import Numeric
+from pytest_draft.examine.numeric import NumericAttack
 from pytest_draft.examine.private import Labels, NoisyCounts, NoisyCountsAlone
 from pytest_draft.examine.stripped import Stripped
 from pytest_draft.facts.adversary import Adversary
@@ -74,7 +74,7 @@ def kind_by(observation: Observation, inputs: Inputs) -> Kind:
 def _(observation: NodeCounts, inputs: Inputs) -> Kind:
     forest, informed = inputs.forest, _is_informed(inputs)
     if not is_numeric(inputs.domain):
-        return Kind(Informed if informed else Counted)
+        return Kind(InformedAttack if informed else Counted)
     if forest.bootstrap and (Adversary.parse(inputs.case.adversary).name == "published" or lacks_seeds(forest)):
         return Kind(Stripped)
     if forest.bootstrap and not forest.tells_distinct:
@@ -86,7 +86,7 @@ def _(observation: NodeCounts, inputs: Inputs) -> Kind:
     numbered = enumerate_states(forest, inputs.domain)
     if numbered is not None:
         return Kind(partial(CountedStates, numbered=numbered))
-    return Kind(Numeric, NUMERIC_SHARE if inputs.is_small else None)
+    return Kind(NumericAttack, NUMERIC_SHARE if inputs.is_small else None)
 
 
 @kind_by.register

@@ -39,7 +39,7 @@ SMALL = 1_000
 """Most training rows that are evaluated in so little time that the attack can have more of it."""
 
 
-class Limits:
+class TimeLimits:
     """The time box of a case, and the boxes that are cut out of it.
 
     Parameters

@@ -13,7 +13,7 @@ from pytest_draft.data import TrainingData
 from pytest_draft.evaluate.identity import confirmed, identify_in_order, identify_values
 from pytest_draft.examine.attack import Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
-from pytest_draft.examine.limits import Limits
+from pytest_draft.examine.limits import TimeLimits
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import all_rows, exchangeable_groups
@@ -22,7 +22,7 @@ MOSTLY_DECODED = 0.9
 """Where fewer of a forest's drawn thresholds are decoded, more can be had from the file than is used here."""
 
 
-class Numeric(Attack):
+class NumericAttack(Attack):
     """The attack on values, row by row.
 
     Parameters
@@ -49,14 +49,14 @@ class Numeric(Attack):
             rebuilt = replace(rebuilt, labels=np.zeros_like(rebuilt.labels))
         return confirmed(rebuilt, self._forest, self._problem.times, self._groups.known)
 
-    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Compare with counts and thresholds, in the given order."""
         everyone = all_rows(self._forest, self._inputs.case.adversary, data)
         known_by_row = self._inputs.knowledge is not None
         identity = identify_in_order(self._forest, everyone, known_by_row=known_by_row, timebox=limits.whole)
         return identify_values(identity, self._forest, everyone, self._problem.extremes, limits.whole)
 
-    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
+    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say which counts and thresholds it has not reached."""
         limit, remedy = limits.of_attack()
         reasons: tuple[str, ...] = ()

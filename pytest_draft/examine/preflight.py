@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pytest_draft.errors import LabelError
 from pytest_draft.examine.inputs import open_files
-from pytest_draft.examine.record import Record
+from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.case import Case
 
 
@@ -21,7 +21,7 @@ def unusable_labels(case: Case) -> str | None:
         With training data in a file.
     """
     try:
-        opened = open_files(case, None, Record(case))
+        opened = open_files(case, None, FlowRecord(case))
     except Exception:  # the judgement tells it
         return None
     return str(opened.refused) if isinstance(opened.refused, LabelError) else None

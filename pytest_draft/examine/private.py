@@ -25,7 +25,7 @@ from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.evaluate.identity import entries_of, identify_noisy
 from pytest_draft.examine.attack import TRUTH_IS_LIKELIER, Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
-from pytest_draft.examine.limits import Limits
+from pytest_draft.examine.limits import TimeLimits
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
@@ -48,7 +48,7 @@ class _Private(Attack):
         """Return whether the attack has stopped short: the truth is likelier, or its chains still disagree."""
         return False
 
-    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
+    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say that the truth is likelier, or may be: with noise there is nothing else to reach."""
         if self.truth_is_likelier(data, reconstruction):
             return Shortfall((limits.not_converged(TRUTH_IS_LIKELIER),), truth_is_likelier=True)
@@ -85,7 +85,7 @@ class NoisyCounts(_Private):
         """Draw datasets from the posterior."""
         return rebuild_from_noise(self._problem, search)
 
-    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Ask whether the noise explains how far these rows are from the counts."""
         found = identify_noisy(self._forest, self._problem.noise, data.rows, data.labels)
         drawn = reconstruction.log_posterior
@@ -156,7 +156,7 @@ class NoisyCountsAlone(_Private):
             statistics=search.clock.figures,
         )
 
-    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Ask whether the noise explains how far these rows are from the counts."""
         return identify_noisy(self._forest, self._noise, data.rows, data.labels)
 
@@ -196,7 +196,7 @@ class Labels(_Private):
         """Draw datasets from the posterior."""
         return rebuild_from_labels(self._forest, self._domain, self._n_rows, search)
 
-    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Say that nothing is known."""
         return Identity("unknown", "labels alone do not tell whether this forest was trained on these rows")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pytest_draft.examine.limits import Limits
+from pytest_draft.examine.limits import TimeLimits
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.facts.reconstruction import Reconstruction
@@ -13,7 +13,7 @@ from pytest_draft.facts.status import SolverStatus
 from pytest_draft.progress import StageClock, Tell
 
 
-class Record:
+class FlowRecord:
     """The one thing that the stages of an examination change. What they hand to each other is frozen.
 
     Parameters
@@ -29,14 +29,14 @@ class Record:
     facts : Examination
         Without what `examination` takes from the reconstruction.
     reconstruction : Reconstruction or None
-    limits : Limits
+    limits : TimeLimits
     clock : StageClock
     """
 
     def __init__(self, case: Case, tell: Tell | None = None, keep: Callable[[Examination], None] | None = None) -> None:
         self.facts = unexamined(case)
         self.reconstruction: Reconstruction | None = None
-        self.limits = Limits(case, self._doubt_once)
+        self.limits = TimeLimits(case, self._doubt_once)
         self.clock = StageClock(self.limits.whole, tell)
         self._keep = keep
 

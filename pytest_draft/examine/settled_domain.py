@@ -14,7 +14,7 @@ from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.data import Indicators, Repeats, TrainingData, declared_domain, domain_from, granted_by, narrowed
 from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import DataError, one_line
-from pytest_draft.examine.record import Record
+from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.case import Case
 
@@ -37,7 +37,7 @@ class Settled:
         return f"Settled({self.domain})"
 
 
-def settle(artifact: Artifact, data: TrainingData | None, case: Case, record: Record) -> Settled:
+def settle(artifact: Artifact, data: TrainingData | None, case: Case, record: FlowRecord) -> Settled:
     """Return what a row can be, and turn what is not written as indicators into such.
 
     Parameters
@@ -78,7 +78,7 @@ def settle(artifact: Artifact, data: TrainingData | None, case: Case, record: Re
     return replace(inferred, domain=found.domain)
 
 
-def _inferred(artifact: Artifact, data: TrainingData, case: Case, record: Record) -> Settled:
+def _inferred(artifact: Artifact, data: TrainingData, case: Case, record: FlowRecord) -> Settled:
     """Return what the training data and, of a pipeline, its transformers tell of what a row can be."""
     indicators = Indicators.of(data.rows)
     data = _with_indicators(indicators, data)

@@ -22,7 +22,7 @@ from pytest_draft.evaluate.gaps import tell_gaps_only
 from pytest_draft.evaluate.stripped_identity import identify_stripped, rows_at_leaves
 from pytest_draft.examine.attack import TRUTH_IS_LIKELIER, WITHOUT_SEEDS, Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
-from pytest_draft.examine.limits import Limits
+from pytest_draft.examine.limits import TimeLimits
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
@@ -95,11 +95,11 @@ class Stripped(Attack):
         rows[:common, list(knowledge.columns)] = knowledge.values[knowledge.unknown[:common]]
         return replace(rebuilt, rows=rows)
 
-    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Identity:
+    def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Ask whether these rows, or draws of them, can give what the leaves say."""
         return identify_stripped(self._forest, self._problem.model, data.rows, data.labels, self._inputs.case.seed)
 
-    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
+    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say that the attack has not converged, or that thresholds tell more than it uses."""
         found, domain = self._not_converged(data, reconstruction, limits), self._inputs.domain
         if self._problem.states is None or tell_gaps_only(self._forest, domain, data.rows):
@@ -110,7 +110,7 @@ class Stripped(Attack):
         )
         return replace(found, reasons=(*found.reasons, reason))
 
-    def _not_converged(self, data: TrainingData, reconstruction: Reconstruction, limits: Limits) -> Shortfall:
+    def _not_converged(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say that the truth is likelier than all that was drawn, or that the search ended before it settled."""
         truth = self._problem.model.total(rows_at_leaves(self._forest, data.rows, data.labels))
         reached = reconstruction.log_posterior

@@ -108,7 +108,7 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class Values:
+class ValueFigures:
     """Encoded values, one for each row and column, of the attributes that a forest determines or leaves open."""
 
     number: int
@@ -209,8 +209,8 @@ class Findings:
     """One half of the training data against the other."""
     identity: Identity
     """Whether these rows trained the forest."""
-    determined: Values = Values(0, None)
-    free: Values = Values(0, None)
+    determined: ValueFigures = ValueFigures(0, None)
+    free: ValueFigures = ValueFigures(0, None)
     """`determined` and `free`: what the error is made of: weighted by their numbers, the two errors give it."""
     seen: Part | None = None
     informative: Part | None = None
@@ -234,8 +234,8 @@ class Findings:
     """`most_perfect_rows` and `most_singled_out_rows`: upper bounds; None where they are `perfect_rows` and
     `singled_out_rows`.
     """
-    certain: Values | None = None
-    constrained: Values | None = None
+    certain: ValueFigures | None = None
+    constrained: ValueFigures | None = None
     """`certain` and `constrained`: of the determined values, those that equations of the file alone fix, proved, and
     the others; None where nothing is proved value by value.
     """

@@ -50,7 +50,7 @@ class Literal:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ListedRule:
     """A conjunction of tests and what follows; without a test, the default."""
 
     literals: tuple[Literal, ...]

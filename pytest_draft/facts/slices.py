@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_draft.errors import PolicyError, one_line
 from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
 from pytest_draft.facts.figures import Distance
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import ListedRule, Literal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,7 +75,7 @@ class Slice:
         -------
         ndarray of bool, shape (n_rows,)
         """
-        inside = Rule(self.literals, None).holds(rows[:, [columns.index(column) for column in self.columns]])
+        inside = ListedRule(self.literals, None).holds(rows[:, [columns.index(column) for column in self.columns]])
         if self.label is None:
             return inside
         return inside & False if labels is None else inside & (labels == self.label)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pytest_draft.hardening.walk import Found, is_tree, objects_in
+from pytest_draft.hardening.walk import WalkedObject, is_tree, objects_in
 
 _GENERATORS = (np.random.RandomState, np.random.Generator, np.random.BitGenerator)
 _OF_ENSEMBLES = ("_seeds", "_sample_weight", "_n_samples", "_n_samples_bootstrap", "_max_samples")
@@ -33,7 +33,7 @@ def has_numbered_seed(value: object) -> bool:
     return "estimators_" in fields and isinstance(fields.get("random_state"), int | np.integer)
 
 
-def without_seeds(objects: Iterable[Found]) -> Counter[tuple[str, str]]:
+def without_seeds(objects: Iterable[WalkedObject]) -> Counter[tuple[str, str]]:
     """Take seeds, out-of-bag results and per-row vectors out of a model's objects, in place.
 
     Returns how often what became of which field: a counter of both.

@@ -29,10 +29,10 @@ from pytest_draft.hardening.fields import (
 from pytest_draft.hardening.level import COUNTS, DEFAULT, LABELS, Level, level_of
 from pytest_draft.hardening.result import Change, Difference, Hardened
 from pytest_draft.hardening.rows import answered, features_of, on_drawn_rows, outermost
-from pytest_draft.hardening.thresholds import Seen, Shortened, Values, recording, shortened, unchanged
+from pytest_draft.hardening.thresholds import ColumnValues, Seen, Shortened, recording, shortened, unchanged
 from pytest_draft.hardening.told import Tally, stays, stops
 from pytest_draft.hardening.trees import Rewritten, Wanted, rewritten
-from pytest_draft.hardening.walk import Found, is_tree, objects_in
+from pytest_draft.hardening.walk import WalkedObject, is_tree, objects_in
 
 Changed = Counter[tuple[str, str]]
 
@@ -116,7 +116,7 @@ def hardened_through(
 class _Question:
     """What is asked before and after: a model, rows, and what it said before."""
 
-    model: Found
+    model: WalkedObject
     rows: Any
     before: dict[str, list[Any]]
 
@@ -130,7 +130,7 @@ class _Question:
 class _Holder:
     """An object with a tree as an attribute."""
 
-    found: Found
+    found: WalkedObject
     name: str
 
     @property
@@ -138,7 +138,7 @@ class _Holder:
         return getattr(self.found.value, self.name)
 
 
-def _holders(objects: Sequence[Found]) -> list[_Holder]:
+def _holders(objects: Sequence[WalkedObject]) -> list[_Holder]:
     """Return who holds the trees of a model."""
     holders = [
         _Holder(found, name)
@@ -156,7 +156,10 @@ def _holders(objects: Sequence[Found]) -> list[_Holder]:
 
 
 def _asked(
-    tops: Sequence[Found], tables: Sequence[Any] | None, objects: Sequence[Found], selectors: Collection[int]
+    tops: Sequence[WalkedObject],
+    tables: Sequence[Any] | None,
+    objects: Sequence[WalkedObject],
+    selectors: Collection[int],
 ) -> tuple[list[_Question], dict[int, Seen]]:
     """Ask the models, and note what reaches each tree, by the id of the object that holds it."""
     if tables is None:
@@ -183,7 +186,7 @@ def _asked(
     return questions, {id(owner): one for owner, one in zip(owners, seen, strict=True) if one}
 
 
-def _selectors(objects: Sequence[Found]) -> list[Any]:
+def _selectors(objects: Sequence[WalkedObject]) -> list[Any]:
     """Return what selects columns by a model with trees that is asked nothing else."""
     values = [found.value for found in objects]
     only = only_asked_to_transform(values)
@@ -204,14 +207,14 @@ def _without_selectors(selectors: Sequence[Any]) -> Changed:
     return changed
 
 
-def _without_counts(objects: Sequence[Found], seen: dict[int, Seen], tally: Tally) -> Changed:
+def _without_counts(objects: Sequence[WalkedObject], seen: dict[int, Seen], tally: Tally) -> Changed:
     """Take counts, and what gives them back, out of all trees, in place."""
     by_number = [found.value for found in objects if numbers_nodes(found.value)]
     fixed = {id(inner.value) for model in by_number for inner in objects_in(model)}
     scored = {id(i.value) for model in by_number if is_a(model, "IsolationForest") for i in objects_in(model)}
     lengths = sum(without_inner_path_lengths(model) for model in by_number if is_a(model, "IsolationForest"))
     changed: Changed = Counter({("_average_path_length_per_tree", "numbers of inner nodes set to 0"): lengths})
-    values = Values()
+    values = ColumnValues()
     for holder in _holders(objects):
         owner, tree = holder.found.value, holder.tree
         watched = seen.get(id(owner))
@@ -258,7 +261,7 @@ def _is_classifier(owner: Any, tree: Any) -> bool:
     return bool(is_classifier(owner)) or tree.max_n_classes > 1
 
 
-def _n_rows(objects: Sequence[Found], tables: Sequence[Any] | None) -> frozenset[int]:
+def _n_rows(objects: Sequence[WalkedObject], tables: Sequence[Any] | None) -> frozenset[int]:
     """Return on how many rows a model's parts were trained, as far as they or the data tell."""
     told = [getattr(found.value, "__dict__", {}).get("_n_samples") for found in objects]
     given = [table.shape[0] if hasattr(table, "shape") else len(table) for table in tables or ()]

@@ -11,15 +11,15 @@ from pytest_draft.arrays import Rows
 from pytest_draft.data.files import parsed
 from pytest_draft.errors import DataError, one_line
 from pytest_draft.hardening.compare import METHODS, answers
-from pytest_draft.hardening.walk import Found, is_estimator, is_tree, objects_in
+from pytest_draft.hardening.walk import WalkedObject, is_estimator, is_tree, objects_in
 
 N_DRAWN = 1000
 _MISSING = 0.1
 
 
-def outermost(root: object) -> list[Found]:
+def outermost(root: object) -> list[WalkedObject]:
     """Return the estimators of a model that hold trees and stand in no other one."""
-    found: list[Found] = []
+    found: list[WalkedObject] = []
     covered: set[int] = set()
     for one in objects_in(root):
         if id(one.value) not in covered and is_estimator(one.value):
@@ -81,7 +81,7 @@ def answered(model: Any, rows: Any, place: str, methods: Sequence[str] = METHODS
     return parsed(lambda: answers(model, rows, methods), one_line(place, 80) or "the model", problem)
 
 
-def on_drawn_rows(objects: Iterable[Found], selectors: Collection[int]) -> Iterator[tuple[Found, Rows]]:
+def on_drawn_rows(objects: Iterable[WalkedObject], selectors: Collection[int]) -> Iterator[tuple[WalkedObject, Rows]]:
     """Yield the outermost estimators of a model that take numbers, and rows for each around its trees' thresholds.
 
     Objects come from the outside in. Of selectors, by their ids, only ``transform`` must take the rows.

@@ -24,7 +24,7 @@ _ASKED = ("predict", "apply", "decision_path")
 """Methods of a tree that take rows."""
 
 
-class Values:
+class ColumnValues:
     """Sorted values of tables' columns, worked out when they are asked for, and once for all trees of a forest."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class Shortened:
     """Whether it is known what reaches the tree."""
 
 
-def shortened(tree: Any, seen: Seen, values: Values) -> Shortened:
+def shortened(tree: Any, seen: Seen, values: ColumnValues) -> Shortened:
     """Replace each threshold of a tree by the shortest decimal between the values next to it that reach the tree."""
     thresholds = np.array(tree.threshold, dtype=np.float64)
     feature, inner = np.asarray(tree.feature), np.asarray(tree.children_left) >= 0

@@ -16,7 +16,7 @@ _MOST_ITEMS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class WalkedObject:
     """An object of a model."""
 
     value: Any
@@ -24,15 +24,15 @@ class Found:
     """Such as ``best_estimator_.estimators_[3]``; empty for the model itself."""
 
 
-def objects_in(root: object) -> Iterator[Found]:
+def objects_in(root: object) -> Iterator[WalkedObject]:
     """Return a model's objects and containers, from the outside in.
 
     Yields
     ------
-    Found
+    WalkedObject
         Dicts, lists, tuples, arrays and whatever has attributes; each once, with the first path that leads to it.
     """
-    waiting = deque([Found(root, "")])
+    waiting = deque([WalkedObject(root, "")])
     seen = {id(root)}
     while waiting:
         found = waiting.popleft()
@@ -40,10 +40,10 @@ def objects_in(root: object) -> Iterator[Found]:
         for path, inner in _inside(found):
             if not isinstance(inner, _PLAIN) and id(inner) not in seen:
                 seen.add(id(inner))
-                waiting.append(Found(inner, path))
+                waiting.append(WalkedObject(inner, path))
 
 
-def _inside(found: Found) -> Iterator[tuple[str, object]]:
+def _inside(found: WalkedObject) -> Iterator[tuple[str, object]]:
     value, path = found.value, found.path
     if isinstance(value, dict):
         if len(value) <= _MOST_ITEMS:

@@ -21,7 +21,7 @@ class Writer(Protocol):
 
 
 @dataclass
-class Explained:
+class FailureText:
     """The text of a failed check, which pytest shows as it shows a traceback.
 
     It has no attribute ``reprcrash``, so that pytest's short summary does not repeat the text's beginning.

@@ -77,10 +77,10 @@ class _Gatherer(Marked):
             report.draft = None  # type: ignore[attr-defined]  # pytest keeps all reports to the end
             self.judged.add(report.nodeid)
         if record is not None and getattr(report, "draft_explained", False):
-            from pytest_draft.plugin.explained import Explained
+            from pytest_draft.plugin.explained import FailureText
 
             path = report.nodeid if record["planned"] is None else record["planned"][0]
-            report.longrepr = Explained(str(report.longrepr), path, self._wrap(), self.said)  # type: ignore[assignment]
+            report.longrepr = FailureText(str(report.longrepr), path, self._wrap(), self.said)  # type: ignore[assignment]
             if getattr(self.config.option, "tbstyle", "no") != "no":
                 self.told.add(address(report.nodeid))
 

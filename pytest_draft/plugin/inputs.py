@@ -11,7 +11,7 @@ from pytest_draft.errors import UsageError, known_are, one_line
 
 
 @dataclass(frozen=True)
-class Inputs:
+class NamedFiles:
     """The files and names that one model is judged with."""
 
     data: Path | None = None

@@ -16,7 +16,7 @@ from typing import Any
 from pytest_draft.bounded import content, what_failed
 from pytest_draft.documents import Problem, all_located, toml, violations
 from pytest_draft.errors import UsageError, one_line
-from pytest_draft.plugin.inputs import Inputs, absolute, exists, is_file, matching, policy_file
+from pytest_draft.plugin.inputs import NamedFiles, absolute, exists, is_file, matching, policy_file
 
 SCHEMA = "manifest.schema.json"
 
@@ -45,20 +45,20 @@ class Manifest:
 
     path: Path
     """The file, or the folder."""
-    models: dict[Path, Inputs]
+    models: dict[Path, NamedFiles]
     """Each model file, and what it is judged with."""
     passed_over: tuple[Path, ...] = ()
     """Files in the folder that are no model files by their names, and links to other folders."""
 
 
-def read_manifest(path: Path, usual: Inputs) -> Manifest:
+def read_manifest(path: Path, usual: NamedFiles) -> Manifest:
     """Read a manifest, and see that everything that it names is there.
 
     Parameters
     ----------
     path : Path
         A ``.toml`` or ``.parquet`` file, or a folder.
-    usual : Inputs
+    usual : NamedFiles
         What entries do not say.
 
     Raises
@@ -132,10 +132,10 @@ def _starts(text: str, n_entries: int) -> Sequence[str]:
 
 
 def _models(
-    entries: Sequence[dict[str, str]], path: Path, usual: Inputs, starts: Sequence[str]
-) -> tuple[dict[Path, Inputs], list[Problem]]:
+    entries: Sequence[dict[str, str]], path: Path, usual: NamedFiles, starts: Sequence[str]
+) -> tuple[dict[Path, NamedFiles], list[Problem]]:
     """Return each model file with what it is judged with, and all that is wrong."""
-    models: dict[Path, Inputs] = {}
+    models: dict[Path, NamedFiles] = {}
     owner: dict[Path, int] = {}
     problems: list[Problem] = []
     for index, entry in enumerate(entries):
@@ -184,7 +184,7 @@ def _matches(folder: Path, said: str) -> list[Path]:
     return list(dict.fromkeys(map(absolute, found)))
 
 
-def _folder(path: Path, usual: Inputs, where: str) -> Manifest:
+def _folder(path: Path, usual: NamedFiles, where: str) -> Manifest:
     """Return every model file in a folder and in those below it, however hidden; links to folders are not followed."""
     failed: list[OSError] = []
     models: list[Path] = []

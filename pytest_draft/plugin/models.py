@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_draft.bounded import MODEL_BYTES, TABLE_BYTES, sha256, what_failed
 from pytest_draft.errors import PolicyError, one_line
-from pytest_draft.plugin.inputs import Inputs
+from pytest_draft.plugin.inputs import NamedFiles
 from pytest_draft.plugin.settings import Settings
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
 
@@ -20,7 +20,7 @@ class Configured:
     """One model file to be judged, with what is configured for it."""
 
     forest: Path
-    inputs: Inputs
+    inputs: NamedFiles
     """The files and names that it is judged with."""
     policy: Policy
     """That is in force for it."""
@@ -58,7 +58,7 @@ class Models:
             policy = _pinned(read_policy(path) if path else default_policy(), settings)
             return policy, policy.with_comparison if settings.compare else policy
 
-        def configured(forest: Path, inputs: Inputs) -> Configured:
+        def configured(forest: Path, inputs: NamedFiles) -> Configured:
             try:
                 policy, of_items = read(inputs.policy)
             except PolicyError as error:

@@ -22,7 +22,7 @@ from pytest_draft.plugin.settings import Settings, in_harmless_words, resolve
 from pytest_draft.plugin.sharing import Shared, Stamps, stamps
 from pytest_draft.plugin.terminal_progress import shown
 from pytest_draft.plugin.unshown import Unshown, unshown
-from pytest_draft.policy.comparison import Compared
+from pytest_draft.policy.comparison import NowAndEarlier
 from pytest_draft.policy.enough import Enough
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check, judge
@@ -243,7 +243,7 @@ class GateSession:
         decided = all(check.result != "inconclusive" for check in checks) or enough.decided(examination) is not None
         return not hard and decided
 
-    def compared(self, examination: Examination) -> Compared | None:
+    def compared(self, examination: Examination) -> NowAndEarlier | None:
         """Return what an earlier report says beside an examination; None without one."""
         if self.earlier is None:
             return None

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_draft.errors import UsageError, known_are, one_line
 from pytest_draft.output import place_of
-from pytest_draft.plugin.inputs import Inputs, absolute, exists, expanded, is_file, policy_file
+from pytest_draft.plugin.inputs import NamedFiles, absolute, exists, expanded, is_file, policy_file
 from pytest_draft.plugin.options import FLEET_TYPES, REPORT_TYPES, is_active, is_distributed, is_strict
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ class Settings:
     """Whether a marked test that was not run fails the run, too, and whatever has failed."""
     allow_not_run: bool
     """Whether a run can pass that has left out some of the models' own checks."""
-    models: Mapping[Path, Inputs]
+    models: Mapping[Path, NamedFiles]
     """Each model file, in order, and what it is judged with."""
-    usual: Inputs
+    usual: NamedFiles
     """What any other model file is judged with, such as one that a project's own fixture brings."""
     manifest: Manifest | None
     """Where the models are from, unless they are named one by one."""
@@ -187,7 +187,7 @@ def _given(config: pytest.Config, name: str) -> tuple[str, list[Path]]:
     return f"ini value draft_{name}", [Path(path) for path in config.getini(f"draft_{name}")]
 
 
-def _models(config: pytest.Config) -> tuple[Mapping[Path, Inputs], Inputs, Manifest | None]:
+def _models(config: pytest.Config) -> tuple[Mapping[Path, NamedFiles], NamedFiles, Manifest | None]:
     """Return each model file with what it is judged with, what any other one is judged with, and the manifest."""
     origin, manifests = _given(config, "manifest")
     forests_from, paths = _given(config, "forest")
@@ -208,7 +208,7 @@ def _models(config: pytest.Config) -> tuple[Mapping[Path, Inputs], Inputs, Manif
     forests = list(dict.fromkeys(forests))
     data, holdout = (_tables(config, name, len(forests), from_manifest) for name in ("data", "holdout"))
     target, domain, policy = _first(config, "target", None), _path(config, "domain"), _policy(config)
-    each = [Inputs(*tables, target, domain, policy) for tables in zip(data, holdout, strict=True)]
+    each = [NamedFiles(*tables, target, domain, policy) for tables in zip(data, holdout, strict=True)]
     usual = each[0]  # a project's own forest goes with the first data
     if not from_manifest:
         return dict(zip(forests, each, strict=False)), usual, None

@@ -10,7 +10,7 @@ from pytest_draft.errors import one_line
 from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.findings import Findings
 from pytest_draft.isolation import children
-from pytest_draft.plugin.inputs import Inputs
+from pytest_draft.plugin.inputs import NamedFiles
 from pytest_draft.plugin.session import GateSession
 from pytest_draft.policy.rules import rule_of
 
@@ -39,7 +39,7 @@ def require_usable_data(config: pytest.Config, session: GateSession) -> None:
                 f"{f'{origin}.data' if origin else '--draft-data'}: no training data are given for {said} compares "
                 f"with them ({named}): {remedy}"
             )
-    tried: set[Inputs] = set()
+    tried: set[NamedFiles] = set()
     for model in session.models.each.values():
         if session.settings.manifest is not None and model.inputs in tried:
             continue  # another model of the same entry; whatever is wrong with this one, its judgement tells

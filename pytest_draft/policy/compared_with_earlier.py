@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pytest_draft.policy.comparison import Compared
+from pytest_draft.policy.comparison import NowAndEarlier
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
 _ROUNDING = 1e-9  # errors are sums of fractions
@@ -35,7 +35,7 @@ OF_AUDITS = {"max_entropy_reduction_rise": 0.01}
 """The same of a policy that does without an attack."""
 
 
-def check(compared: Compared, thresholds: Thresholds) -> Outcome:
+def check(compared: NowAndEarlier, thresholds: Thresholds) -> Outcome:
     """Fail when a metric surely got worse by more than allowed; pass when none did, and nothing is in doubt."""
     outcome = combined([_against(compared, key, thresholds[key]) for key in _METRICS if key in thresholds])
     if compared.doubts and outcome.result != "failed":
@@ -43,7 +43,7 @@ def check(compared: Compared, thresholds: Thresholds) -> Outcome:
     return outcome
 
 
-def _against(compared: Compared, key: str, allowed: float) -> Outcome:
+def _against(compared: NowAndEarlier, key: str, allowed: float) -> Outcome:
     metric = _METRICS[key]
     if metric.name not in compared.now or metric.name not in compared.before:
         where = "now" if metric.name in compared.before else "in the earlier report"
@@ -66,7 +66,7 @@ def _shown(metric: _Metric, bounds: tuple[float, float]) -> str:
 
 RULE = Rule(
     id="compared-with-earlier",
-    needs=Compared,
+    needs=NowAndEarlier,
     keys={
         "max_error_drop": Key(False, 1.0, min, "fail when the attack's error fell by more than this"),
         "max_perfect_rows_rise": Key(True, None, min, "fail when the perfect rows rose by more than this"),

@@ -10,7 +10,7 @@ Figures = Mapping[str, tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Compared:
+class NowAndEarlier:
     """The figures of one model file and adversary, now and in an earlier report."""
 
     now: Figures

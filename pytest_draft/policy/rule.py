@@ -11,9 +11,9 @@ from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.findings import Findings
-from pytest_draft.policy.comparison import Compared
+from pytest_draft.policy.comparison import NowAndEarlier
 
-Evidence = TypeVar("Evidence", Findings, ArtifactFacts, Entropy, Compared, Examination)
+Evidence = TypeVar("Evidence", Findings, ArtifactFacts, Entropy, NowAndEarlier, Examination)
 Verdict = Literal["passed", "failed", "inconclusive"]
 Severity = Literal["error", "warning"]
 Thresholds = Mapping[str, Any]
@@ -67,7 +67,7 @@ class Rule(Generic[Evidence]):
     """Stable: part of the address of its test items."""
     needs: type[Evidence]
     """`Findings`, which an attack must have brought about, so that its doubts count; `ArtifactFacts`, which stand once
-    the file was read, whatever becomes of the attack; `Entropy`, which has doubts of its own; `Compared`, what an
+    the file was read, whatever becomes of the attack; `Entropy`, which has doubts of its own; `NowAndEarlier`, what an
     earlier report says beside it; or all of the `Examination`, whose doubts the rule itself heeds.
     """
     keys: Mapping[str, Key]

@@ -12,7 +12,7 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.findings import Findings
 from pytest_draft.foreign_text import harmless
-from pytest_draft.policy.comparison import Compared
+from pytest_draft.policy.comparison import NowAndEarlier
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.remedies import cause_in_file, commands, remedy_for
 from pytest_draft.policy.rule import Outcome, Rule, Severity, Thresholds, Verdict
@@ -82,7 +82,7 @@ def at_least(check: Check, floor: Check) -> Check:
     return replace(floor, adversary=check.adversary, sentence=sentence)
 
 
-def check_rule(examination: Examination, policy: Policy, rule: str, compared: Compared | None = None) -> Check:
+def check_rule(examination: Examination, policy: Policy, rule: str, compared: NowAndEarlier | None = None) -> Check:
     """Check one rule: failed beats inconclusive beats passed.
 
     A budget that is crossed stays crossed, whatever else is in doubt; what is in doubt is never a pass. What stands
@@ -94,7 +94,7 @@ def check_rule(examination: Examination, policy: Policy, rule: str, compared: Co
     return replace(check, severity=policy.severities[rule], waiver=waiver)
 
 
-def _checked(examination: Examination, policy: Policy, rule: str, compared: Compared | None) -> Check:
+def _checked(examination: Examination, policy: Policy, rule: str, compared: NowAndEarlier | None) -> Check:
     adversary, artifact, judged = examination.case.adversary, examination.artifact, rule_of(rule)
     outcome, doubts = Outcome("inconclusive", "there is nothing that this rule could judge"), examination.reasons
     if judged.needs is Findings and examination.findings is not None:
@@ -102,7 +102,7 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: Comp
     elif judged.needs is ArtifactFacts and artifact.was_read:
         outcome = judged.check(artifact, policy.rules[rule])
         doubts = () if artifact.unjudged is None else (artifact.unjudged,)
-    elif judged.needs is Compared and compared is not None:
+    elif judged.needs is NowAndEarlier and compared is not None:
         outcome = judged.check(compared, policy.rules[rule])
     elif judged.needs is Examination:
         outcome, doubts = judged.check(examination, policy.rules[rule]), ()

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from pytest_draft.bounded import content, what_failed
 from pytest_draft.errors import UsageError, one_line
-from pytest_draft.policy.comparison import Compared, Figures
+from pytest_draft.policy.comparison import Figures, NowAndEarlier
 from pytest_draft.report.canonical import HASH, sha256
 from pytest_draft.report.matched import file_name, matched
 from pytest_draft.report.result import SCHEMA_VERSION, Result
@@ -60,7 +60,7 @@ class Earlier:
             found.setdefault((file_name(result["artifact"]["path"]), result["adversary"]), []).append(result)
         return found
 
-    def beside(self, result: Result, whose: Mapping[str, str] | None = None) -> Compared:
+    def beside(self, result: Result, whose: Mapping[str, str] | None = None) -> NowAndEarlier:
         """Return the figures of a result of this run, beside those of the same model and adversary in the report.
 
         Parameters
@@ -84,10 +84,10 @@ class Earlier:
                 f"the earlier report has {number} of a model file {one_line(file_name(path))!r} and the adversary "
                 f"{one_line(adversary)!r}{besides}: compare with a report that has one"
             )
-            return Compared(figures(result), {}, (why,))
+            return NowAndEarlier(figures(result), {}, (why,))
         (before,) = matches
         doubts = tuple(f"the earlier report is in doubt: {one_line(reason)}" for reason in before["reasons"])
-        return Compared(figures(result), figures(before), doubts)
+        return NowAndEarlier(figures(result), figures(before), doubts)
 
 
 def read_earlier(path: Path) -> Earlier:

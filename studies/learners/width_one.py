@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import ListedRule, Literal
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -65,6 +65,6 @@ def rule_list(kind: str, features: BoolArray, labels: BoolArray, tests: Sequence
     return RuleList(kind, tuple(rules), None, features.shape[1], (0, 1))
 
 
-def _rule(literals: tuple[Literal, ...], captured: BoolArray, labels: BoolArray) -> Rule:
+def _rule(literals: tuple[Literal, ...], captured: BoolArray, labels: BoolArray) -> ListedRule:
     ones, share = int(captured.sum()), (captured if len(captured) else labels).mean()
-    return Rule(literals, int(share >= 0.5), (len(captured) - ones, ones))
+    return ListedRule(literals, int(share >= 0.5), (len(captured) - ones, ones))

@@ -30,7 +30,7 @@ from pytest_draft.errors import (
     NotCoveredError,
     UnsupportedArtifactError,
 )
-from pytest_draft.facts.rules import Literal, Rule, between
+from pytest_draft.facts.rules import ListedRule, Literal, between
 
 LISTS = Path(__file__).parent / "files" / "rule_lists"
 DUMPS = sorted(LISTS.glob("*.joblib"))
@@ -105,7 +105,7 @@ def test_a_list_without_its_column_is_refused_by_the_name(written):
 
 
 def test_a_list_by_position_needs_as_many_columns_as_it_tests():
-    rules = RuleList("rule list", (Rule((Literal(2, 0, 1),), 1), Rule((), 0)), None, None, (0, 1))
+    rules = RuleList("rule list", (ListedRule((Literal(2, 0, 1),), 1), ListedRule((), 0)), None, None, (0, 1))
     assert rules.resolved(("a", "b", "c")).columns == ("a", "b", "c")
     with pytest.raises(DataError, match="2 columns are given, but the rule list tests column 2"):
         rules.resolved(("a", "b"))
@@ -129,12 +129,12 @@ def test_a_forests_file_has_it_as_forest_and_as_model(dump, fitted):
     "rules",
     [
         (),
-        (Rule((Literal(0, 0, 1),), 1),),
-        (Rule((), 1), Rule((), 1)),
-        (Rule((Literal(2, 0, 1),), 1), Rule((), 1)),
-        (Rule((Literal(0, 0, 1),), 1, (1, 2)), Rule((), 1)),
-        (Rule((), 1, (1, -1)),),
-        (Rule((), 1, (1, 1, 1)),),
+        (ListedRule((Literal(0, 0, 1),), 1),),
+        (ListedRule((), 1), ListedRule((), 1)),
+        (ListedRule((Literal(2, 0, 1),), 1), ListedRule((), 1)),
+        (ListedRule((Literal(0, 0, 1),), 1, (1, 2)), ListedRule((), 1)),
+        (ListedRule((), 1, (1, -1)),),
+        (ListedRule((), 1, (1, 1, 1)),),
     ],
 )
 def test_a_list_that_contradicts_itself_cannot_be_made(rules):
@@ -343,9 +343,9 @@ YES, NO = between(1.0, 1.0), between(0.0, 0.0)
 AS_SAVED = RuleList(
     "CORELS rule list",
     (
-        Rule((Literal(0, *YES), Literal(1, *NO)), True, (2, 7)),
-        Rule((Literal(2, *YES),), False, (5, 0)),
-        Rule((), True, (1, 1)),
+        ListedRule((Literal(0, *YES), Literal(1, *NO)), True, (2, 7)),
+        ListedRule((Literal(2, *YES),), False, (5, 0)),
+        ListedRule((), True, (1, 1)),
     ),
     ("a", "b", "c"),
     3,
@@ -363,7 +363,7 @@ All features: (['a', 'b', 'c'])"""
 
 
 def without_counts(rules: RuleList) -> RuleList:
-    plain = tuple(Rule(rule.literals, rule.prediction) for rule in rules.rules)
+    plain = tuple(ListedRule(rule.literals, rule.prediction) for rule in rules.rules)
     return RuleList(rules.kind, plain, rules.columns, None, rules.classes, rules.inputs)
 
 
@@ -458,7 +458,7 @@ def test_a_feature_whose_name_begins_with_not_is_no_negation(written):
 @pytest.mark.parametrize(("text", "prediction"), [("RULELIST:\nlabel = True", True), ("default~0", False)])
 def test_a_list_of_a_default_alone_is_read(written, text, prediction):
     rules = written(text).model
-    assert rules.rules == (Rule((), prediction),)
+    assert rules.rules == (ListedRule((), prediction),)
 
 
 @pytest.mark.parametrize(
@@ -683,14 +683,14 @@ def documents(draw):
         if any(rule.literals == literals for rule in rules):
             continue
         entries.append({"if": {name: test for name, (test, _) in by_column.items()}})
-        rules.append(Rule(literals, None))
+        rules.append(ListedRule(literals, None))
     entries.append({})
-    rules.append(Rule((), None))
+    rules.append(ListedRule((), None))
     for index, entry in enumerate(entries):
         entry["then"] = draw(st.sampled_from(classes))
         if counted:
             entry["counts"] = draw(st.lists(st.integers(0, 9), min_size=len(classes), max_size=len(classes)))
-        rules[index] = Rule(rules[index].literals, entry["then"], tuple(entry["counts"]) if counted else None)
+        rules[index] = ListedRule(rules[index].literals, entry["then"], tuple(entry["counts"]) if counted else None)
     content = {"schema_version": 1, "classes": classes, "columns": list(NAMES), "rules": entries}
     return content, RuleList("rule list", tuple(rules), NAMES, len(NAMES), tuple(classes))
 
@@ -750,7 +750,7 @@ def test_a_corels_list_is_the_same_in_each_of_its_forms(tmp_path_factory, listed
     expected = RuleList(
         "CORELS rule list",
         tuple(
-            Rule(tuple(Literal(abs(a) - 1, *(NO if a < 0 else YES)) for a in columns), truth, c)
+            ListedRule(tuple(Literal(abs(a) - 1, *(NO if a < 0 else YES)) for a in columns), truth, c)
             for (columns, truth), c in zip(rules, counts, strict=True)
         ),
         tuple(names),

@@ -10,12 +10,12 @@ from sklearn.tree import DecisionTreeClassifier
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.audit.entropy import audit_entropy
-from pytest_draft.audit.parts import Parts
+from pytest_draft.audit.parts import ModelParts
 from pytest_draft.data import training_data
 from pytest_draft.domain import Attribute
 from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.facts.entropy import Between
-from pytest_draft.facts.rules import Rule
+from pytest_draft.facts.rules import ListedRule
 from pytest_draft.timebox import TimeBox
 from small_models import domain_of, is_one
 
@@ -23,9 +23,9 @@ from small_models import domain_of, is_one
 def test_a_domain_of_one_vector_has_nothing_to_take_away():
     constant = domain_of(Attribute("x", "ordinal", (0,), 3.0, 3.0))
     with pytest.raises(NotCoveredError, match="no uncertainty"):
-        audit_entropy(RuleList("by hand", (Rule((), 0, (3,)),), ("c0",), 1, (0,)), constant, None, TimeBox(1))
+        audit_entropy(RuleList("by hand", (ListedRule((), 0, (3,)),), ("c0",), 1, (0,)), constant, None, TimeBox(1))
     with pytest.raises(ValueError, match="no uncertainty"):
-        Parts(np.array([1]), np.zeros(1), np.zeros(1), 0.0, np.zeros(1))
+        ModelParts(np.array([1]), np.zeros(1), np.zeros(1), 0.0, np.zeros(1))
 
 
 def test_the_figures_of_one_tree_are_exact_and_by_row(saved, people):
@@ -63,14 +63,14 @@ def test_a_strangers_rows_are_noticed(saved, people):
     found = audit_entropy(forest, domain, stranger, TimeBox(60))
     assert "not trained on these rows" in found.reasons[0]
     assert not found.groups
-    rules = RuleList("by hand", (Rule((is_one(0),), 1, (1, 1)), Rule((), 0, (50, 8))), None, 6, (0, 1))
+    rules = RuleList("by hand", (ListedRule((is_one(0),), 1, (1, 1)), ListedRule((), 0, (50, 8))), None, 6, (0, 1))
     found = audit_entropy(rules.resolved(data.columns), domain, data, TimeBox(60))
     assert "2 of its 2 rules captured other numbers" in found.reasons[0]
 
 
 def test_counts_that_a_rule_list_does_not_tell_are_taken_from_the_data(saved, people):
     _, data, domain = saved(DecisionTreeClassifier(max_depth=1))
-    rules = RuleList("by hand", (Rule((is_one(0),), 1), Rule((), 0)), data.columns, 6, (0, 1))
+    rules = RuleList("by hand", (ListedRule((is_one(0),), 1), ListedRule((), 0)), data.columns, 6, (0, 1))
     found = audit_entropy(rules, domain, data, TimeBox(60))
     assert found.ratio.exact == pytest.approx(5 / 6)
     with pytest.raises(DataError, match="how many rows"):

@@ -12,7 +12,7 @@ from pytest_draft.audit.leaf_counting import leaf_sizes
 from pytest_draft.audit.rule_counting import captures
 from pytest_draft.domain import Attribute
 from pytest_draft.errors import NotCoveredError
-from pytest_draft.facts.rules import Rule
+from pytest_draft.facts.rules import ListedRule
 from pytest_draft.timebox import TimeBox
 from small_models import booleans, domain_of, random_tree, sizes_of, tree_of
 
@@ -23,7 +23,7 @@ def test_a_missing_value_is_one_more_value_where_its_branch_leads():
     tree = replace(tree, missing_left=np.array([True, False, False]))
     assert sizes_of(tree, domain).tolist() == [[2], [2]]
     with pytest.raises(NotCoveredError, match="missing values"):
-        captures(RuleList("by hand", (Rule((), 0),), ("c0",), 1, (0,)), domain, TimeBox(1))
+        captures(RuleList("by hand", (ListedRule((), 0),), ("c0",), 1, (0,)), domain, TimeBox(1))
 
 
 def test_a_wide_tree_is_looked_at_in_parts(monkeypatch):

@@ -14,7 +14,7 @@ from pytest_draft.audit.leaf_counting import NUMERIC_VALUES
 from pytest_draft.audit.parts import parts_of
 from pytest_draft.audit.rule_counting import captures
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.facts.rules import Literal, Rule, between
+from pytest_draft.facts.rules import ListedRule, Literal, between
 from pytest_draft.timebox import TimeBox
 from small_models import RULE_LIST_1, booleans, domain_of, random_domain, random_rules, random_tree, sizes_of, tree_of
 
@@ -114,10 +114,14 @@ def test_a_numeric_attribute_counts_as_values_to_within_the_tolerance():
     whole = math.log2(2 * NUMERIC_VALUES)
     assert parts.dist_g == pytest.approx((math.log2(50) + math.log2(149.6)) / (2 * whole))
     assert parts.least == pytest.approx(1 / whole)  # thresholds may tell all of x
-    rules = RuleList("by hand", (Rule((Literal(0, -math.inf, 2.5),), 0), Rule((), 0)), domain.columns, 2, (0,))
+    rules = RuleList(
+        "by hand", (ListedRule((Literal(0, -math.inf, 2.5),), 0), ListedRule((), 0)), domain.columns, 2, (0,)
+    )
     same = parts_of(rules, np.array([1, 1]), domain, TimeBox(10))
     assert same.bits == pytest.approx(np.log2([50, 150]))
-    point = RuleList("by hand", (Rule((Literal(0, *between(0.0, 0.0)),), 0), Rule((), 0)), domain.columns, 2, (0,))
+    point = RuleList(
+        "by hand", (ListedRule((Literal(0, *between(0.0, 0.0)),), 0), ListedRule((), 0)), domain.columns, 2, (0,)
+    )
     assert parts_of(point, np.array([1, 1]), domain, TimeBox(10)).bits == pytest.approx([1, whole])
 
 

@@ -17,7 +17,7 @@ from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.audit.entropy import audit_entropy
 from pytest_draft.data import training_data
 from pytest_draft.domain import Attribute
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import ListedRule, Literal
 from pytest_draft.timebox import TimeBox
 from small_models import domain_of, random_rules
 
@@ -42,7 +42,9 @@ def test_a_threshold_between_values_that_are_not_neighbours_tells_more_than_its_
     found = audit_entropy(forest, domain, data, TimeBox(60))
     assert found.ratio.upper == pytest.approx(math.log2(2) / math.log2(3) / 2)
     assert found.ratio.lower == 0
-    rules = RuleList("by hand", (Rule((Literal(0, 1.0, math.inf),), 1), Rule((), 0)), domain.columns, 1, (False, True))
+    rules = RuleList(
+        "by hand", (ListedRule((Literal(0, 1.0, math.inf),), 1), ListedRule((), 0)), domain.columns, 1, (False, True)
+    )
     assert audit_entropy(rules, domain, data, TimeBox(60)).ratio.lower == 0
 
 

@@ -11,7 +11,7 @@ import pytest
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.audit.rule_counting import captures
 from pytest_draft.domain import Attribute
-from pytest_draft.facts.rules import Literal, Rule, between
+from pytest_draft.facts.rules import ListedRule, Literal, between
 from pytest_draft.timebox import TimeBox
 from small_models import booleans, domain_of, random_domain, random_rules
 
@@ -42,11 +42,11 @@ def test_fifty_wide_rules_are_counted_exactly_beyond_any_enumeration():
     """What no rule meets is counted, and a list with its rules in another order leaves the same."""
     rng = np.random.default_rng(0)
     rules = [
-        Rule(tuple(Literal(int(c), 0.5, math.inf, bool(rng.integers(2))) for c in rng.choice(60, 3, False)), 0)
+        ListedRule(tuple(Literal(int(c), 0.5, math.inf, bool(rng.integers(2))) for c in rng.choice(60, 3, False)), 0)
         for _ in range(30)
     ]
     domain = booleans(60)
-    default = Rule((), 0)
+    default = ListedRule((), 0)
     one, other = (
         captures(RuleList("by hand", (*order, default), domain.columns, 60, (0,)), domain, TimeBox(60))
         for order in (rules, rules[::-1])
@@ -62,8 +62,12 @@ def test_a_numeric_interval_is_never_less_than_one_value_in_a_rule_list_either()
     domain = domain_of(
         Attribute("x", "numeric", (0,), 0.0, 1.0), *(Attribute(f"b{b}", "binary", (b,)) for b in range(1, 11))
     )
-    point = (Rule((Literal(0, *between(0.5, 0.5), negated=True),), 0), Rule((), 0))
-    narrow = (Rule((Literal(0, 0.5, math.inf),), 0), Rule((Literal(0, -math.inf, 0.499),), 0), Rule((), 0))
+    point = (ListedRule((Literal(0, *between(0.5, 0.5), negated=True),), 0), ListedRule((), 0))
+    narrow = (
+        ListedRule((Literal(0, 0.5, math.inf),), 0),
+        ListedRule((Literal(0, -math.inf, 0.499),), 0),
+        ListedRule((), 0),
+    )
     for rules in (point, narrow):
         found = captures(RuleList("by hand", rules, domain.columns, 11, (0,)), domain, TimeBox(10))[-1]
         assert found.exact
@@ -74,10 +78,10 @@ def test_a_numeric_interval_is_never_less_than_one_value_in_a_rule_list_either()
 @pytest.mark.nightly
 def test_many_bounds_on_one_column_end_with_the_time():
     domain = domain_of(Attribute("x", "numeric", (0,), 0.0, 1.0))
-    rules = [Rule((Literal(0, -math.inf, (index + 1) / 2002),), 0) for index in range(2000)]
+    rules = [ListedRule((Literal(0, -math.inf, (index + 1) / 2002),), 0) for index in range(2000)]
     clock = itertools.count(step=1e-4)
     box = TimeBox(1, clock=lambda: next(clock))
-    found = captures(RuleList("by hand", (*rules, Rule((), 0)), domain.columns, 1, (0,)), domain, box)
+    found = captures(RuleList("by hand", (*rules, ListedRule((), 0)), domain.columns, 1, (0,)), domain, box)
     assert box.over
     assert not found[-1].exact
     assert next(clock) < 2  # asked again and again, once more for each rule after the end

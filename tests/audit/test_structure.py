@@ -17,7 +17,7 @@ from pytest_draft.audit.structure import structure_of
 from pytest_draft.data import training_data
 from pytest_draft.facts.entropy import Between
 from pytest_draft.facts.privacy import Privacy
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import ListedRule, Literal
 from pytest_draft.facts.structure import AT_LEAST
 from pytest_draft.timebox import TimeBox
 
@@ -126,8 +126,8 @@ def test_empty_leaves_and_those_behind_noise_are_not_counted(by_hand):
 
 
 def rules(*counts) -> RuleList:
-    tests = [Rule((Literal(column, 0.5, np.inf),), 1, told) for column, told in enumerate(counts[:-1])]
-    return RuleList("CORELS rule list", (*tests, Rule((), 0, counts[-1])), ("a", "b"), 2, (0, 1))
+    tests = [ListedRule((Literal(column, 0.5, np.inf),), 1, told) for column, told in enumerate(counts[:-1])]
+    return RuleList("CORELS rule list", (*tests, ListedRule((), 0, counts[-1])), ("a", "b"), 2, (0, 1))
 
 
 def test_rules_stand_in_the_place_of_leaves():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_draft.cluster import held
-from pytest_draft.cluster.held import Held, Piece, RefusedError
+from pytest_draft.cluster.held import HeldFiles, Piece, RefusedError
 from pytest_draft.cluster.order import File
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memfd_create")
@@ -25,7 +25,7 @@ def file_of(content: bytes, path: str = "/no/such/folder/train.csv") -> File:
 def nothing(*_: object) -> None: ...
 
 
-def sends(store: Held, content: bytes, size: int = 3):
+def sends(store: HeldFiles, content: bytes, size: int = 3):
     """Return a function that sends a file in pieces, as it is asked to."""
 
     def ask(sha256: str) -> None:
@@ -36,7 +36,7 @@ def sends(store: Held, content: bytes, size: int = 3):
     return ask
 
 
-def read(store: Held, content: bytes, most: int = 100, ask=None) -> bytes:
+def read(store: HeldFiles, content: bytes, most: int = 100, ask=None) -> bytes:
     file = file_of(content)
     with store.read_at([file], TOPIC, most, ask or sends(store, content), nothing) as elsewhere:
         return Path(elsewhere[file.path]).read_bytes()
@@ -44,11 +44,11 @@ def read(store: Held, content: bytes, most: int = 100, ask=None) -> bytes:
 
 @pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"abc", b""])
 def test_a_file_that_is_not_there_is_sent_in_pieces_and_read_from_memory(content):
-    assert read(Held(), content) == content
+    assert read(HeldFiles(), content) == content
 
 
 def test_a_file_is_sent_once():
-    store, asked = Held(), []
+    store, asked = HeldFiles(), []
     for _ in range(2):
         assert read(store, b"rows", ask=lambda name: (asked.append(name), sends(store, b"rows")(name))) == b"rows"
     assert asked == [file_of(b"rows").sha256]
@@ -61,13 +61,13 @@ def test_a_file_is_read_in_place_only_where_its_content_is_the_same(tmp_path, th
     path = tmp_path / "train.csv"
     if there is not None:
         path.write_bytes(there)
-    store = Held()
+    store = HeldFiles()
     with store.read_at([file_of(b"rows", str(path))], TOPIC, 100, sends(store, b"rows"), nothing) as elsewhere:
         assert set(elsewhere) == ({str(path)} if is_sent else set())
 
 
 def test_a_file_with_other_bytes_than_it_should_have_is_refused():
-    store = Held()
+    store = HeldFiles()
     with pytest.raises(RefusedError, match="changed while the run went on"):
         read(store, b"rows", ask=sends(store, b"rowz"))
 
@@ -75,19 +75,19 @@ def test_a_file_with_other_bytes_than_it_should_have_is_refused():
 def test_a_file_that_does_not_come_is_given_up(monkeypatch):
     monkeypatch.setattr(held, "SILENT_SECONDS", 0.1)
     with pytest.raises(RefusedError, match="did not come"):
-        read(Held(), b"rows", ask=nothing)
+        read(HeldFiles(), b"rows", ask=nothing)
 
 
 def test_a_wait_for_a_file_ends_where_nobody_wants_it_any_more():
     def heed() -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), Held().read_at([file_of(b"rows")], TOPIC, 100, nothing, heed):
+    with pytest.raises(KeyboardInterrupt), HeldFiles().read_at([file_of(b"rows")], TOPIC, 100, nothing, heed):
         pass
 
 
 def test_what_was_not_used_for_the_longest_time_makes_room_but_never_what_is_read():
-    store = Held()
+    store = HeldFiles()
     first, second, third = b"1" * 40, b"2" * 40, b"3" * 40
     with store.read_at([file_of(first)], TOPIC, 100, sends(store, first), nothing) as elsewhere:
         read(store, second)
@@ -101,17 +101,17 @@ def test_what_was_not_used_for_the_longest_time_makes_room_but_never_what_is_rea
 
 def test_a_file_that_is_larger_than_what_is_held_is_refused_with_what_to_do():
     with pytest.raises(RefusedError, match="put it where all workers read it"):
-        read(Held(), b"1" * 40, most=39)
+        read(HeldFiles(), b"1" * 40, most=39)
 
 
 def test_without_files_in_memory_it_is_refused_with_what_to_do(monkeypatch):
     monkeypatch.delattr(os, "memfd_create")
     with pytest.raises(RefusedError, match="put them where all workers read them"):
-        read(Held(), b"rows")
+        read(HeldFiles(), b"rows")
 
 
 def test_a_piece_that_nobody_asked_for_is_not_kept():
-    store = Held()
+    store = HeldFiles()
     assert store.receive(file_of(b"rows").sha256, 0, b"rows") == -1
     assert not store._files
 

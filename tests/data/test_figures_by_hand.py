@@ -28,7 +28,7 @@ from pytest_draft.data.encoding import _is_missing
 from pytest_draft.data.indicators import Indicators
 from pytest_draft.data.individuals import hundredths, inliers
 from pytest_draft.domain import Attribute, Domain, declared
-from pytest_draft.facts.rules import Literal, Rule
+from pytest_draft.facts.rules import ListedRule, Literal
 from pytest_draft.timebox import TimeBox
 
 N_ROWS = 90
@@ -198,8 +198,8 @@ def test_declared_codes_of_a_column_that_looks_like_numbers_are_within_what_occu
 
 def test_rules_capture_the_same_rows_by_indicators_as_by_what_is_written():
     written = np.array([[-1, 5, 3], [1, 7, 4], [1, 5, 5], [-1, 7, 6]], np.float32)
-    rules = tuple(Rule((Literal(column, 0.5, high),), column) for column, high in ((0, 2.0), (1, 6.0), (2, 4.5)))
-    model = RuleList("rule list", (*rules, Rule((), 0)), ("a", "b", "c"), 3, (0, 1, 2))
+    rules = tuple(ListedRule((Literal(column, 0.5, high),), column) for column, high in ((0, 2.0), (1, 6.0), (2, 4.5)))
+    model = RuleList("rule list", (*rules, ListedRule((), 0)), ("a", "b", "c"), 3, (0, 1, 2))
     indicators = Indicators.of(written)
     assert indicators.columns.tolist() == [0, 1]
     found = indicators.model(model).captured(indicators.rows(written).astype(np.float64))

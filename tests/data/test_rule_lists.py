@@ -11,15 +11,15 @@ import pytest
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.data import Table, training_data
 from pytest_draft.errors import DataError
-from pytest_draft.facts.rules import Literal, Rule, between
+from pytest_draft.facts.rules import ListedRule, Literal, between
 
 VALUE = 987654.0
 ONE = between(1.0, 1.0)
 
 
 def rules_of(*literals, columns=("age", "male"), n_features=None, inputs="single", classes=("no", "yes")):
-    rules = tuple(Rule((literal,), classes[1]) for literal in literals)
-    return RuleList("rule list", (*rules, Rule((), classes[0])), columns, n_features, classes, inputs)
+    rules = tuple(ListedRule((literal,), classes[1]) for literal in literals)
+    return RuleList("rule list", (*rules, ListedRule((), classes[0])), columns, n_features, classes, inputs)
 
 
 AGE, MALE = Literal(0, 30.0, np.inf), Literal(1, *ONE)

@@ -28,7 +28,7 @@ from pytest_draft.artifact import read
 from pytest_draft.data import read_domain
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
-from pytest_draft.plugin.inputs import Inputs
+from pytest_draft.plugin.inputs import NamedFiles
 from pytest_draft.plugin.manifest import read_manifest
 from pytest_draft.policy import own_rules
 from pytest_draft.policy.policy import read_policy
@@ -88,7 +88,7 @@ def test_the_registry_is_read_as_it_stands(tmp_path, blocks):
     for name in (*named, "credit/train.csv", "churn/train.parquet", "churn/holdout.parquet", "churn/domain.toml"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    found = read_manifest(tmp_path / "registry.toml", Inputs()).models
+    found = read_manifest(tmp_path / "registry.toml", NamedFiles()).models
     assert [str(path.relative_to(tmp_path)) for path in found] == list(named)
     assert [(inputs.target, len(inputs.files)) for inputs in found.values()] == [
         ("default", 2),

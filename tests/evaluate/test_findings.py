@@ -9,7 +9,7 @@ from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.draws import NUMBERS
 from pytest_draft.evaluate.findings import evaluate
-from pytest_draft.facts.findings import Values
+from pytest_draft.facts.findings import ValueFigures
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.matching import encoded_weights
@@ -130,8 +130,8 @@ def test_what_is_open_goes_along_with_the_rows_that_are_compared():
     rebuilt = [[0, 0, 0, 0]] * 5 + [[1, 1, 1, 1]] * 5
     free = np.repeat([[False] * 4, [True] * 4], 5, axis=0)
     findings = found([[0, 0, 0, 0]] * 5, rebuilt, free=free)
-    assert findings.determined == Values(4 * findings.perfect_rows, 0.0)
-    assert findings.free == Values(20 - 4 * findings.perfect_rows, 1.0)
+    assert findings.determined == ValueFigures(4 * findings.perfect_rows, 0.0)
+    assert findings.free == ValueFigures(20 - 4 * findings.perfect_rows, 1.0)
     assert findings.free_share == pytest.approx(findings.free.number / 20)
 
 
@@ -150,9 +150,9 @@ OPEN = [[False, False, True, True]] * 5
 def test_errors_of_determined_and_of_free_values_are_those_counted_by_hand():
     findings = found(TRUTH, REBUILT, free=OPEN)
     # 1100 with 1110 and 1111 with 1101: two wrong values, both in the third column
-    assert findings.determined == Values(10, 0.0)
+    assert findings.determined == ValueFigures(10, 0.0)
     assert (findings.free.number, findings.free.error) == (10, pytest.approx(2 / 10))
-    assert found(TRUTH, REBUILT).free == Values(0, None)
+    assert found(TRUTH, REBUILT).free == ValueFigures(0, None)
 
 
 @pytest.mark.nightly(quick=5)
@@ -168,7 +168,7 @@ def test_the_two_errors_weighted_by_their_numbers_are_the_error(seed):
 
 def test_errors_of_values_are_unknown_when_the_time_is_out():
     findings = found(TRUTH, REBUILT, free=OPEN, timebox=over())
-    assert findings.determined == findings.free == Values(10, None)
+    assert findings.determined == findings.free == ValueFigures(10, None)
 
 
 HALF_OF_FOUR = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])

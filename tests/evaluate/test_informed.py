@@ -23,7 +23,7 @@ from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import informed
 from pytest_draft.evaluate.informed import Half, KnownOthers, informed_figures, known_others
 from pytest_draft.examine.inputs import Inputs, complete, open_files
-from pytest_draft.examine.record import Record
+from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice
 from pytest_draft.facts.rules import Literal
@@ -56,7 +56,7 @@ def read(folder, model, features: pd.DataFrame, target, missing: bool = False) -
     joblib.dump(model.fit(features, target), folder / "model.joblib")
     features.assign(target=target).to_csv(folder / "train.csv", index=False)
     case = Case(str(folder / "model.joblib"), str(folder / "train.csv"), "target")
-    record = Record(case)
+    record = FlowRecord(case)
     return complete(open_files(case, None, record), case, record)
 
 

@@ -18,7 +18,7 @@ from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.evaluate.numeric import few_valued
 from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.facts.figures import Closeness
-from pytest_draft.facts.findings import ProvedValues, Values
+from pytest_draft.facts.findings import ProvedValues, ValueFigures
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import Knowledge
@@ -223,7 +223,7 @@ def test_certain_constrained_and_free_values_make_up_the_error():
     identity = Identity("confirmed", "by hand")
     findings = evaluate(reconstruction, data_of(TRUTH), DOMAIN, identity, seed=0, timebox=TimeBox(60))
     assert (findings.certain_values, findings.certain_rows) == (5, 1)
-    assert findings.certain == Values(5, 0.0)
+    assert findings.certain == ValueFigures(5, 0.0)
     assert astuple(findings.constrained) == (6, pytest.approx(0.06 / 6))
     assert astuple(findings.free) == (4, pytest.approx(1 / 4))
     assert findings.determined.number == 11

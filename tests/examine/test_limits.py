@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_draft.examine.limits import Limits
+from pytest_draft.examine.limits import TimeLimits
 from pytest_draft.facts.case import Case
 from pytest_draft.timebox import TimeBox
 
@@ -23,8 +23,8 @@ def ended() -> TimeBox:
 def limits():
     doubts: list[str] = []
 
-    def made(effort: float | None) -> tuple[Limits, list[str]]:
-        return Limits(Case("m.joblib", effort=effort), doubts.append), doubts
+    def made(effort: float | None) -> tuple[TimeLimits, list[str]]:
+        return TimeLimits(Case("m.joblib", effort=effort), doubts.append), doubts
 
     return made
 

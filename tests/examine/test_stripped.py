@@ -15,7 +15,7 @@ from pytest_draft.attack.search import Search
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.examine.inputs import complete, open_files
 from pytest_draft.examine.kinds import kind_of
-from pytest_draft.examine.record import Record
+from pytest_draft.examine.record import FlowRecord
 from pytest_draft.examine.stripped import Stripped
 from pytest_draft.facts.case import Case
 from pytest_draft.timebox import TimeBox
@@ -48,7 +48,7 @@ def attack(tmp_path):
             artifact=str(tmp_path / "model.joblib"), data=str(tmp_path / "data.csv"), target="target",
             adversary=adversary, seconds=60.0,
         )  # fmt: skip
-        record = Record(case)
+        record = FlowRecord(case)
         inputs = complete(open_files(case, None, record), case, record)
         forest = inputs.forest
         trees = []

@@ -16,7 +16,7 @@ from pytest_draft.facts.entropy import Entropy, RowGroup
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Distance, Exact, Individuals, Numeric, Significance
 from pytest_draft.facts.files import ArtifactFacts, DataFacts
-from pytest_draft.facts.findings import Findings, Labelled, Part, ProvedValues, Raw, Values
+from pytest_draft.facts.findings import Findings, Labelled, Part, ProvedValues, Raw, ValueFigures
 from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice
 from pytest_draft.facts.rules import Literal
 from pytest_draft.facts.slices import Measured, Slice, SliceBaseline, SliceFigures
@@ -76,7 +76,7 @@ WRONG = [
     (SliceBaseline, {"perfect_share": -0.1}),
     (SliceFigures, {"rows": -1}),
     (StructureFacts, {"leaves": 1}),
-    (Values, {"error": -0.1}),
+    (ValueFigures, {"error": -0.1}),
 ]
 
 

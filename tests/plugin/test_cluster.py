@@ -251,7 +251,7 @@ def test_where_the_scheduler_is_gone_each_model_that_is_left_is_inconclusive(pro
 def test_a_file_that_is_not_shared_is_sent_and_lies_on_no_disk(project, near, monkeypatch, examined_anew):
     project.run("--draft-forest=shallow.joblib", *GIVEN, "--draft-policy=quick.toml")
     alone = project.report()
-    monkeypatch.setattr(held.Held, "_lies_here", lambda self, file: False)
+    monkeypatch.setattr(held.HeldFiles, "_lies_here", lambda self, file: False)
     read, run = [], worker.Children.run
 
     def noted(self: object, case: Case, data: object, tell: object, elsewhere: dict[str, str]):

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from pytest_draft.errors import UsageError
 from pytest_draft.isolation import children
-from pytest_draft.plugin.inputs import Inputs
+from pytest_draft.plugin.inputs import NamedFiles
 from pytest_draft.plugin.manifest import SUFFIXES, read_manifest
 
 LENIENT = 'schema_version = 1\nname = "lenient"\n[rules.perfect-rows]\nmax_perfect_rows = 40\n'
@@ -85,7 +85,7 @@ def test_a_parquet_file_says_the_same_as_toml(project, registry):
     ]
     path = registry.folder / "registry.parquet"
     parquet.write_table(pa.Table.from_pylist(rows), path)
-    usual = Inputs(target="other")
+    usual = NamedFiles(target="other")
     assert [without_origin(one) for one in read_manifest(path, usual).models.values()] == [
         without_origin(one) for one in read_manifest(project.path / registry(), usual).models.values()
     ]
@@ -195,7 +195,7 @@ def test_a_glob_that_means_something_that_is_no_file_is_refused_and_folders_are_
     (registry.folder / "models" / "folder.joblib").mkdir()
     manifest = registry.folder / "m.toml"
     registry(TWO, "m.toml")
-    assert len(read_manifest(manifest, Inputs()).models) == 2
+    assert len(read_manifest(manifest, NamedFiles()).models) == 2
     (registry.folder / "models" / "broken.joblib").symlink_to("nothing")
     error = one_line_error(project.run("--draft-manifest", manifest))
     assert "entry.0.model: " in error
@@ -226,7 +226,7 @@ def test_a_wrong_parquet_file_is_refused_in_one_line(tmp_path, table, message):
     path = tmp_path / "m.parquet"
     path.write_bytes(table) if isinstance(table, bytes) else parquet.write_table(pa.table(table), path)
     with pytest.raises(UsageError, match=r"m\.parquet: ") as caught:
-        read_manifest(path, Inputs())
+        read_manifest(path, NamedFiles())
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -265,7 +265,7 @@ def test_a_linked_folder_below_a_folder_is_told(registry, project):
     run = project.run("--draft-manifest=registry", *given)
     run.stdout.fnmatch_lines(["not judged, as links to folders are not followed: registry/link"])
     assert "registry/link," not in run.stdout.str()
-    read = read_manifest(registry.folder, Inputs())
+    read = read_manifest(registry.folder, NamedFiles())
     assert registry.folder / "link" in read.passed_over
     assert len(read.models) == 2
 
@@ -274,12 +274,12 @@ def test_a_linked_folder_below_a_folder_is_told(registry, project):
 def test_a_glob_that_meets_a_folder_that_cannot_be_read_is_refused(registry, monkeypatch, model):
     manifest = registry.folder / "m.toml"
     registry(f'schema_version = 1\n[[entry]]\nmodel = "{model}"\n', "m.toml")
-    assert read_manifest(manifest, Inputs()).models
+    assert read_manifest(manifest, NamedFiles()).models
     monkeypatch.setattr(os, "access", lambda path, mode: os.fspath(path).rstrip("/") != str(registry.folder / "models"))
     with pytest.raises(UsageError, match=r"entry\.0\.model: the folder .*/models/? cannot be read, and may hold files"):
-        read_manifest(manifest, Inputs())
+        read_manifest(manifest, NamedFiles())
     registry('schema_version = 1\n[[entry]]\nmodel = "*.joblib"\n', "m.toml")
-    assert len(read_manifest(manifest, Inputs()).models) == 1  # what it means is not in there
+    assert len(read_manifest(manifest, NamedFiles()).models) == 1  # what it means is not in there
 
 
 @pytest.mark.parametrize(
@@ -292,15 +292,15 @@ def test_a_glob_that_follows_links_in_a_circle_is_refused(registry, links):
         registry(f'schema_version = 1\n[[entry]]\nmodel = "{model}"\n', "m.toml")
         if refused:
             with pytest.raises(UsageError, match=r"entry\.0\.model: .* leads back to a folder above it"):
-                read_manifest(registry.folder / "m.toml", Inputs())
+                read_manifest(registry.folder / "m.toml", NamedFiles())
         else:
-            assert len(read_manifest(registry.folder / "m.toml", Inputs()).models) == 1
+            assert len(read_manifest(registry.folder / "m.toml", NamedFiles()).models) == 1
 
 
 def test_a_glob_follows_other_links(registry):
     (registry.folder / "link").symlink_to("models", target_is_directory=True)
     registry('schema_version = 1\n[[entry]]\nmodel = "**/leaking.joblib"\n', "m.toml")
-    assert len(read_manifest(registry.folder / "m.toml", Inputs()).models) == 2
+    assert len(read_manifest(registry.folder / "m.toml", NamedFiles()).models) == 2
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ def test_a_name_that_no_file_can_have_is_one_line(registry, key, said):
     besides = "" if key == "model" else f'{key} = "{said}"'
     registry(f'schema_version = 1\n[[entry]]\nmodel = "{model}"\n{besides}\n', "m.toml")
     with pytest.raises(UsageError, match=rf"entry\.0\.{key}: (no file matches|there is no file)") as caught:
-        read_manifest(registry.folder / "m.toml", Inputs())
+        read_manifest(registry.folder / "m.toml", NamedFiles())
     assert "\n" not in str(caught.value)
 
 
@@ -339,7 +339,7 @@ def test_a_parquet_column_that_hides_another_one_is_refused(tmp_path):
     table = pa.table([["m"], ["strict.toml"], ["lenient.toml"]], names=["model", "policy", "policy"])
     parquet.write_table(table, tmp_path / "m.parquet")
     with pytest.raises(UsageError, match="two columns have the same name"):
-        read_manifest(tmp_path / "m.parquet", Inputs())
+        read_manifest(tmp_path / "m.parquet", NamedFiles())
 
 
 def test_a_folder_without_models_is_refused(project, one_line_error):
@@ -427,6 +427,6 @@ def test_a_manifest_of_very_many_entries_is_read_in_one_pass(tmp_path):
         (tmp_path / "models" / f"{index}.joblib").touch()
         entries.append(f'[[entry]]\nmodel = "models/{index}.joblib"\ntarget = "t{index}"\n')
     (tmp_path / "m.toml").write_text("schema_version = 1\n" + "".join(entries))
-    found = read_manifest(tmp_path / "m.toml", Inputs())
+    found = read_manifest(tmp_path / "m.toml", NamedFiles())
     assert [inputs.target for inputs in found.models.values()] == [f"t{index}" for index in range(300)]
     assert next(reversed(found.models.values())).origin.endswith(f"m.toml: line {2 + 3 * 299}: entry.299")

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from pytest_draft.plugin.explained import Explained
+from pytest_draft.plugin.explained import FailureText
 from pytest_draft.plugin.table import table
 
 METRICS = {
@@ -137,13 +137,13 @@ def test_the_whole_text_stays_for_others_than_the_terminal():
             self.append(s)
 
     first, second, elsewhere = Lines(), Lines(), Lines()
-    Explained(text, "a", None, told).toterminal(first)
-    Explained(text, "a", None, told).toterminal(second)
-    Explained(text, "b", 24, told).toterminal(elsewhere)
+    FailureText(text, "a", None, told).toterminal(first)
+    FailureText(text, "a", None, told).toterminal(second)
+    FailureText(text, "b", 24, told).toterminal(elsewhere)
     assert first == text.splitlines()
     assert second == ["failed: this", "cause and remedy: as above"]
     assert elsewhere == text.splitlines()
-    assert str(Explained(text, "a", None, told)) == text
+    assert str(FailureText(text, "a", None, told)) == text
 
 
 @pytest.mark.nightly

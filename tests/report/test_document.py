@@ -12,7 +12,7 @@ from builders import FINDINGS, examination
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Numeric
 from pytest_draft.facts.files import ArtifactFacts, DataFacts
-from pytest_draft.facts.findings import Findings, Part, ProvedValues, Raw, Values
+from pytest_draft.facts.findings import Findings, Part, ProvedValues, Raw, ValueFigures
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.plugin import summary
 from pytest_draft.policy.policy import Policy
@@ -90,12 +90,12 @@ def test_no_number_that_json_lacks_is_rendered():
         render({"seconds": float("nan")})
 
 
-DISCRETE = replace(FINDINGS, free_share=0.5, determined=Values(200, 0.05), free=Values(120, 0.2))
+DISCRETE = replace(FINDINGS, free_share=0.5, determined=ValueFigures(200, 0.05), free=ValueFigures(120, 0.2))
 NUMERIC = replace(
     DISCRETE,
     most_perfect_rows=12,
-    certain=Values(80, 0.0),
-    constrained=Values(120, 0.083),
+    certain=ValueFigures(80, 0.0),
+    constrained=ValueFigures(120, 0.083),
     certain_rows=3,
     proved_values=ProvedValues(17, 4, 0.25),
     numeric=Numeric(

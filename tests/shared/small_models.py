@@ -10,7 +10,7 @@ from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.audit.leaf_counting import leaf_sizes
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.facts.rules import Literal, Rule, between
+from pytest_draft.facts.rules import ListedRule, Literal, between
 
 
 def tree_of(nodes: list[tuple[int, float, int, int] | None]) -> Tree:
@@ -38,9 +38,9 @@ def is_one(column: int) -> Literal:
 RULE_LIST_1 = RuleList(
     "by hand",
     (
-        Rule((is_one(0), is_one(1)), True, (0, 2)),
-        Rule((is_one(2),), False, (2, 0)),
-        Rule((), True, (0, 1)),
+        ListedRule((is_one(0), is_one(1)), True, (0, 2)),
+        ListedRule((is_one(2),), False, (2, 0)),
+        ListedRule((), True, (0, 1)),
     ),
     ("c0", "c1", "c2"),
     3,
@@ -97,8 +97,8 @@ def random_rules(domain: Domain, rng: np.random.Generator, n_rules: int) -> Rule
         low, high = [(-math.inf, value), (value - 0.5, math.inf), between(value, value)][int(rng.integers(3))]
         return Literal(column, low, high, bool(rng.integers(2)))
 
-    rules = [Rule(tuple(literal() for _ in range(rng.integers(1, 4))), 0) for _ in range(n_rules)]
-    return RuleList("random", (*rules, Rule((), 0)), domain.columns, domain.n_columns, (0,))
+    rules = [ListedRule(tuple(literal() for _ in range(rng.integers(1, 4))), 0) for _ in range(n_rules)]
+    return RuleList("random", (*rules, ListedRule((), 0)), domain.columns, domain.n_columns, (0,))
 
 
 def sizes_of(tree: Tree, domain: Domain) -> np.ndarray:

@@ -68,7 +68,7 @@ _PARAMETERS = ExactParameters()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Alternatives:
+class ExactDatasets:
     """The datasets that are known to meet a connected part of the equations."""
 
     columns: IntArray
@@ -92,7 +92,7 @@ class Solution:
     lower: IntArray
     upper: IntArray
     """`lower` and `upper`, shape (n_candidates,): bounds that propagation proved."""
-    parts: tuple[Alternatives, ...]
+    parts: tuple[ExactDatasets, ...]
     """The parts of the equations that propagation left open, each candidate with ``lower < upper`` in one of them."""
     unique: bool
     """Proved: no other dataset meets every equation."""
@@ -146,7 +146,7 @@ def solve_exactly(
     rows, expected = lower.copy(), lower.astype(np.float64)
     free = np.flatnonzero(lower < upper)
     search.clock.figures["candidates left by propagation"] = len(free)
-    parts: list[Alternatives] = []
+    parts: list[ExactDatasets] = []
     pieces: list[_Piece] = []
     if free.size:
         rest = system.only(free, lower)
@@ -162,7 +162,7 @@ def solve_exactly(
             rows[columns] += placed
             expected[columns] += mass
             others, complete = piece.others(placed, search) if alternatives else ([placed], False)
-            parts.append(Alternatives(columns, tuple(lower[columns] + other for other in others), complete))
+            parts.append(ExactDatasets(columns, tuple(lower[columns] + other for other in others), complete))
             pieces.append(piece)
     residual = system.missed(rows)
     unique = not residual and all(part.complete and len(part.rows) == 1 for part in parts)

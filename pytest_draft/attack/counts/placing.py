@@ -79,7 +79,7 @@ def polish(kinds: Kinds, share: FloatArray, chosen: IntArray, search: Search, ti
     best = Placed(chosen, kinds.missed(chosen))
     with timebox.flag() as stop:
         for run, hottest in enumerate(_PARAMETERS.polished):
-            chain = Chain(kinds, share, best.chosen, np.random.default_rng([search.seed, 32, run]))
+            chain = PlacingChain(kinds, share, best.chosen, np.random.default_rng([search.seed, 32, run]))
             for temperature in np.geomspace(hottest, _PARAMETERS.coldest, _PARAMETERS.polish_sweeps):
                 if not chain.missed_least or not timebox.allows(chain.units):
                     break
@@ -108,7 +108,7 @@ def anneal_rows(
         Its result depends on the number of threads only where the clock ends it.
     """
     chains = [
-        Chain(kinds, share, starts[c] if c < len(starts) else None, np.random.default_rng([search.seed, 33, c]))
+        PlacingChain(kinds, share, starts[c] if c < len(starts) else None, np.random.default_rng([search.seed, 33, c]))
         for c in range(_PARAMETERS.chains)
     ]
     cost = sum(chain.units for chain in chains)
@@ -135,7 +135,7 @@ def anneal_rows(
     return Placed(best.best, best.missed_least, tuple(samples))
 
 
-class Chain:
+class PlacingChain:
     """A dataset that sweeps change, and the best one that it was.
 
     Parameters

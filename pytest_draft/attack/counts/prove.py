@@ -31,7 +31,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from pytest_draft.arrays import BoolArray, IntArray
-from pytest_draft.attack.counts.exact import Alternatives
+from pytest_draft.attack.counts.exact import ExactDatasets
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.search import Search
 from pytest_draft.facts.certificate import Bounds, Certificate
@@ -73,7 +73,7 @@ def prove(
     rows: IntArray,
     lower: IntArray,
     upper: IntArray,
-    parts: Sequence[Alternatives],
+    parts: Sequence[ExactDatasets],
     search: Search,
 ) -> Proof:
     """Prove what can be proved of a dataset inside the time box.
@@ -86,7 +86,7 @@ def prove(
         A dataset that meets every equation.
     lower, upper : ndarray of int64, shape (n_candidates,)
         Proved bounds of each candidate in all datasets (`propagate`).
-    parts : sequence of Alternatives
+    parts : sequence of ExactDatasets
         All connected parts of what the bounds leave open (``lower < upper``): no equation holds open candidates of
         two parts. Other datasets of a part that are known already save the search for them.
 

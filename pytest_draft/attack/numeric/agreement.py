@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import FloatArray, Int32Array
-from pytest_draft.attack.numeric.chain import Chain, best_of
+from pytest_draft.attack.numeric.chain import AnnealingChain, best_of
 from pytest_draft.attack.numeric.parameters import AGREEMENT
 from pytest_draft.attack.numeric.problem import NumericProblem
 from pytest_draft.matching import assigned, distances_of
 
 
 def agreed(
-    problem: NumericProblem, best: Chain, chains: Sequence[Chain], rng: np.random.Generator
+    problem: NumericProblem, best: AnnealingChain, chains: Sequence[AnnealingChain], rng: np.random.Generator
 ) -> tuple[NDArray[np.float32], int]:
     """Return the dataset that is closest to all samples, after matching rows to rows, and how many samples that were.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pytest_draft.arrays import Flag, Int32Array, IntArray
 from pytest_draft.attack.numeric.anneal import exchange, sweep
-from pytest_draft.attack.numeric.dataset import Dataset, Nodes, fill
+from pytest_draft.attack.numeric.dataset import Dataset, NodeArrays, fill
 from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.parameters import ANNEALING
 from pytest_draft.attack.numeric.prior import EVERY, Prior
@@ -41,10 +41,10 @@ class Window:
         return by_clock
 
 
-class Chain:
+class AnnealingChain:
     """A dataset that is annealed, the best one that it was, and what it was when it was cold."""
 
-    def __init__(self, problem: NumericProblem, nodes: Nodes, prior: Prior, seed: Sequence[int]) -> None:
+    def __init__(self, problem: NumericProblem, nodes: NodeArrays, prior: Prior, seed: Sequence[int]) -> None:
         self.problem, self.nodes, self.prior = problem, nodes, prior
         self.rng = np.random.default_rng(seed)
         self.attributes, self.copula = prior.nothing(attribute_states(problem.states), problem.n_classes)
@@ -189,7 +189,7 @@ def units_of_a_sweep(problem: NumericProblem) -> float:
     )
 
 
-def best_of(chain: Chain) -> tuple[int, Int32Array, Int32Array]:
+def best_of(chain: AnnealingChain) -> tuple[int, Int32Array, Int32Array]:
     """Return what a chain's best dataset misses, its states and its labels."""
     if chain.best is None:
         raise OutOfTimeError

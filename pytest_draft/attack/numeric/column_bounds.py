@@ -13,7 +13,7 @@ from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.numeric.odd_cycles import solve_odd_cycles
-from pytest_draft.attack.numeric.split_groups import Members, Splits, snapped
+from pytest_draft.attack.numeric.split_groups import Members, SplitGroups, snapped
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.timebox import TimeBox
 
@@ -43,7 +43,7 @@ class ColumnBounds(NamedTuple):
     """Shape (n_rows, n_rows); (0, 0) where there are too many rows. Whether a row's value is known to be at least
     another's.
     """
-    splits: Splits
+    splits: SplitGroups
     is_number: bool
     """Whether its values are whole numbers."""
 

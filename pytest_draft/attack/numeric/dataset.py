@@ -22,7 +22,7 @@ FAR = 2**30
 """Above every state: no nearest one on the right."""
 
 
-class Nodes(NamedTuple):
+class NodeArrays(NamedTuple):
     """All nodes of all trees, each tree in preorder."""
 
     root: Int32Array
@@ -126,7 +126,7 @@ class Dataset(NamedTuple):
     """Shape (1,)."""
 
     @classmethod
-    def of(cls, nodes: Nodes, times: Int32Array, state: Int32Array, label: Int32Array, seed: int) -> Dataset:
+    def of(cls, nodes: NodeArrays, times: Int32Array, state: Int32Array, label: Int32Array, seed: int) -> Dataset:
         """Return rows that no tree has seen yet; `fill` brings them in step with the nodes.
 
         Parameters

@@ -18,7 +18,7 @@ from scipy.sparse.linalg import LinearOperator
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import Groups, group_by_occurrences
-from pytest_draft.attack.numeric.dataset import Nodes
+from pytest_draft.attack.numeric.dataset import NodeArrays
 from pytest_draft.attack.numeric.extremes import Extremes, replay_and_decode
 from pytest_draft.attack.numeric.midpoints import ValueBounds, propagate_thresholds
 from pytest_draft.attack.numeric.replay import Replay
@@ -52,7 +52,7 @@ class NumericProblem:
 
     domain: Domain
     states: States
-    nodes: Nodes
+    nodes: NodeArrays
     times: Int32Array
     """Shape (n_trees, n_rows). How often each tree saw each row: the unknown rows first, then those that the adversary
     knows whole.
@@ -200,7 +200,7 @@ def _proved_values(forest: Forest, extremes: Extremes) -> dict[int, FloatArray]:
     return proved
 
 
-def _labels(nodes: Nodes, times: IntArray, known: IntArray, timebox: TimeBox) -> tuple[IntArray, bool]:
+def _labels(nodes: NodeArrays, times: IntArray, known: IntArray, timebox: TimeBox) -> tuple[IntArray, bool]:
     """Return a label for each row that explains the roots as well as least squares do, and whether it explains all.
 
     Without a difference between rows, any labels in the right numbers are right. A tree whose leaves all hold one class
@@ -244,7 +244,7 @@ def _labels(nodes: Nodes, times: IntArray, known: IntArray, timebox: TimeBox) ->
     return label, bool((found == lacking).all())
 
 
-def _different_rows(nodes: Nodes) -> tuple[IntArray, BoolArray]:
+def _different_rows(nodes: NodeArrays) -> tuple[IntArray, BoolArray]:
     """Return how many different rows of each class each tree saw, and of which trees that is told.
 
     Where each leaf holds one class, its different rows are of that class.

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, Int32Array
 from pytest_draft.attack.numeric.agreement import agreed, encoded_rows, guessed
-from pytest_draft.attack.numeric.chain import Chain, Window, best_of, random_start, units_of_a_sweep
-from pytest_draft.attack.numeric.dataset import NONE, Dataset, Nodes, fill, tested
+from pytest_draft.attack.numeric.chain import AnnealingChain, Window, best_of, random_start, units_of_a_sweep
+from pytest_draft.attack.numeric.dataset import NONE, Dataset, NodeArrays, fill, tested
 from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.midpoints import ValueBounds
 from pytest_draft.attack.numeric.parameters import ANNEALING, PILOT
@@ -57,7 +57,7 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
         strength, n_chains = _pilot(problem, prior, search)
     prior = replace(prior, strength=strength)
     figures["prior strength"] = strength
-    chains = [Chain(problem, problem.nodes, prior, [search.seed, 21, c]) for c in range(n_chains)]
+    chains = [AnnealingChain(problem, problem.nodes, prior, [search.seed, 21, c]) for c in range(n_chains)]
     with search.clock("anneal"):
         box = search.timebox
         _run(chains, search, box.remaining * ANNEALING.share, box.effort_left)
@@ -143,12 +143,12 @@ def _by_attribute(problem: NumericProblem, of_column: BoolArray) -> BoolArray:
     return np.stack([of_column[:, list(attribute.columns)].all(axis=1) for attribute in attributes], axis=1)
 
 
-def _run(chains: Sequence[Chain], search: Search, seconds: float, units: float) -> None:
+def _run(chains: Sequence[AnnealingChain], search: Search, seconds: float, units: float) -> None:
     """Anneal chains, as many at a time as there are threads; each has its part of the time."""
     side_by_side = min(search.workers, len(chains))
     rounds = -(-len(chains) // side_by_side)
 
-    def cool(chain: Chain) -> None:
+    def cool(chain: AnnealingChain) -> None:
         chain.cool(Window.of(search.timebox, seconds / rounds, units / len(chains)))
         if chain.sweeps:
             chain.finish()
@@ -170,7 +170,7 @@ def _pilot(problem: NumericProblem, prior: Prior, search: Search) -> tuple[float
     if n_trees >= PILOT.least_trees:
         hidden[PILOT.every_hidden - 1 :: PILOT.every_hidden] = True
     nodes, of_hidden = _without(problem.nodes, hidden)
-    chains = [Chain(problem, nodes, replace(prior, strength=s), [search.seed, 22]) for s in PILOT.strengths]
+    chains = [AnnealingChain(problem, nodes, replace(prior, strength=s), [search.seed, 22]) for s in PILOT.strengths]
     _run(chains, replace(search, timebox=box.part(2 * PILOT.share)), seconds, units)
     sweeps = sum(chain.sweeps for chain in chains) * (1 / PILOT.share - 1)
     n_chains = (
@@ -184,7 +184,7 @@ def _pilot(problem: NumericProblem, prior: Prior, search: Search) -> tuple[float
     return PILOT.strengths[int(np.argmin(surprise))], n_chains
 
 
-def _without(nodes: Nodes, hidden: BoolArray) -> tuple[Nodes, BoolArray]:
+def _without(nodes: NodeArrays, hidden: BoolArray) -> tuple[NodeArrays, BoolArray]:
     """Return nodes of which those of some trees weigh nothing, and which they are."""
     of_tree = np.repeat(np.arange(len(nodes.root) - 1), np.diff(nodes.root))
     gone = hidden[of_tree]
@@ -196,7 +196,7 @@ def _without(nodes: Nodes, hidden: BoolArray) -> tuple[Nodes, BoolArray]:
     ), gone
 
 
-def _surprise(problem: NumericProblem, chain: Chain, hidden: BoolArray) -> float:
+def _surprise(problem: NumericProblem, chain: AnnealingChain, hidden: BoolArray) -> float:
     """Return how far the mean of a chain's samples is from the counts at the leaves of hidden trees."""
     leaves = hidden & (problem.nodes.left < 0)
     total = np.zeros((int(leaves.sum()), problem.n_classes))
@@ -206,7 +206,7 @@ def _surprise(problem: NumericProblem, chain: Chain, hidden: BoolArray) -> float
     return float(np.abs(total / len(chain.samples) - problem.nodes.count[leaves]).sum())
 
 
-def _with_rows(data: Dataset, state: Int32Array, label: Int32Array, chain: Chain | None = None) -> Dataset:
+def _with_rows(data: Dataset, state: Int32Array, label: Int32Array, chain: AnnealingChain | None = None) -> Dataset:
     """Return another dataset of the same size; filled in where a chain is given."""
     other = Dataset(*map(np.zeros_like, data))._replace(state=state, label=label)
     if chain is not None:

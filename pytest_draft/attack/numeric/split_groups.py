@@ -40,7 +40,7 @@ class Members(NamedTuple):
 
 
 @redacted
-class Splits(NamedTuple):
+class SplitGroups(NamedTuple):
     """What splits say of one column: each entry is about the largest of ``x`` or of ``-x`` in a group of rows."""
 
     group: IntArray
@@ -102,12 +102,12 @@ def members_of(parent: IntArray, leaves: IntArray) -> Members:
     return Members(start, rows)
 
 
-def bare_splits(nodes: JoinedNodes, tested: IntArray, bound: FloatArray, is_number: bool) -> Splits:
+def bare_splits(nodes: JoinedNodes, tested: IntArray, bound: FloatArray, is_number: bool) -> SplitGroups:
     """Return what the thresholds of one column say by themselves: left is at most, right is above."""
     reach = np.empty((2, len(tested), 2))
     _within_boxes(nodes, tested, bound[0].max(), bound[1].max(), is_number, reach)
     n = 2 * len(tested)
-    return Splits(
+    return SplitGroups(
         np.stack([nodes.left[tested], nodes.right[tested]], axis=1).ravel(),
         np.tile([0, 1], len(tested)),
         np.full(n, np.nan),
@@ -139,14 +139,14 @@ def _within_boxes(
 
 
 def with_extremes(
-    splits: Splits, nodes: JoinedNodes, tested: IntArray, is_whole: BoolArray, extremes: Extremes
-) -> Splits:
+    splits: SplitGroups, nodes: JoinedNodes, tested: IntArray, is_whole: BoolArray, extremes: Extremes
+) -> SplitGroups:
     """Add the known extremes: the largest value of a node is to its right, the least to its left."""
     low, high = np.concatenate(list(extremes.low))[tested], np.concatenate(list(extremes.high))[tested]
     known = [np.flatnonzero(~np.isnan(high)), np.flatnonzero(~np.isnan(low))]
     group = np.concatenate([nodes.right[tested[known[0]]], nodes.left[tested[known[1]]]])
     extreme = np.concatenate([high[known[0]], -low[known[1]]])
-    return Splits(
+    return SplitGroups(
         np.concatenate([splits.group, group]),
         np.concatenate([splits.sign, np.repeat([0, 1], [len(k) for k in known])]),
         np.concatenate([splits.threshold, np.full(len(group), np.nan)]),

@@ -17,7 +17,7 @@ from scipy.stats import norm
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.attack.numeric.dataset import Attributes, Nodes
+from pytest_draft.attack.numeric.dataset import Attributes, NodeArrays
 from pytest_draft.attack.target_classes import TargetCounts
 from pytest_draft.domain import Attribute, Domain, nearest
 
@@ -256,7 +256,7 @@ def nodes_of(
     extremes: tuple[Sequence[FloatArray], Sequence[FloatArray]] | None = None,
     in_time: Callable[[], None] | None = None,
     targets: TargetCounts | None = None,
-) -> Nodes:
+) -> NodeArrays:
     """Return the nodes of all trees as the compiled sweeps take them.
 
     Parameters
@@ -272,7 +272,7 @@ def nodes_of(
     grouped = np.array([attribute.kind == "one-hot" for attribute in states.domain.attributes])
     is_midpoint = midpoints_of(forest)
     told_apart = forest.tells_distinct
-    parts: dict[str, list[NDArray[np.generic]]] = {field: [] for field in Nodes._fields}
+    parts: dict[str, list[NDArray[np.generic]]] = {field: [] for field in NodeArrays._fields}
     offset = 0
     for t, tree in enumerate(forest.trees):
         if in_time is not None:
@@ -313,7 +313,9 @@ def nodes_of(
         offset += len(order)
     parts["root"].append(np.array([offset]))
     kinds = {"missing_left": np.bool_, "by_class": np.bool_, "twice": np.float64, "weight": np.float64}
-    return Nodes(**{field: np.concatenate(part).astype(kinds.get(field, np.int32)) for field, part in parts.items()})
+    return NodeArrays(
+        **{field: np.concatenate(part).astype(kinds.get(field, np.int32)) for field, part in parts.items()}
+    )
 
 
 def _points(states: States, a: int, values: FloatArray) -> IntArray:

@@ -112,7 +112,7 @@ class Posterior:
 
 
 @dataclass(eq=False, repr=False)
-class _Run:
+class _ChainRun:
     """One chain and what was drawn from it. Its repr shows no row."""
 
     chain: RowChain
@@ -193,9 +193,9 @@ def open_attributes(walks: Walks, value: NDArray[np.int32]) -> BoolArray:
     return ~tested_anywhere(walks, value)
 
 
-def _runs(problem: RowProblem, start: Start, n_chains: int, seed: Sequence[int]) -> list[_Run]:
+def _runs(problem: RowProblem, start: Start, n_chains: int, seed: Sequence[int]) -> list[_ChainRun]:
     seeds = [[*seed, number] for number in range(n_chains)]
-    return [_Run(RowChain(problem, start(np.random.default_rng(one)), one)) for one in seeds]
+    return [_ChainRun(RowChain(problem, start(np.random.default_rng(one)), one)) for one in seeds]
 
 
 def _cooled(
@@ -204,14 +204,14 @@ def _cooled(
     candidates: JumpCandidates | None,
     search: Search,
     parameters: PosteriorParameters,
-) -> tuple[list[_Run], bool, int]:
+) -> tuple[list[_ChainRun], bool, int]:
     """Return chains that were cooled, whether more of it changes nothing, and the sweeps of each."""
     box = search.timebox.part(parameters.cooling_share)
     hot, seconds = parameters.hot, parameters.sweep_seconds(problem)
     if candidates is not None:
         places = len(candidates.value) * problem.model.n_classes * problem.model.n_trees
         seconds += parameters.candidate_seconds * problem.n_rows[1] * places / parameters.jump_every
-    best: list[_Run] = []
+    best: list[_ChainRun] = []
     level, settled, n_sweeps, n_chains = -np.inf, False, parameters.first_sweeps, parameters.chains
     if n_chains * n_sweeps * seconds > search.workers * box.remaining / 2:
         n_chains = min(n_chains, 2)
@@ -254,7 +254,7 @@ def _cooled(
 
 def _warmed(
     problem: RowProblem, start: Start, search: Search, parameters: PosteriorParameters
-) -> tuple[list[_Run], bool, int]:
+) -> tuple[list[_ChainRun], bool, int]:
     """Return chains that have left a given dataset for others that are about as likely."""
     runs, n_sweeps = _runs(problem, start, parameters.chains, [search.seed, 9]), parameters.first_sweeps
     with search.timebox.flag() as stop, ThreadPoolExecutor(search.workers) as pool:
@@ -263,19 +263,19 @@ def _warmed(
     return runs, not search.timebox.over, n_sweeps
 
 
-def _sample(problem: RowProblem, runs: Sequence[_Run], search: Search, parameters: PosteriorParameters) -> None:
+def _sample(problem: RowProblem, runs: Sequence[_ChainRun], search: Search, parameters: PosteriorParameters) -> None:
     """Draw datasets of one size from all chains."""
     size = int(np.median([run.chain.n_rows for run in runs]))
     cost = len(runs) * parameters.sample_every * parameters.sweep_seconds(problem)
     box = search.timebox.part(parameters.cooling_share)
     with box.flag() as stop, ThreadPoolExecutor(search.workers) as pool:
 
-        def resize(run: _Run) -> None:
+        def resize(run: _ChainRun) -> None:
             if run.chain.n_rows != size:
                 run.chain.resize(size)
                 run.chain.sweep(parameters.resized_sweeps, 2.0, 1.0, fixed=True, stop=stop)
 
-        def draw(run: _Run) -> None:
+        def draw(run: _ChainRun) -> None:
             run.chain.sweep(parameters.sample_every, 1.0, 1.0, fixed=True, stop=stop)
             run.keep()
 
@@ -288,7 +288,7 @@ def _sample(problem: RowProblem, runs: Sequence[_Run], search: Search, parameter
 
 
 def _agreed(
-    problem: RowProblem, runs: Sequence[_Run], search: Search, parameters: PosteriorParameters
+    problem: RowProblem, runs: Sequence[_ChainRun], search: Search, parameters: PosteriorParameters
 ) -> tuple[NDArray[np.float32], IntArray]:
     """Return the consensus of all samples, or a sample that is closer to all on average, and labels of its rows."""
     datasets = [dataset for run in runs for dataset in run.kept]

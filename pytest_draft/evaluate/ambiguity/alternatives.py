@@ -44,7 +44,8 @@ class Stop:
     Attributes
     ----------
     flag : ndarray of uint8, shape (1,)
-        For compiled code: raised where somebody asked for an end and, while a `Search` runs, where the time is out.
+        For compiled code: raised where somebody asked for an end and, while an `AlternativesSearch` runs, where the
+        time is out.
     """
 
     def __init__(self, timebox: TimeBox) -> None:
@@ -74,7 +75,7 @@ class Stop:
         return self.asked or timebox.over
 
 
-class Search:
+class AlternativesSearch:
     """The search, which begins when it is made.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Other datasets that explain exact counts as the truth does: in go a forest and true rows, out comes a `Search`."""
+"""Other datasets that explain exact counts as the truth does: out comes an `AlternativesSearch`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.domain import Domain
-from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, NotExplainedError, Search, Stop
+from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, AlternativesSearch, NotExplainedError, Stop
 from pytest_draft.evaluate.ambiguity.blocks import left_open
 from pytest_draft.evaluate.ambiguity.bounds import kept
 from pytest_draft.evaluate.ambiguity.determined import determined_rows
-from pytest_draft.evaluate.ambiguity.explained import Explained, explained
+from pytest_draft.evaluate.ambiguity.explained import ExplainedRows, explained
 from pytest_draft.evaluate.ambiguity.population import Population, fitted, uniform
 from pytest_draft.evaluate.ambiguity.sampled import Sampled, facts_of
-from pytest_draft.evaluate.ambiguity.sampler import PARAMETERS, Chain, neighbours
-from pytest_draft.evaluate.ambiguity.values import Values
+from pytest_draft.evaluate.ambiguity.sampler import PARAMETERS, ExplainingChain, neighbours
+from pytest_draft.evaluate.ambiguity.values import StateValues
 from pytest_draft.evaluate.baselines import median_guess
 from pytest_draft.facts.ambiguity import Determined, Prior
 from pytest_draft.matching import differences, encoded_weights, matched_distance
@@ -61,21 +61,21 @@ class _Look:
 
     Parameters
     ----------
-    truth : Explained
-    values : Values
+    truth : ExplainedRows
+    values : StateValues
     seed : int
     unknown : ndarray of int64, shape (n_unknown,)
         The rows that are to be rebuilt.
     within_cells : bool
-        As of `Chain`.
+        As of `ExplainingChain`.
     stop : Stop
     others : ndarray of float32, shape (n_others, n_columns), or None
     """
 
     def __init__(
         self,
-        truth: Explained,
-        values: Values,
+        truth: ExplainedRows,
+        values: StateValues,
         seed: int,
         unknown: IntArray,
         *,
@@ -102,7 +102,9 @@ class _Look:
             "uniform": uniform(truth.states, truth.n_rows),
         }
         chains = {
-            name: Chain(truth, prior, self._seed, within_cells=self._within_cells, moving=moving, stop=self._stop.flag)
+            name: ExplainingChain(
+                truth, prior, self._seed, within_cells=self._within_cells, moving=moving, stop=self._stop.flag
+            )
             for name, prior in priors.items()
         }
         box = self._stop.timebox.first(MOVING_SHARE)
@@ -125,7 +127,7 @@ class _Look:
             sampled, facts_of(sampled, truth.domain, values.rows, bits, unchanged, self._stop.timebox, proved)
         )
 
-    def _moving(self, truth: Explained) -> IntArray:
+    def _moving(self, truth: ExplainedRows) -> IntArray:
         """Return the rows that move: all, or neighbourhoods of some."""
         unknown = self._unknown
         if len(unknown) <= MOST_MOVING:
@@ -134,7 +136,7 @@ class _Look:
         anchors = rng.choice(len(unknown), MOST_MOVING // NEIGHBOURHOOD, replace=False)
         return unknown[np.unique(neighbours(truth, unknown, NEIGHBOURHOOD, anchors))]
 
-    def _proved(self, truth: Explained, values: Values) -> tuple[tuple[Determined, ...], int]:
+    def _proved(self, truth: ExplainedRows, values: StateValues) -> tuple[tuple[Determined, ...], int]:
         """Return the shares of determined rows, and how many attributes were set aside."""
         times = truth.times.astype(np.int64)
         require = self._stop.require
@@ -178,7 +180,11 @@ class _Look:
         return sorted(int(a) for a in attributes[cheapest[within]])
 
     def _sampled(
-        self, chains: Mapping[Prior, Chain], priors: Mapping[Prior, Population], values: Values, moving: IntArray
+        self,
+        chains: Mapping[Prior, ExplainingChain],
+        priors: Mapping[Prior, Population],
+        values: StateValues,
+        moving: IntArray,
     ) -> tuple[Sampled, ...]:
         """Return the last datasets of each chain with all values, as many as there is time for."""
         truth, rngs = self._truth, {name: np.random.default_rng([self._seed, 64, len(name)]) for name in chains}
@@ -211,7 +217,7 @@ def search(
     extremes: Extremes | None = None,
     prove: bool = True,
     others: Rows | None = None,
-) -> Search:
+) -> AlternativesSearch:
     """Begin to look for other datasets that explain a file.
 
     Parameters
@@ -243,8 +249,8 @@ def search(
             raise NotExplainedError
         # The values of a regressor's leaves tell more of a row than counts do: each row is held in all its leaves.
         within_cells = forest.classes is None
-        values = Values(truth.states, truth.fixed, truth.times, rows, forest, extremes)
+        values = StateValues(truth.states, truth.fixed, truth.times, rows, forest, extremes)
         look = _Look(truth, values, seed, unknown, within_cells=within_cells, stop=stop, others=others)
         return look.alternatives(prove=prove)
 
-    return Search(look, timebox)
+    return AlternativesSearch(look, timebox)

@@ -1,4 +1,4 @@
-"""Other datasets that explain leaves behind unknown draws: in go a forest and true rows, out comes a `Search`.
+"""Other datasets that explain leaves behind unknown draws: out comes an `AlternativesSearch`.
 
 Without counts and bootstrap the true rows tell the counts that were removed, and datasets that explain these, too, are
 looked for: whoever has the file knows less, and gets no closer. So too of a regressor, whose rows are held in all their
@@ -24,12 +24,12 @@ from pytest_draft.attack.rows.problem import RowProblem, indices_of
 from pytest_draft.attack.rows.sweeps import JumpCandidates
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.ambiguity import behind_counts
-from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, NotExplainedError, Search, Stop
+from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, AlternativesSearch, NotExplainedError, Stop
 from pytest_draft.evaluate.ambiguity.bits_of_outputs import bits_at
 from pytest_draft.evaluate.ambiguity.bounds import kept
-from pytest_draft.evaluate.ambiguity.population import Kinds, fitted, kinds, uniform
+from pytest_draft.evaluate.ambiguity.population import RowKinds, fitted, kinds, uniform
 from pytest_draft.evaluate.ambiguity.sampled import Sampled, facts_of
-from pytest_draft.evaluate.ambiguity.values import Values
+from pytest_draft.evaluate.ambiguity.values import StateValues
 from pytest_draft.evaluate.gaps import tell_gaps_only
 from pytest_draft.evaluate.stripped_identity import counted_by
 from pytest_draft.facts.ambiguity import Prior
@@ -58,7 +58,7 @@ class ChainFromTruth:
     prior : {"population", "uniform", "other rows"}
         Of each row: a mixture that all other rows make, all values alike, or `kinds`.
     seed : int
-    kinds : Kinds or None
+    kinds : RowKinds or None
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class ChainFromTruth:
         label: IntArray,
         prior: Prior,
         seed: int,
-        kinds: Kinds | None = None,
+        kinds: RowKinds | None = None,
     ) -> None:
         n_values = sum(attribute.n_values for attribute in problem.model.domain.attributes)
         alike = np.zeros((problem.model.n_classes, n_values))
@@ -120,7 +120,7 @@ def search(
     unknown: IntArray,
     known: Sequence[int] = (),
     others: Rows | None = None,
-) -> Search | None:
+) -> AlternativesSearch | None:
     """Begin to look for other datasets that explain what leaves say.
 
     Parameters
@@ -139,7 +139,7 @@ def search(
 
     Returns
     -------
-    Search or None
+    AlternativesSearch or None
         None where it is not known what the file tells: of numeric columns with bootstrap whose thresholds lie midway
         between values of rows that were drawn, of counts of a regressor's draws, and where the true rows cannot be
         behind the file.
@@ -192,24 +192,24 @@ def search(
     def look(stop: Stop) -> Alternatives | None:
         if problem.model.lacking(problem.model.rows_at_leaves(value, labels)):
             raise NotExplainedError
-        values = Values(states, fixed, None, rows, forest, None)
+        values = StateValues(states, fixed, None, rows, forest, None)
         inside = np.empty((0, value.shape[1]), dtype=np.int64) if others is None else states.of_rows(others)
         inside = inside[(inside >= 0).all(axis=1)]
         found = kinds(states, value.astype(np.int64), labels, problem.model.n_classes, seed, inside)
         return _alternatives(problem, values, value, labels, moving, seed, stop, found)
 
-    return Search(look, timebox)
+    return AlternativesSearch(look, timebox)
 
 
 def _alternatives(
     problem: RowProblem,
-    values: Values,
+    values: StateValues,
     value: Int32Array,
     labels: IntArray,
     moving: IntArray,
     seed: int,
     stop: Stop,
-    of_population: Kinds,
+    of_population: RowKinds,
 ) -> Alternatives | None:
     """Let chains move, and give values to what was met."""
     names: tuple[Prior, ...] = ("population", "uniform")

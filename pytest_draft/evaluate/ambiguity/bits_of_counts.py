@@ -23,7 +23,7 @@ from scipy.special import gammaln
 
 from pytest_draft.arrays import BoolArray, Flag, FloatArray, IntArray
 from pytest_draft.attack.numeric.dataset import NONE, compiled, lies_left
-from pytest_draft.evaluate.ambiguity.explained import Explained
+from pytest_draft.evaluate.ambiguity.explained import ExplainedRows
 
 _MOST_BITS = 40.0
 """Larger boxes count as this large: what a 64-bit float counts exactly."""
@@ -32,7 +32,7 @@ Block = Collection[tuple[int, ...]]
 """What a block of rows was met as: each time the numbers of its labelled rows, ascending."""
 
 
-def cell_bits(truth: Explained, rows: IntArray, stop: Flag) -> float:
+def cell_bits(truth: ExplainedRows, rows: IntArray, stop: Flag) -> float:
     """Return the logarithm, to base 2, of how many datasets at least leave each of some rows in all its leaves.
 
     Boxes that share no vector are independent of each other. Rows of one box are as many multisets of its vectors. Of

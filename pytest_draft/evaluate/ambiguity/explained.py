@@ -1,4 +1,4 @@
-"""The truth as one of the datasets that explain a file: in go a forest, a domain and true rows, out comes `Explained`.
+"""The truth as one of the datasets that explain a file: out comes `ExplainedRows`.
 
 It is written row by row in the states that the forest tells apart (`pytest_draft.attack.numeric.states`), whatever the
 columns are: so discrete and numeric columns, with and without bagging, are one case.
@@ -14,7 +14,7 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.numeric.dataset import Attributes, Dataset, Nodes, fill
+from pytest_draft.attack.numeric.dataset import Attributes, Dataset, NodeArrays, fill
 from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.states import States, attribute_states, nodes_of, states_of
@@ -22,12 +22,12 @@ from pytest_draft.domain import Domain
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explained:
+class ExplainedRows:
     """The true rows, and what the file observes of them. Its repr shows no row."""
 
     domain: Domain
     states: States
-    nodes: Nodes
+    nodes: NodeArrays
     times: Int32Array
     """Shape (n_trees, n_rows). How often each tree saw each row."""
     label: Int32Array
@@ -75,7 +75,7 @@ def explained(
     known_rows: IntArray | None = None,
     extremes: Extremes | None = None,
     in_time: Callable[[], None] | None = None,
-) -> Explained | None:
+) -> ExplainedRows | None:
     """Return the true rows as states; None where they do not explain the file, so that nothing follows from them.
 
     Parameters
@@ -110,7 +110,7 @@ def explained(
     nodes = nodes_of(forest, states, decoded, require)
     require()
     label = labels if nodes.count.shape[1] > 1 else np.zeros(len(rows), dtype=np.int64)
-    made = Explained(
+    made = ExplainedRows(
         domain,
         states,
         nodes,

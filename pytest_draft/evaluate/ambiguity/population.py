@@ -3,7 +3,8 @@
 A latent class model (as in `pytest_draft.attack.private.sweeps`), fitted by expectation maximisation. Each row's prior
 is fitted to the rows of the other folds: it is what other people's rows tell of it, and never the row itself.
 
-Whoever has many other people's rows knows more than a mixture tells: which vectors there are, and how often (`Kinds`).
+Whoever has many other people's rows knows more than a mixture tells: which vectors there are,
+and how often (`RowKinds`).
 That is estimated from the training rows themselves, and those of a holdout, each with its own place: of what is seen
 `r` times a constant share of one row is taken off (absolute discounting), so that a vector that is seen once is as
 likely as the population makes it on average. What is taken off goes to rows that the mixtures draw.
@@ -113,7 +114,7 @@ def fitted(states: States, state: IntArray, seed: int, others: IntArray | None =
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Kinds:
+class RowKinds:
     """Whole rows that the population has, and how often. Its repr shows no row."""
 
     state: IntArray
@@ -130,7 +131,7 @@ class Kinds:
         return self.state[rng.choice(len(share), n_rows, p=share / share.sum())]
 
 
-def kinds(states: States, state: IntArray, label: IntArray, n_classes: int, seed: int, others: IntArray) -> Kinds:
+def kinds(states: States, state: IntArray, label: IntArray, n_classes: int, seed: int, others: IntArray) -> RowKinds:
     """Return the kinds of rows that the population is thought to have.
 
     Parameters
@@ -181,7 +182,7 @@ def kinds(states: States, state: IntArray, label: IntArray, n_classes: int, seed
     weight = np.maximum(seen - off, 0.0) / len(known)
     weight += off * (seen > 0).sum() / len(known) * np.bincount(place[len(known) :], minlength=len(vector)) / n_drawn
     likely = weight > 0
-    return Kinds(vector[likely], np.log(np.maximum(weight[:, None] * split, 1e-300))[likely])
+    return RowKinds(vector[likely], np.log(np.maximum(weight[:, None] * split, 1e-300))[likely])
 
 
 def _mixture(

@@ -1,4 +1,4 @@
-"""Datasets that explain a file as well as the truth: in goes `Explained`, out come samples of them, anytime.
+"""Datasets that explain a file as well as the truth: in goes `ExplainedRows`, out come samples of them, anytime.
 
 A chain begins at the true rows and moves by excursions of blocks (`excursions`) of several sizes and temperatures. What
 it visits is drawn from the prior, restricted to what explains everything; before it has forgotten where it began, it
@@ -18,7 +18,7 @@ from pytest_draft.attack.numeric.dataset import Copula
 from pytest_draft.evaluate.ambiguity.bits_of_counts import block_bits, boxes, cell_bits, keep_bounds
 from pytest_draft.evaluate.ambiguity.bounds import kept
 from pytest_draft.evaluate.ambiguity.excursions import MOVED, excursions
-from pytest_draft.evaluate.ambiguity.explained import Explained
+from pytest_draft.evaluate.ambiguity.explained import ExplainedRows
 from pytest_draft.evaluate.ambiguity.population import Population
 
 
@@ -53,12 +53,12 @@ class SamplerParameters:
 PARAMETERS = SamplerParameters()
 
 
-class Chain:
+class ExplainingChain:
     """A dataset on its way from the truth, and what it was on that way.
 
     Parameters
     ----------
-    truth : Explained
+    truth : ExplainedRows
     prior : Population
     seed : int
     within_cells : bool
@@ -77,7 +77,7 @@ class Chain:
 
     def __init__(
         self,
-        truth: Explained,
+        truth: ExplainedRows,
         prior: Population,
         seed: int,
         *,
@@ -203,7 +203,7 @@ def _steps(size: int) -> int:
     return PARAMETERS.steps_alone if size == 1 else PARAMETERS.steps_a_row * size
 
 
-def neighbours(truth: Explained, rows: IntArray, number: int, of: IntArray | None = None) -> IntArray:
+def neighbours(truth: ExplainedRows, rows: IntArray, number: int, of: IntArray | None = None) -> IntArray:
     """Return for some rows the nearest rows of their label, by the places of their states, themselves among them.
 
     Parameters

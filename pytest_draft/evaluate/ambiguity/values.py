@@ -20,7 +20,7 @@ from pytest_draft.timebox import TimeBox
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Values:
+class StateValues:
     """How states become values. Its repr shows no row."""
 
     states: States

@@ -11,7 +11,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from pytest_draft.artifact import occurrences, read
 from pytest_draft.attack import enumeration
 from pytest_draft.attack.counts.kinds import Kinds, unordered
-from pytest_draft.attack.counts.placing import Chain
+from pytest_draft.attack.counts.placing import PlacingChain
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.large_domains.candidates import build_any
@@ -167,7 +167,7 @@ def test_kinds_miss_what_the_equations_miss_however_rows_move(bagged):
     forest, domain, _, _ = bagged(40, n_estimators=8, max_depth=3)
     problem = problem_of(forest, domain)
     kinds = Kinds.of(problem)
-    chain = Chain(kinds, np.ones(len(kinds.entries)), None, np.random.default_rng(0))
+    chain = PlacingChain(kinds, np.ones(len(kinds.entries)), None, np.random.default_rng(0))
     for temperature in (5.0, 1.0, 0.2):
         chain.sweep(temperature, np.zeros(1, dtype=np.uint8))
         rows = np.bincount(chain.chosen, minlength=problem.n_candidates)

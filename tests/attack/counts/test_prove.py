@@ -16,7 +16,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from profiles import examples
 from pytest_draft.attack.counts import prove
 from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
-from pytest_draft.attack.counts.exact import Alternatives
+from pytest_draft.attack.counts.exact import ExactDatasets
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.system import System
 from pytest_draft.domain import declared
@@ -60,7 +60,7 @@ def opened(problem, rows, upper, others=(), complete=False):
     parts = []
     for columns in connected(problem.system.matrix.toarray(), np.flatnonzero(lower < upper)):
         known = {other[columns].tobytes(): other[columns] for other in (rows, *others)}
-        parts.append(Alternatives(columns, tuple(known.values()), complete))
+        parts.append(ExactDatasets(columns, tuple(known.values()), complete))
     return lower, upper, parts
 
 

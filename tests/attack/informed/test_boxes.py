@@ -22,7 +22,7 @@ from pytest_draft.attack.informed.boxes import held_of
 from pytest_draft.attack.numeric.extremes import replay_and_decode
 from pytest_draft.attack.numeric.states import has_best_splits
 from pytest_draft.examine.inputs import complete, open_files
-from pytest_draft.examine.record import Record
+from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.case import Case
 from pytest_draft.timebox import TimeBox
 
@@ -76,7 +76,7 @@ def case_of(folder, name: str, seed: int):
     joblib.dump(model, folder / "model.joblib")
     features.assign(target=target).to_csv(folder / "train.csv", index=False)
     case = Case(str(folder / "model.joblib"), str(folder / "train.csv"), "target")
-    record = Record(case)
+    record = FlowRecord(case)
     return complete(open_files(case, None, record), case, record)
 
 
@@ -193,7 +193,7 @@ def test_a_row_that_alone_explains_a_threshold_has_its_value(tmp_path):
     joblib.dump(DecisionTreeClassifier(random_state=0).fit(features[["size", "flag"]], target), tmp_path / "m.joblib")
     features.assign(target=target).to_csv(tmp_path / "t.csv", index=False)
     case = Case(str(tmp_path / "m.joblib"), str(tmp_path / "t.csv"), "target")
-    record = Record(case)
+    record = FlowRecord(case)
     inputs = complete(open_files(case, None, record), case, record)
     everyone = KnownRows(inputs.data.rows, inputs.data.labels, occurrences(inputs.forest))
     held = held_of(inputs.forest, inputs.domain, everyone, np.arange(12))

@@ -18,7 +18,7 @@ from pytest_draft.attack.numeric.problem import build_numeric
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import infer
 from pytest_draft.errors import OutOfTimeError
-from pytest_draft.examine.numeric import Numeric
+from pytest_draft.examine.numeric import NumericAttack
 from pytest_draft.timebox import TimeBox
 
 
@@ -99,4 +99,4 @@ def test_an_attack_that_has_no_time_replays_nothing(posed, monkeypatch):
     monkeypatch.setattr(module, "_rows", lambda *_: pytest.fail("a tree is replayed"))
 
     with pytest.raises(OutOfTimeError):
-        Numeric(asked, Search(TimeBox(1e-7)))
+        NumericAttack(asked, Search(TimeBox(1e-7)))

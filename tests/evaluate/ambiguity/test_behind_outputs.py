@@ -19,7 +19,7 @@ from pytest_draft.attack.rows.evidence import LeafModel
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.ambiguity.behind_outputs import ChainFromTruth, search
 from pytest_draft.evaluate.ambiguity.bits_of_outputs import bits_at
-from pytest_draft.evaluate.ambiguity.population import Kinds, kinds
+from pytest_draft.evaluate.ambiguity.population import RowKinds, kinds
 from pytest_draft.evaluate.ambiguity.sampled import ideal_of
 from pytest_draft.evaluate.stripped_identity import counted_by
 from pytest_draft.hardening.model import hardened
@@ -97,7 +97,7 @@ def test_a_chain_of_kinds_meets_each_dataset_as_often_as_it_is_likely_among_othe
         for chosen, share in expected.items()
     }
     chain = ChainFromTruth(
-        problem, DOMAIN.indices(rows).astype(np.int32), labels, "other rows", 0, Kinds(whole, log_prior)
+        problem, DOMAIN.indices(rows).astype(np.int32), labels, "other rows", 0, RowKinds(whole, log_prior)
     )
     met: Counter[tuple[tuple[int, ...], ...]] = Counter()
     for _ in range(12_000):

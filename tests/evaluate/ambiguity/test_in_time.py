@@ -11,7 +11,7 @@ from pytest_draft.attack.numeric.states import nodes_of
 from pytest_draft.domain import infer
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.evaluate.ambiguity import behind_counts
-from pytest_draft.evaluate.ambiguity.alternatives import Search, Stop
+from pytest_draft.evaluate.ambiguity.alternatives import AlternativesSearch, Stop
 from pytest_draft.evaluate.ambiguity.bounds import kept
 from pytest_draft.evaluate.ambiguity.explained import explained
 from pytest_draft.timebox import TimeBox
@@ -83,7 +83,7 @@ def test_what_is_wrong_is_still_told():
         raise ValueError("a bug")
 
     with pytest.raises(ValueError, match="a bug"):
-        Search(look, TimeBox(600)).result()
+        AlternativesSearch(look, TimeBox(600)).result()
 
 
 def test_nodes_are_made_tree_by_tree(told):

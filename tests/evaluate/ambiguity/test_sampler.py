@@ -20,10 +20,10 @@ from pytest_draft.attack.numeric.states import states_of
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.ambiguity import sampler
 from pytest_draft.evaluate.ambiguity.bits_of_counts import block_bits, boxes, cell_bits
-from pytest_draft.evaluate.ambiguity.explained import Explained, explained
+from pytest_draft.evaluate.ambiguity.explained import ExplainedRows, explained
 from pytest_draft.evaluate.ambiguity.population import fitted, uniform
-from pytest_draft.evaluate.ambiguity.sampler import Chain
-from pytest_draft.evaluate.ambiguity.values import Values
+from pytest_draft.evaluate.ambiguity.sampler import ExplainingChain
+from pytest_draft.evaluate.ambiguity.values import StateValues
 from pytest_draft.evaluate.identity import identify_in_order
 from pytest_draft.knowledge import KnownRows
 from pytest_draft.timebox import TimeBox
@@ -60,14 +60,14 @@ def numeric() -> tuple[np.ndarray, np.ndarray, Domain]:
     return rows, labels[chosen], Domain(names, attributes, "wine")
 
 
-def truth_of(model, rows, labels, domain, **known) -> tuple[Explained, Values, object]:
+def truth_of(model, rows, labels, domain, **known) -> tuple[ExplainedRows, StateValues, object]:
     forest = through_file(model.fit(rows, labels))
     is_class = forest.classes is not None
     made = explained(
         forest, domain, rows, labels if is_class else np.zeros(len(rows), np.int64), occurrences(forest), **known
     )
     assert made is not None
-    return made, Values(made.states, made.fixed, made.times, rows, forest, None), forest
+    return made, StateValues(made.states, made.fixed, made.times, rows, forest, None), forest
 
 
 MODELS = {
@@ -84,7 +84,7 @@ def test_every_sample_explains_every_observation_and_some_rows_move(kind, column
     rows, labels, domain = columns()
     truth, values, forest = truth_of(MODELS[kind](), rows, labels, domain)
     assert truth.unexplained == 0
-    chain = Chain(truth, fitted(truth.states, truth.state.astype(np.int64), 0), 0)
+    chain = ExplainingChain(truth, fitted(truth.states, truth.state.astype(np.int64), 0), 0)
     for _ in range(60):
         chain.turn()
     assert chain.changed.any()
@@ -104,7 +104,7 @@ def test_every_sample_explains_every_observation_and_some_rows_move(kind, column
 def test_whatever_the_adversary_knows_stays_as_it_is():
     rows, labels, domain = discrete()
     truth, values, _ = truth_of(MODELS["all rows"](), rows, labels, domain, known=(1,), known_rows=np.arange(9))
-    chain = Chain(truth, uniform(truth.states, len(rows)), 0, moving=np.arange(9, 40))
+    chain = ExplainingChain(truth, uniform(truth.states, len(rows)), 0, moving=np.arange(9, 40))
     for _ in range(40):
         chain.turn()
     sample = values.of(chain.samples[-1].astype(np.int64), np.random.default_rng(0), BOX)
@@ -118,7 +118,7 @@ def test_a_regressors_rows_stay_in_their_leaves():
     rows, _, domain = discrete()
     model = RandomForestRegressor(5, max_depth=2, random_state=0)
     truth, _, forest = truth_of(model, rows, rows @ np.arange(7), domain)
-    chain = Chain(truth, uniform(truth.states, len(rows)), 0, within_cells=True)
+    chain = ExplainingChain(truth, uniform(truth.states, len(rows)), 0, within_cells=True)
     for _ in range(40):
         chain.turn()
     leaf = truth.dataset(0).leaf
@@ -153,8 +153,8 @@ def test_what_explains_a_small_file_is_visited_as_often_as_it_is_likely(seed):
     instance = one.instance
     rows, labels = instance.truth.rows.astype(np.float32), instance.truth.labels
     truth = explained(instance.forest, instance.domain, rows, labels, instance.occurrences)
-    chain = Chain(truth, uniform(truth.states, len(rows)), 3)
-    values = Values(truth.states, truth.fixed, truth.times, rows, instance.forest, None)
+    chain = ExplainingChain(truth, uniform(truth.states, len(rows)), 3)
+    values = StateValues(truth.states, truth.fixed, truth.times, rows, instance.forest, None)
     rng, met = np.random.default_rng(0), Counter()
     for _ in range(1_500):
         chain.turn()
@@ -177,7 +177,7 @@ def test_no_more_datasets_are_counted_than_explain_a_small_file_in_any_order(par
         instance = one.instance
         rows, labels = instance.truth.rows.astype(np.float32), instance.truth.labels
         truth = explained(instance.forest, instance.domain, rows, labels, instance.occurrences)
-        chain = Chain(truth, uniform(truth.states, len(rows)), 3)
+        chain = ExplainingChain(truth, uniform(truth.states, len(rows)), 3)
         within = cell_bits(truth, np.arange(len(rows)), GO_ON)
         monkeypatch.setattr(sampler, "cell_bits", lambda *_: 0.0)
         of_blocks = chain.bits(lambda: False)
@@ -241,7 +241,7 @@ def test_a_population_is_learnt_from_other_rows_only():
         assert shares[:, first:last].sum(axis=1) == pytest.approx(1.0)
 
 
-def stays_where_it_is(truth: Explained, k: int, a: int, s: int) -> bool:
+def stays_where_it_is(truth: ExplainedRows, k: int, a: int, s: int) -> bool:
     """Return whether a row stays in its leaves and leaves every split its bounds if one attribute has another state."""
     nodes, data, missing = truth.nodes, truth.dataset(0), int(truth.attributes.missing[a])
     for t in np.flatnonzero(truth.times[:, k]):
@@ -298,7 +298,7 @@ def test_the_states_in_a_box_are_those_that_change_no_leaf_and_no_bound(table, n
 
 def test_nothing_moves_and_nothing_is_counted_after_a_stop():
     truth, _, _ = truth_of(MODELS["bagging"](), *discrete())
-    chain = Chain(truth, uniform(truth.states, truth.n_rows), 0, stop=STOP)
+    chain = ExplainingChain(truth, uniform(truth.states, truth.n_rows), 0, stop=STOP)
 
     for _ in range(5):
         chain.turn()
@@ -311,7 +311,7 @@ def test_nothing_moves_and_nothing_is_counted_after_a_stop():
 def test_a_stop_in_the_middle_of_a_turn_leaves_a_dataset_that_explains_everything():
     truth, _, _ = truth_of(MODELS["bagging"](), *discrete())
     stop = GO_ON.copy()
-    chain = Chain(truth, uniform(truth.states, truth.n_rows), 0, stop=stop)
+    chain = ExplainingChain(truth, uniform(truth.states, truth.n_rows), 0, stop=stop)
     ended = threading.Event()
 
     def turns() -> None:
