@@ -33,6 +33,7 @@ ROOMS = {
         "tests/plugin/test_compare.py",
     ],
     "evaluate": ["tests/evaluate"],
+    "ambiguity": ["tests/ambiguity"],
     "matching.py": ["tests/test_matching.py", "tests/evaluate"],
     "knowledge.py": ["tests/test_knowledge.py", "tests/attack/test_side_knowledge.py"],
     "audit": ["tests/audit"],

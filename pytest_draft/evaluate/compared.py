@@ -14,22 +14,22 @@ from functools import cached_property
 
 import numpy as np
 
+from pytest_draft.ambiguity.sampled import Sampled, ideal_of
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
-from pytest_draft.evaluate.ambiguity.sampled import Sampled, ideal_of
 from pytest_draft.evaluate.baselines import likest_baseline, random_baseline, split_half_baseline
 from pytest_draft.evaluate.close_rows import Met
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.draws import NUMBERS, few_splits
 from pytest_draft.evaluate.informed import KnownOthers
 from pytest_draft.evaluate.numeric import exact_values
-from pytest_draft.evaluate.scales import near
 from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.figures import Baseline, Distance, Exact, Individuals
 from pytest_draft.facts.findings import ON_SEEN, Part, ScaleName, ValueFigures
 from pytest_draft.facts.informed import Informed
 from pytest_draft.matching import Weights, differences, encoded_weights, row_identities
+from pytest_draft.scales import near
 from pytest_draft.timebox import TimeBox
 
 STEP_SHARE = 0.3

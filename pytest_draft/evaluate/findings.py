@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pytest_draft.ambiguity.alternatives import Alternatives
 from pytest_draft.arrays import BoolArray, IntArray, Rows
 from pytest_draft.data import RawColumns, TrainingData
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain
-from pytest_draft.evaluate.ambiguity.alternatives import Alternatives
 from pytest_draft.evaluate.columns import column_figures
 from pytest_draft.evaluate.compared import Compared
 from pytest_draft.evaluate.comparison import Comparison

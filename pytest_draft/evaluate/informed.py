@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pytest_draft.ambiguity.bits_of_counts import cell_bits
+from pytest_draft.ambiguity.explained import explained
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import KnownRows
@@ -21,13 +23,11 @@ from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
-from pytest_draft.evaluate.ambiguity.bits_of_counts import cell_bits
-from pytest_draft.evaluate.ambiguity.explained import explained
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.scales import near
 from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice
 from pytest_draft.facts.slices import LEAST_ROWS, Slice
 from pytest_draft.matching import Weights, differences, encoded_weights, gaps
+from pytest_draft.scales import near
 from pytest_draft.timebox import TimeBox
 
 MOST_ROWS = 1_000

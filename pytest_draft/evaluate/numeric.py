@@ -14,9 +14,10 @@ from itertools import islice
 
 import numpy as np
 
+from pytest_draft.ambiguity.median import median_guess
 from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.domain import MAX_ORDINAL_VALUES, Domain
-from pytest_draft.evaluate.baselines import median_baseline, median_guess
+from pytest_draft.evaluate.baselines import median_baseline
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.draws import few_splits, half_of, halvings, uniform_guesses, with_known
 from pytest_draft.facts.figures import TOLERANCE, Closeness, Exact, Numeric

@@ -1,7 +1,7 @@
 """The same comparison on other scales: in go parts with numeric columns, out come their figures without outliers' sway.
 
 An outlier also decides errors by range, whoever guesses. So with numeric columns the whole and each part are judged
-once more on scales that none stretches (`Findings.rescaled`, `pytest_draft.evaluate.scales`): without far-out values
+once more on scales that none stretches (`Findings.rescaled`, `pytest_draft.scales`): without far-out values
 where there are some, and with ranks, which no other scale of a column changes. By rank, the values are counted as well
 that come back exactly, beside those that other people's rows have right (`Exact`).
 """
@@ -19,10 +19,10 @@ from pytest_draft.evaluate.compared import Compared
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.draws import NUMBERS
 from pytest_draft.evaluate.numeric import share_exact
-from pytest_draft.evaluate.scales import RisingScale, by_rank, without_far_out
 from pytest_draft.facts.figures import Baseline, Distance, Exact
 from pytest_draft.facts.findings import Part, ScaleName
 from pytest_draft.matching import paired_distance
+from pytest_draft.scales import RisingScale, by_rank, without_far_out
 
 FEW_ROWS = 300
 """Of more than `Numbers.many_rows` rows, this many are compared on other scales, each with all rebuilt ones."""

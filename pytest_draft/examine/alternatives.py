@@ -14,6 +14,10 @@ from types import TracebackType
 
 import numpy as np
 
+from pytest_draft.ambiguity import behind_counts, behind_outputs
+from pytest_draft.ambiguity.alternatives import Alternatives, AlternativesSearch
+from pytest_draft.ambiguity.counted import counted_by
+from pytest_draft.ambiguity.gaps import tell_gaps_only
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.occurrences import lacks_seeds
 from pytest_draft.attack.groups import KnownRows
@@ -21,11 +25,7 @@ from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DataError, NotCoveredError, OutOfTimeError
-from pytest_draft.evaluate.ambiguity import behind_counts, behind_outputs
-from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, AlternativesSearch
-from pytest_draft.evaluate.gaps import tell_gaps_only
 from pytest_draft.evaluate.informed import KnownOthers, informed_figures, known_others
-from pytest_draft.evaluate.stripped_identity import counted_by
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import ALTERNATIVES_SHARE, INFORMED_SHARE

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pytest_draft.ambiguity.alternatives import Alternatives
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import one_line
-from pytest_draft.evaluate.ambiguity.alternatives import Alternatives
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.evaluate.informed import KnownOthers
 from pytest_draft.evaluate.numeric import few_valued

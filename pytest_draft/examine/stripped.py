@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pytest_draft.ambiguity.gaps import tell_gaps_only
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import Answers
 from pytest_draft.attack.fractions.problem import build_stripped, states_in
@@ -18,7 +19,6 @@ from pytest_draft.attack.rows.problem import RowProblem, indices_of
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
-from pytest_draft.evaluate.gaps import tell_gaps_only
 from pytest_draft.evaluate.stripped_identity import identify_stripped, rows_at_leaves
 from pytest_draft.examine.attack import TRUTH_IS_LIKELIER, WITHOUT_SEEDS, Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs

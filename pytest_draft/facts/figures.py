@@ -9,7 +9,7 @@ from pytest_draft.facts.checks import require_not_negative, require_rising, requ
 TOLERANCE = 0.01
 """Two values of a numeric column are close when their difference is at most this share of its range.
 
-With true rows at hand, of the range without far-out values (`pytest_draft.evaluate.scales.near`).
+With true rows at hand, of the range without far-out values (`pytest_draft.scales.near`).
 """
 
 
@@ -80,7 +80,7 @@ class Closeness:
     the range. None without a matching, as for the next two.
     """
     close_values: float | None = None
-    """Share of values to within `TOLERANCE` of the range without far-out values (`evaluate.scales.near`)."""
+    """Share of values to within `TOLERANCE` of the range without far-out values (`scales.near`)."""
     exact_values: float | None = None
     """Share of values that are equal as float32 numbers."""
     close_rows: float | None = None
@@ -139,7 +139,7 @@ class Numeric:
 class Exact:
     """Numeric values that come back as they are, in rows that are matched by rank.
 
-    Exact is what is no more than `SAME` ranks from the true value (`evaluate.scales.by_rank`), so that a last digit
+    Exact is what is no more than `SAME` ranks from the true value (`scales.by_rank`), so that a last digit
     makes no difference, and nobody else's value is as near.
     """
 

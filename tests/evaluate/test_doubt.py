@@ -14,8 +14,8 @@ import pytest
 import sklearn
 from sklearn.ensemble import RandomForestClassifier
 
+from pytest_draft.ambiguity import behind_counts
 from pytest_draft.evaluate import parts
-from pytest_draft.evaluate.ambiguity import behind_counts
 from pytest_draft.examine import counted, limits
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case

@@ -7,11 +7,12 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
+from pytest_draft.ambiguity.median import median_guess
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import draws
-from pytest_draft.evaluate.baselines import median_baseline, median_guess, random_baseline, split_half_baseline
+from pytest_draft.evaluate.baselines import median_baseline, random_baseline, split_half_baseline
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.draws import NUMBERS, with_known
 from pytest_draft.evaluate.findings import evaluate

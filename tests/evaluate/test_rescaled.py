@@ -15,7 +15,6 @@ from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.evaluate.numeric import exact_values
 from pytest_draft.evaluate.rescaled import FEW_ROWS
-from pytest_draft.evaluate.scales import by_rank
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.identity import Identity
@@ -24,6 +23,7 @@ from pytest_draft.matching import encoded_weights
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rule import Outcome
 from pytest_draft.policy.rules import RULES
+from pytest_draft.scales import by_rank
 from pytest_draft.timebox import TimeBox
 
 N_ROWS, N_COLUMNS = 80, 5

@@ -11,14 +11,14 @@ import pytest
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 
+from pytest_draft.ambiguity.block_search import FIXED, OTHER, UNDECIDED
+from pytest_draft.ambiguity.blocks import Blocks, left_open
+from pytest_draft.ambiguity.determined import SIZES, determined_rows, share_interval
 from pytest_draft.artifact import read
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate.ambiguity.block_search import FIXED, OTHER, UNDECIDED
-from pytest_draft.evaluate.ambiguity.blocks import Blocks, left_open
-from pytest_draft.evaluate.ambiguity.determined import SIZES, determined_rows, share_interval
 from pytest_draft.timebox import TimeBox
 from small_models import booleans, domain_of
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
+from pytest_draft.ambiguity.gaps import tell_gaps_only
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate.gaps import tell_gaps_only
 from pytest_draft.hardening.model import hardened
 from studies.files import through_file
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pytest_draft.ambiguity.sampled import Sampled
 from pytest_draft.errors import OutOfTimeError
-from pytest_draft.evaluate.ambiguity.sampled import Sampled
 from pytest_draft.facts.ambiguity import Ambiguity
 from pytest_draft.timebox import TimeBox
 

@@ -16,9 +16,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from pytest_draft.ambiguity.boxes import LeafBoxes, Words
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.redacted import redacted
-from pytest_draft.evaluate.ambiguity.boxes import LeafBoxes, Words
 
 UNDECIDED, FIXED, OTHER = 0, 1, 2
 """Of a value: the search did not end; it occurs at least as often in every assignment; another assignment was found."""

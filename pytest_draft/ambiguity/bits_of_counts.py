@@ -21,9 +21,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import gammaln
 
+from pytest_draft.ambiguity.explained import ExplainedRows
 from pytest_draft.arrays import BoolArray, Flag, FloatArray, IntArray
 from pytest_draft.attack.numeric.dataset import NONE, compiled, lies_left
-from pytest_draft.evaluate.ambiguity.explained import ExplainedRows
 
 _MOST_BITS = 40.0
 """Larger boxes count as this large: what a 64-bit float counts exactly."""

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pytest_draft.ambiguity.alternatives import Alternatives, AlternativesSearch, NotExplainedError, Stop
+from pytest_draft.ambiguity.blocks import left_open
+from pytest_draft.ambiguity.bounds import kept
+from pytest_draft.ambiguity.determined import determined_rows
+from pytest_draft.ambiguity.explained import ExplainedRows, explained
+from pytest_draft.ambiguity.median import median_guess
+from pytest_draft.ambiguity.population import Population, fitted, uniform
+from pytest_draft.ambiguity.sampled import Sampled, facts_of
+from pytest_draft.ambiguity.sampler import PARAMETERS, ExplainingChain, neighbours
+from pytest_draft.ambiguity.values import StateValues
 from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.domain import Domain
-from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, AlternativesSearch, NotExplainedError, Stop
-from pytest_draft.evaluate.ambiguity.blocks import left_open
-from pytest_draft.evaluate.ambiguity.bounds import kept
-from pytest_draft.evaluate.ambiguity.determined import determined_rows
-from pytest_draft.evaluate.ambiguity.explained import ExplainedRows, explained
-from pytest_draft.evaluate.ambiguity.population import Population, fitted, uniform
-from pytest_draft.evaluate.ambiguity.sampled import Sampled, facts_of
-from pytest_draft.evaluate.ambiguity.sampler import PARAMETERS, ExplainingChain, neighbours
-from pytest_draft.evaluate.ambiguity.values import StateValues
-from pytest_draft.evaluate.baselines import median_guess
 from pytest_draft.facts.ambiguity import Determined, Prior
 from pytest_draft.matching import differences, encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox

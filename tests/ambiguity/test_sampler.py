@@ -13,17 +13,17 @@ from scipy.special import gammaln
 from sklearn.datasets import load_wine
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 
+from pytest_draft.ambiguity import sampler
+from pytest_draft.ambiguity.bits_of_counts import block_bits, boxes, cell_bits
+from pytest_draft.ambiguity.explained import ExplainedRows, explained
+from pytest_draft.ambiguity.population import fitted, uniform
+from pytest_draft.ambiguity.sampler import ExplainingChain
+from pytest_draft.ambiguity.values import StateValues
 from pytest_draft.artifact import occurrences
 from pytest_draft.attack.numeric.dataset import fill
 from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.states import states_of
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate.ambiguity import sampler
-from pytest_draft.evaluate.ambiguity.bits_of_counts import block_bits, boxes, cell_bits
-from pytest_draft.evaluate.ambiguity.explained import ExplainedRows, explained
-from pytest_draft.evaluate.ambiguity.population import fitted, uniform
-from pytest_draft.evaluate.ambiguity.sampler import ExplainingChain
-from pytest_draft.evaluate.ambiguity.values import StateValues
 from pytest_draft.evaluate.identity import identify_in_order
 from pytest_draft.knowledge import KnownRows
 from pytest_draft.timebox import TimeBox

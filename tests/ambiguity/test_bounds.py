@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pytest_draft.ambiguity.bounds import SEARCHED, least_error, most_perfect_rows
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate.ambiguity.bounds import SEARCHED, least_error, most_perfect_rows
 from pytest_draft.matching import encoded_weights
 from pytest_draft.timebox import TimeBox
 from studies.ideal import generated

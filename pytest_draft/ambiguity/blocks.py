@@ -13,6 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pytest_draft.ambiguity.block_search import (
+    FIXED,
+    OTHER,
+    UNDECIDED,
+    Fixed,
+    closed_rows,
+    examine_block,
+    is_only_assignment,
+)
+from pytest_draft.ambiguity.boxes import Boxes, boxes_of, leaves_of_rows
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.informed.splits import (
@@ -24,18 +34,8 @@ from pytest_draft.attack.informed.splits import (
     tested_ordered,
 )
 from pytest_draft.domain import Domain
-from pytest_draft.evaluate.ambiguity.block_search import (
-    FIXED,
-    OTHER,
-    UNDECIDED,
-    Fixed,
-    closed_rows,
-    examine_block,
-    is_only_assignment,
-)
-from pytest_draft.evaluate.ambiguity.boxes import Boxes, boxes_of, leaves_of_rows
-from pytest_draft.evaluate.scales import near
 from pytest_draft.matching import Weights, encoded_weights, row_identities
+from pytest_draft.scales import near
 from pytest_draft.timebox import TimeBox
 
 _MOST_CANDIDATES = 20_000

@@ -11,17 +11,17 @@ import pytest
 from scipy.special import gammaln
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
+from pytest_draft.ambiguity.behind_outputs import ChainFromTruth, search
+from pytest_draft.ambiguity.bits_of_outputs import bits_at
+from pytest_draft.ambiguity.counted import counted_by
+from pytest_draft.ambiguity.population import RowKinds, kinds
+from pytest_draft.ambiguity.sampled import ideal_of
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.fractions.likelihood import OutputEvidence, model_of
 from pytest_draft.attack.fractions.problem import build_stripped
 from pytest_draft.attack.numeric.states import states_of
 from pytest_draft.attack.rows.evidence import LeafModel
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate.ambiguity.behind_outputs import ChainFromTruth, search
-from pytest_draft.evaluate.ambiguity.bits_of_outputs import bits_at
-from pytest_draft.evaluate.ambiguity.population import RowKinds, kinds
-from pytest_draft.evaluate.ambiguity.sampled import ideal_of
-from pytest_draft.evaluate.stripped_identity import counted_by
 from pytest_draft.hardening.model import hardened
 from pytest_draft.matching import encoded_weights, matched_distance, row_identities, unmatched
 from pytest_draft.timebox import TimeBox

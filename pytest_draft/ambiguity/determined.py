@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import norm
 
+from pytest_draft.ambiguity.block_search import FIXED, MOST_ROWS, OTHER
+from pytest_draft.ambiguity.blocks import Blocks
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.domain import Domain
-from pytest_draft.evaluate.ambiguity.block_search import FIXED, MOST_ROWS, OTHER
-from pytest_draft.evaluate.ambiguity.blocks import Blocks
 from pytest_draft.facts.ambiguity import Determined
 from pytest_draft.matching import Weights, encoded_weights
 from pytest_draft.timebox import TimeBox

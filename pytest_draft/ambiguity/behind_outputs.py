@@ -12,6 +12,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pytest_draft.ambiguity import behind_counts
+from pytest_draft.ambiguity.alternatives import Alternatives, AlternativesSearch, NotExplainedError, Stop
+from pytest_draft.ambiguity.bits_of_outputs import bits_at
+from pytest_draft.ambiguity.bounds import kept
+from pytest_draft.ambiguity.counted import counted_by
+from pytest_draft.ambiguity.gaps import tell_gaps_only
+from pytest_draft.ambiguity.population import RowKinds, fitted, kinds, uniform
+from pytest_draft.ambiguity.sampled import Sampled, facts_of
+from pytest_draft.ambiguity.values import StateValues
 from pytest_draft.arrays import BoolArray, Flag, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.compiled_trees import leaves_of
@@ -23,15 +32,6 @@ from pytest_draft.attack.rows.mixture import NO_PRIOR
 from pytest_draft.attack.rows.problem import RowProblem, indices_of
 from pytest_draft.attack.rows.sweeps import JumpCandidates
 from pytest_draft.domain import Domain
-from pytest_draft.evaluate.ambiguity import behind_counts
-from pytest_draft.evaluate.ambiguity.alternatives import Alternatives, AlternativesSearch, NotExplainedError, Stop
-from pytest_draft.evaluate.ambiguity.bits_of_outputs import bits_at
-from pytest_draft.evaluate.ambiguity.bounds import kept
-from pytest_draft.evaluate.ambiguity.population import RowKinds, fitted, kinds, uniform
-from pytest_draft.evaluate.ambiguity.sampled import Sampled, facts_of
-from pytest_draft.evaluate.ambiguity.values import StateValues
-from pytest_draft.evaluate.gaps import tell_gaps_only
-from pytest_draft.evaluate.stripped_identity import counted_by
 from pytest_draft.facts.ambiguity import Prior
 from pytest_draft.timebox import TimeBox
 

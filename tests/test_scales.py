@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pytest_draft.domain import Attribute, Domain, infer
-from pytest_draft.evaluate.scales import by_rank, inner_bounds, near, without_far_out
 from pytest_draft.matching import encoded_weights
+from pytest_draft.scales import by_rank, inner_bounds, near, without_far_out
 
 GAP = np.nan
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pytest_draft.ambiguity.bounds import least_error, most_perfect_rows
 from pytest_draft.arrays import BoolArray, IntArray, Rows
 from pytest_draft.domain import Domain
-from pytest_draft.evaluate.ambiguity.bounds import least_error, most_perfect_rows
 from pytest_draft.facts.ambiguity import Ambiguity, Attacker, Determined, Ideal, Prior
 from pytest_draft.matching import Weights, encoded_weights, gaps, matched_distance, row_identities
 from pytest_draft.timebox import TimeBox

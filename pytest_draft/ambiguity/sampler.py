@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
+from pytest_draft.ambiguity.bits_of_counts import block_bits, boxes, cell_bits, keep_bounds
+from pytest_draft.ambiguity.bounds import kept
+from pytest_draft.ambiguity.excursions import MOVED, excursions
+from pytest_draft.ambiguity.explained import ExplainedRows
+from pytest_draft.ambiguity.population import Population
 from pytest_draft.arrays import BoolArray, Flag, Int32Array, IntArray
 from pytest_draft.attack.numeric.dataset import Copula
-from pytest_draft.evaluate.ambiguity.bits_of_counts import block_bits, boxes, cell_bits, keep_bounds
-from pytest_draft.evaluate.ambiguity.bounds import kept
-from pytest_draft.evaluate.ambiguity.excursions import MOVED, excursions
-from pytest_draft.evaluate.ambiguity.explained import ExplainedRows
-from pytest_draft.evaluate.ambiguity.population import Population
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
+from pytest_draft.ambiguity import behind_counts
+from pytest_draft.ambiguity.alternatives import AlternativesSearch, Stop
+from pytest_draft.ambiguity.bounds import kept
+from pytest_draft.ambiguity.explained import explained
 from pytest_draft.artifact import occurrences
 from pytest_draft.attack.numeric.states import nodes_of
 from pytest_draft.domain import infer
 from pytest_draft.errors import OutOfTimeError
-from pytest_draft.evaluate.ambiguity import behind_counts
-from pytest_draft.evaluate.ambiguity.alternatives import AlternativesSearch, Stop
-from pytest_draft.evaluate.ambiguity.bounds import kept
-from pytest_draft.evaluate.ambiguity.explained import explained
 from pytest_draft.timebox import TimeBox
 from studies.files import through_file
 
