@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_draft.attack.numeric.dataset import NONE, compiled, lies_left, put, take
-from pytest_draft.attack.numeric.energy import CostScratch, add_costs, cost_of, count_cost, trace
+from pytest_draft.attack.numeric.energy import CostScratch, add_costs, cost_of, reach_cost, trace
 
 
 @compiled
@@ -95,7 +95,7 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
                 v = root[t]
                 while True:
                     for c in range(n_classes if by_class[v] else 0):  # all labels cost the same elsewhere
-                        cost[c] += weight[v] * count_cost(found[v, c], count[v, c], m)
+                        cost[c] += weight[v] * reach_cost(found[v, c] - count[v, c], m, 0, -1)
                     if left[v] < 0:
                         break
                     b = attribute[v]

@@ -33,9 +33,22 @@ class CostScratch(NamedTuple):
 
 
 @compiled
-def count_cost(found, count, times):  # type: ignore[no-untyped-def]
-    """Return how much farther from what is published a count is with so many more draws."""
-    return abs(found - count + times) - abs(found - count)
+def reach_cost(away, times, present, distinct):  # type: ignore[no-untyped-def]
+    """Return how much farther from what is published the counts of a node are when a row reaches it.
+
+    Parameters
+    ----------
+    away : int
+        How far the count lies above the published one.
+    times : int
+        Draws of the row.
+    present, distinct : int
+        Rows that reach the node, and as many as are published; -1 where that is not.
+    """
+    cost = abs(away + times) - abs(away)
+    if distinct >= 0:
+        cost += 1 if present >= distinct else -1
+    return cost
 
 
 @compiled
@@ -154,9 +167,7 @@ def add_costs(nodes, attributes, data, times, k, a, first, last, only, penalty, 
             v, low, high, so_far = stack[depth, 0], stack[depth, 1], stack[depth, 2], costs[depth]
             while True:
                 c = label if by_class[v] else 0
-                so_far += weight[v] * count_cost(found[v, c], count[v, c], m)
-                if distinct[0] >= 0:
-                    so_far += weight[v] if present[v] >= distinct[v] else -weight[v]
+                so_far += weight[v] * reach_cost(found[v, c] - count[v, c], m, present[v], distinct[v])
                 if left[v] < 0:
                     break
                 b = attribute[v]
@@ -245,9 +256,7 @@ def cost_of(nodes, attributes, data, times, k, penalty):  # type: ignore[no-unty
         v = root[t]
         while True:
             c = label if by_class[v] else 0
-            cost += weight[v] * count_cost(found[v, c], count[v, c], m)
-            if distinct[0] >= 0:
-                cost += weight[v] if present[v] >= distinct[v] else -weight[v]
+            cost += weight[v] * reach_cost(found[v, c] - count[v, c], m, present[v], distinct[v])
             if left[v] < 0:
                 break
             a = attribute[v]

@@ -160,7 +160,7 @@ def sample_posterior(
     """
     if problem.known.sum() > problem.n_rows[1]:
         raise InfeasibleError
-    if search.timebox.over:
+    if search.timebox.over and not warm:
         raise OutOfTimeError
     start = start or (lambda _: sum(problem.n_rows) // 2)
     with search.clock("warm" if warm else "anneal"):
@@ -215,6 +215,7 @@ def _cooled(
     level, settled, n_sweeps, n_chains = -np.inf, False, parameters.first_sweeps, parameters.chains
     if n_chains * n_sweeps * seconds > search.workers * box.remaining / 2:
         n_chains = min(n_chains, 2)
+    n_sweeps = int(np.clip(box.effort_left / (n_chains * seconds), parameters.steps or 2, n_sweeps))
     with box.flag() as stop, ThreadPoolExecutor(search.workers) as pool:
         for turn in range(parameters.most_rounds):
             cost = n_chains * n_sweeps * seconds
@@ -223,6 +224,7 @@ def _cooled(
             runs = _runs(problem, start, n_chains, [search.seed, 8, turn])
             n_steps = parameters.steps or n_sweeps
             n_each = n_sweeps // n_steps
+            last_sweep = n_steps * n_each - 1
             since, left, hurried = box.elapsed, max(box.remaining, 1e-9), False
             for step in range(n_steps):
                 if box.over:
@@ -230,11 +232,11 @@ def _cooled(
                 # Where time is short, the last sweeps are left out, and those before cool faster.
                 gone = (box.elapsed - since) / left
                 hurried |= gone > (step + 1) / n_steps
-                first, last = (max(n / (n_sweeps - 1), gone) for n in (step * n_each, (step + 1) * n_each - 1))
-
-                schedule = n_each, hot ** (1 - first), hot ** (1 - last)
+                ends = step * n_each, (step + 1) * n_each - 1
+                begin, end = (hot ** (1.0 - min(1.0, max(sweep / last_sweep, gone))) for sweep in ends)
                 if candidates is not None and step % parameters.jump_every == 0:
-                    list(pool.map(lambda run, at=schedule[1]: run.chain.jump(candidates, at, stop=stop), runs))
+                    list(pool.map(lambda run, begin=begin: run.chain.jump(candidates, begin, stop=stop), runs))
+                schedule = n_each, begin, end
                 list(pool.map(lambda run, schedule=schedule: run.chain.sweep(*schedule, stop=stop), runs))
                 box.spend(cost / n_steps)
             if best and (box.over or hurried):

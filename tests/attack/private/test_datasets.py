@@ -325,6 +325,21 @@ def test_what_a_likelier_dataset_leads_to_must_be_seen_to_the_end(released, sear
     assert rebuilt.cut_short
 
 
+def test_where_the_bound_has_taken_all_of_the_effort_what_was_drawn_before_stays(released, monkeypatch):
+    rows, labels = drawn(MIXED, 15)
+    problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 15))
+    box = TimeBox(100.0, effort=1e4)
+
+    def spent(*_):
+        box.spend(box.effort)
+        return Optimum(values_of(MIXED, rows), labels, log_likelihood=0.0, bound=1.0)
+
+    monkeypatch.setattr(private, "find_optimum", spent)
+    rebuilt = rebuild_from_noise(problem, Search(box))
+    assert rebuilt.status == "not converged"
+    assert rebuilt.rows.shape == rows.shape
+
+
 def test_no_row_is_shown(released):
     rows, labels = drawn(MIXED, 15)
     problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 15))
