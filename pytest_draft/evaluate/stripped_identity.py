@@ -115,7 +115,7 @@ def with_draws(forest: Forest, rows: Rows, labels: IntArray, seed: int) -> Fores
         Of simulated draws.
     """
     all_rows = counted_by(forest, rows, labels) is not None
-    if forest.draws_told:
+    if forest.draws_stored:
         if not (all_rows and forest.bootstrap and forest.replacement and forest.classes is not None):
             return forest
         if _chance_of_agreement(forest, rows, labels, seed) > CHANCE:
@@ -218,7 +218,7 @@ def _expected_of_right_rows(forest: Forest, model: Model, at_leaves: FloatArray,
         if isinstance(forest.observation, Answers):
             outputs = outputs_of(forest.observation, forest.observation.answered(draws), most)
         else:
-            told = distinct.sum(axis=1) * forest.tells_distinct
+            told = distinct.sum(axis=1) * (forest.distinct is not None)
             outputs = counted_leaves(draws.astype(np.int64), told.astype(np.int64))
         found.append(replace(model, evidence=model.evidence._replace(outputs=outputs)).total(at_leaves))
     return float(np.mean(found)), float(np.std(found))

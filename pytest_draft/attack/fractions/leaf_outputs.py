@@ -102,9 +102,7 @@ def outputs_of(answers: Answers, values: FloatArray, n_draws: int) -> LeafOutput
 def _leaf_counts(forest: Forest) -> LeafOutputs:
     """Return what the leaves of a forest with counts say."""
     counts = np.concatenate([forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees)])
-    distinct = np.zeros(len(counts), dtype=np.int64)
-    if forest.tells_distinct:
-        distinct = np.concatenate([tree.n_distinct[tree.leaves] for tree in forest.trees])
+    distinct = np.zeros(len(counts), dtype=np.int64) if forest.distinct is None else np.concatenate(forest.distinct)
     return counted_leaves(counts, distinct)
 
 
