@@ -70,6 +70,7 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
     answers = forest.observation
     if not isinstance(answers, Answers):
         raise ValueError("this forest holds counts")
+    exact = RowNumbers(also=answers.also) if forest.classes is None else ClassCounts("totals", also=answers.also)
     columns, trees = np.ascontiguousarray(rows.T), []
     for tree in forest.trees:
         leaf = descend(tree, columns)
@@ -85,11 +86,10 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
         weight = counts.sum(axis=1)
         distinct, of_drawn = weight.astype(np.int64), np.full(tree.n_nodes, True) if forest.bootstrap else None
         trees.append(replace(tree, value=counts, weight=weight, n_distinct=distinct, no_midpoint=of_drawn))
-    also = answers.also
     return replace(
         forest,
         trees=tuple(trees),
-        observation=RowNumbers(also=also) if forest.classes is None else ClassCounts("totals", also=also),
+        observation=exact,
         bootstrap=False,
         replacement=False,
         n_samples=len(rows),
@@ -163,10 +163,9 @@ def identify_stripped(forest: Forest, model: Model, rows: Rows, labels: IntArray
     """
     at_leaves = rows_at_leaves(forest, rows, labels)
     if lacking := model.lacking(at_leaves):
-        what = forest.observation.named if isinstance(forest.observation, Answers) else "counts"
         return Identity(
             "mismatch",
-            f"this forest was not trained on these rows: its {what} cannot come from them "
+            f"this forest was not trained on these rows: its {forest.observation.named} cannot come from them "
             + (
                 f"({lacking:,} of its leaves' classes have no row)"
                 if forest.bootstrap
@@ -184,7 +183,7 @@ def identify_stripped(forest: Forest, model: Model, rows: Rows, labels: IntArray
             f"of these rows would give ({below:.0f} less in log-probability)",
         )
     better, times = _better_rate(model, at_leaves)
-    if isinstance(forest.observation, Answers) and forest.observation.varies_with_rate and better > MOST_BETTER:
+    if forest.observation.varies_with_rate and better > MOST_BETTER:
         return Identity(
             "unknown",
             f"this forest was hardly trained on just these rows: its leaves answer as if about {times:g} times as many "
