@@ -83,8 +83,10 @@ def outputs_of(answers: Answers, values: FloatArray, n_draws: int) -> LeafOutput
     """
     different, said_by = np.unique(values, axis=0, return_inverse=True)
     said: list[Possible] = []
+    room = MOST_LISTED
     for value in different:
-        said.append(answers.possible(value, n_draws, MOST_LISTED - sum(len(one.vectors) for one in said)))
+        said.append(answers.possible(value, n_draws, room))
+        room -= len(said[-1].vectors)
     last = np.cumsum([len(one.vectors) for one in said])
     first = last - [len(one.vectors) for one in said]
     by_leaf = said_by.reshape(-1)
