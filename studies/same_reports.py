@@ -40,8 +40,8 @@ RENAMED: Mapping[str, str] = {
 }
 """Keys of schema version 1, and what they are called in version 2 (see CHANGELOG)."""
 
-REMOVED = frozenset({"engine", "anytime", "split_half_quantiles"})
-"""Keys of schema version 1 that are gone: who attacked, which was this package, and what was always null."""
+REMOVED = frozenset({"engine", "anytime", "split_half_quantiles", "restored"})
+"""Keys that are gone: who attacked (this package), what was always null, and what counts were restored from."""
 
 EFFORT, SECONDS = 1.0, 600.0
 """Units of work for each search, and a time box that is never reached."""

@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.observations import ClassCounts, ReleasedLabels
+from pytest_draft.artifact.observations import ClassCounts, under
 from pytest_draft.data import Table, TrainingData, read_domain, read_table, training_data
 from pytest_draft.errors import DataError, DraftError, LabelError, NotCoveredError
 from pytest_draft.facts.privacy import Privacy
@@ -427,7 +427,7 @@ def test_missing_values_are_refused_where_the_forest_cannot_take_or_count_them(k
 
 
 def test_missing_values_are_refused_for_private_forests():
-    private = forest(("a",), observation=ReleasedLabels(privacy=Privacy("permute-and-flip", 1.0)))
+    private = forest(("a",), observation=under(Privacy("permute-and-flip", 1.0)))
     message = refusal(training_data, pd.DataFrame({"a": [1, None], "y": [0, 1]}), private)
     assert "column 'a' has 1 missing values, which private forests do not take" in message
 

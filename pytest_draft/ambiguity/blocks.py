@@ -272,6 +272,7 @@ def left_open(
 
 def _explains(forest: Forest, boxes: Boxes, fixed: Fixed) -> bool:
     """Return whether the true rows have the draws and the distinct rows of every leaf."""
+    stored = forest.distinct
     for t, tree in enumerate(forest.trees):
         leaf = fixed.row_leaf[:, t] - boxes.first_leaf[t]
         draws = np.zeros((len(tree.leaves), fixed.n_classes), dtype=np.int64)
@@ -279,7 +280,7 @@ def _explains(forest: Forest, boxes: Boxes, fixed: Fixed) -> bool:
         distinct = np.bincount(leaf[fixed.times[:, t] > 0], minlength=len(tree.leaves))
         if (draws != forest.counts(t)[tree.leaves]).any():
             return False
-        if forest.tells_distinct and (distinct != tree.n_distinct[tree.leaves]).any():
+        if stored is not None and (distinct != stored[t]).any():
             return False
     return True
 

@@ -30,6 +30,7 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
     answers = forest.observation
     if not isinstance(answers, Answers):
         raise ValueError("this forest holds counts")
+    exact = RowNumbers(also=answers.also) if forest.classes is None else ClassCounts("totals", also=answers.also)
     columns, trees = np.ascontiguousarray(rows.T), []
     for tree in forest.trees:
         leaf = descend(tree, columns)
@@ -45,11 +46,10 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
         weight = counts.sum(axis=1)
         distinct, of_drawn = weight.astype(np.int64), np.full(tree.n_nodes, True) if forest.bootstrap else None
         trees.append(replace(tree, value=counts, weight=weight, n_distinct=distinct, no_midpoint=of_drawn))
-    also = answers.also
     return replace(
         forest,
         trees=tuple(trees),
-        observation=RowNumbers(also=also) if forest.classes is None else ClassCounts("totals", also=also),
+        observation=exact,
         bootstrap=False,
         replacement=False,
         n_samples=len(rows),

@@ -37,7 +37,7 @@ class StateValues:
     extremes: Extremes | None
 
     def __repr__(self) -> str:
-        return f"Values({len(self.rows)} rows, not shown)"
+        return f"StateValues({len(self.rows)} rows, not shown)"
 
     def of(self, state: IntArray, rng: np.random.Generator, timebox: TimeBox, *, with_file: bool = True) -> Rows | None:
         """Return values drawn for the states of all rows.

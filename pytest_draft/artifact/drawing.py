@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pytest_draft.artifact.forest import Tree, minor_of
 from pytest_draft.artifact.objects import Object
-from pytest_draft.artifact.outputs import Size, Told
+from pytest_draft.artifact.outputs import Observed, Size
 from pytest_draft.errors import CorruptArtifactError
 
 
@@ -20,26 +20,26 @@ class Draw:
     n_draws: int | None
 
 
-def draw_of_forest(estimator: Object, told: Told) -> Draw:
+def draw_of_forest(estimator: Object, observed: Observed) -> Draw:
     """Return how rows were drawn for the trees of a RandomForest or ExtraTrees."""
     n_samples = estimator.optional_integer("_n_samples", minimum=1)
     if not estimator.boolean("bootstrap"):
-        return Draw(False, False, n_samples or rows_of(told), None)
+        return Draw(False, False, n_samples or rows_of(observed), None)
     n_draws = estimator.optional_integer("_n_samples_bootstrap", minimum=1)
-    if n_draws is None and told.observation.exact:
-        n_draws = _draws_by_roots(estimator, told.trees)
+    if n_draws is None and observed.observation.exact:
+        n_draws = _draws_by_roots(estimator, observed.trees)
     if n_samples is None and estimator.get("max_samples") is None:
         n_samples = n_draws
     return Draw(True, True, n_samples, n_draws)
 
 
-def draw_of_bagging(estimator: Object, told: Told) -> Draw:
+def draw_of_bagging(estimator: Object, observed: Observed) -> Draw:
     """Return how rows were drawn for the trees of a bagging ensemble."""
     n_samples, n_draws, drawn = _sizes_of_bagging(estimator)
     if n_draws is None and drawn:
-        n_draws = _weight_of(told)
+        n_draws = _weight_of(observed)
     if n_samples is None:
-        n_samples = rows_of(told) if not drawn else n_draws if _takes_all(estimator) else None
+        n_samples = rows_of(observed) if not drawn else n_draws if _takes_all(estimator) else None
     return Draw(drawn, estimator.boolean("bootstrap"), n_samples, n_draws if drawn else None)
 
 
@@ -94,14 +94,14 @@ def check_roots(trees: tuple[Tree, ...], draw: Draw) -> None:
             raise CorruptArtifactError(f"tree {index} has {rows} rows, and tree 0 another number, without bootstrap")
 
 
-def rows_of(told: Told) -> int | None:
+def rows_of(observed: Observed) -> int | None:
     """Return how many rows the first tree saw; None where it does not tell."""
-    return int(told.trees[0].n_distinct[0]) if told.observation.exact else None
+    return int(observed.trees[0].n_distinct[0]) if observed.observation.exact else None
 
 
-def _weight_of(told: Told) -> int | None:
+def _weight_of(observed: Observed) -> int | None:
     """Return the weight of the first tree's root, where it is a number of draws."""
-    weight = float(told.trees[0].weight[0]) if told.observation.exact else 0.5
+    weight = float(observed.trees[0].weight[0]) if observed.observation.exact else 0.5
     return int(weight) if weight.is_integer() and weight < 2**53 else None
 
 

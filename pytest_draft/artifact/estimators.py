@@ -15,7 +15,7 @@ from pytest_draft.artifact.drawing import Draw, check_roots, draw_of_bagging, dr
 from pytest_draft.artifact.forest import Forest, Tree, minor_of
 from pytest_draft.artifact.objects import Object, data_of, described, kind_of, numbers_of, plain_classes, with_article
 from pytest_draft.artifact.observations import RowNumbers, under
-from pytest_draft.artifact.outputs import Told, told_by
+from pytest_draft.artifact.outputs import Observed, observe
 from pytest_draft.artifact.private_arrays import trees_of_arrays
 from pytest_draft.artifact.records import Record
 from pytest_draft.artifact.validate import Nodes, RawTree, check_arguments, checked_nodes, counted, private_tree
@@ -125,16 +125,16 @@ class ForestReader:
         trees = self._inner_estimators(TREES)
         self._read_columns_and_classes()
         nodes = [self._nodes(tree, i, None, self._seed(tree)) for i, tree in enumerate(trees)]
-        told = self._told(nodes, forest=True)
-        draw = draw_of_forest(self._estimator, told)
-        return self._forest(told, draw, seeds_from="tree", sample_weight=self._sample_weight(draw))
+        observed = self._observed(nodes, forest=True)
+        draw = draw_of_forest(self._estimator, observed)
+        return self._forest(observed, draw, seeds_from="tree", sample_weight=self._sample_weight(draw))
 
     def _single_tree(self) -> Forest:
         """Read a DecisionTree or ExtraTree."""
         self._estimator.is_fitted("tree_")
         self._read_columns_and_classes()
-        told = self._told([self._nodes(self._estimator, 0, None, self._seed(self._estimator))])
-        return self._forest(told, Draw(False, False, rows_of(told), None), seeds_from=None, sample_weight=None)
+        observed = self._observed([self._nodes(self._estimator, 0, None, self._seed(self._estimator))])
+        return self._forest(observed, Draw(False, False, rows_of(observed), None), seeds_from=None, sample_weight=None)
 
     def _bagging(self) -> Forest:
         """Read a Bagging ensemble of trees, or an IsolationForest, which is one of trees grown on random targets."""
@@ -148,10 +148,10 @@ class ForestReader:
             raise CorruptArtifactError("estimators_features_ does not have the columns of each tree")
         seeds = self._ensemble_seeds(len(trees))
         nodes = [self._nodes(tree, i, self._subset(subsets[i], i), seeds[i]) for i, tree in enumerate(trees)]
-        told = self._told(nodes, bagging=True)
-        draw = draw_of_bagging(estimator, told)
+        observed = self._observed(nodes, bagging=True)
+        draw = draw_of_bagging(estimator, observed)
         return self._forest(
-            told,
+            observed,
             draw,
             seeds_from="ensemble",
             sample_weight=self._sample_weight(draw),
@@ -164,10 +164,10 @@ class ForestReader:
         trees = self._inner_estimators(TREES)
         self._read_columns_and_classes()
         self._also = "what the weights of an AdaBoost's rows tell of their classes and trees is not used yet"
-        told = self._told([self._nodes(tree, i, None, None) for i, tree in enumerate(trees)])
-        weighted = [replace(tree, weight=tree.n_distinct.astype(np.float64)) for tree in told.trees]
-        told = replace(told, trees=tuple(weighted))
-        return self._forest(told, Draw(False, False, rows_of(told), None), seeds_from=None, sample_weight=None)
+        observed = self._observed([self._nodes(tree, i, None, None) for i, tree in enumerate(trees)])
+        weighted = [replace(tree, weight=tree.n_distinct.astype(np.float64)) for tree in observed.trees]
+        observed = replace(observed, trees=tuple(weighted))
+        return self._forest(observed, Draw(False, False, rows_of(observed), None), seeds_from=None, sample_weight=None)
 
     def _noisy_forest(self, mechanism: Mechanism) -> Forest:
         """Read a forest of `pytest_draft.dp`: noisy counts in plain arrays."""
@@ -224,11 +224,11 @@ class ForestReader:
             trees = tuple(with_counts(tree) for tree in trees)
         n_samples = int(trees[0].n_distinct[0]) if privacy.exact else None
         draw = Draw(False, False, n_samples, None)
-        return self._forest(Told(trees, under(privacy)), draw, seeds_from=None, sample_weight=None)
+        return self._forest(Observed(trees, under(privacy)), draw, seeds_from=None, sample_weight=None)
 
     def _forest(
         self,
-        told: Told,
+        observed: Observed,
         draw: Draw,
         *,
         seeds_from: Any,
@@ -236,16 +236,16 @@ class ForestReader:
         max_features: int | None = None,
         bootstrap_features: bool = False,
     ) -> Forest:
-        if told.observation.exact:
-            check_roots(told.trees, draw)
+        if observed.observation.exact:
+            check_roots(observed.trees, draw)
         by = " of diffprivlib" if self._estimator.record.cls.key in _LABEL_FORESTS | _LABEL_TREES else ""
         return Forest(
             kind=f"{self._estimator.record.cls.name}{by}",
-            trees=told.trees,
+            trees=observed.trees,
             n_features=self._n_features,
             feature_names=self._feature_names(),
             classes=None if self._rows_only else self._classes,
-            observation=replace(told.observation, also=told.observation.also or self._also),
+            observation=replace(observed.observation, also=observed.observation.also or self._also),
             bootstrap=draw.bootstrap,
             replacement=draw.replacement,
             n_samples=draw.n_samples,
@@ -384,7 +384,7 @@ class ForestReader:
         seed = tree.get("random_state")
         return _checked_seed(seed) if type(seed) is int else None
 
-    def _told(self, nodes: list[Nodes], *, bagging: bool = False, forest: bool = False) -> Told:
+    def _observed(self, nodes: list[Nodes], *, bagging: bool = False, forest: bool = False) -> Observed:
         """Return what the nodes of all trees tell of their rows."""
         if self._rows_only:
             try:
@@ -395,10 +395,10 @@ class ForestReader:
                     f"it holds {with_article(self._estimator.kind)} of which nothing but numbers of rows is read, and "
                     f"these were removed or changed ({error}): save it as it was trained"
                 ) from None
-            return Told(tuple(replace(one.tree, value=_nothing(one.tree.n_nodes)) for one in nodes), RowNumbers())
+            return Observed(tuple(replace(one.tree, value=_nothing(one.tree.n_nodes)) for one in nodes), RowNumbers())
         first_tree = next((part for part in self.parts if "tree_" in part), self._estimator)
         size = size_of(self._estimator, first_tree, bagging=bagging, forest=forest)
-        return told_by(nodes, size, classifier=self._classifier)
+        return observe(nodes, size, classifier=self._classifier)
 
     def _nodes(self, estimator: Object, index: int, features: IntArray | None, seed: int | None) -> Nodes:
         return checked_nodes(self._raw_tree(estimator, index, features, seed), classifier=self._classifier)

@@ -121,7 +121,7 @@ class Forest:
     """The estimator's plain (number, text, bool, None) constructor parameters; ``class_weight`` may be a dict. A
     bagging ensemble's trees' are named ``estimator__...``.
     """
-    draws_told: bool = True
+    draws_stored: bool = True
     """Whether the file tells how rows were drawn and that none was weighted, as ONNX does not: else `bootstrap` is what
     its kind of model does if nothing is said.
     """
@@ -151,9 +151,16 @@ class Forest:
         return minor_of(self.sklearn_version)
 
     @property
-    def tells_distinct(self) -> bool:
-        """Whether numbers of different rows say more than its counts do, and its file still holds them."""
-        return (self.bootstrap or self.row_times is not None) and bool(self.trees[0].n_distinct[0])
+    def distinct(self) -> tuple[IntArray, ...] | None:
+        """How many different rows are in each leaf, by tree; None where the counts say it, or it was removed."""
+        if not (self.bootstrap or self.row_times is not None) or not self.trees[0].n_distinct[0]:
+            return None
+        return tuple(tree.n_distinct[tree.leaves] for tree in self.trees)
+
+    @property
+    def tree_parameter(self) -> str:
+        """What stands before the names of its trees' parameters in `parameters`."""
+        return "estimator__" if self.seeds_from == "ensemble" else ""
 
     @property
     def shares_weighted(self) -> bool:

@@ -163,7 +163,7 @@ def _forest_of(graph: Graph, budget: Budget) -> tuple[Forest, str | None, frozen
         max_features=None,
         bootstrap_features=False,
         sklearn_version=None,
-        draws_told=False,
+        draws_stored=False,
     )
     return forest, not_covered, frozenset(walk.read)
 

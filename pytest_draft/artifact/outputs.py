@@ -52,19 +52,19 @@ class Size:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class Observed:
     """What the trees of a forest say of their rows; the fields are those of `Forest`."""
 
     trees: tuple[Tree, ...]
     observation: Observation
 
 
-def told_by(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Told:
+def observe(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Observed:
     """Say what the trees of a forest tell of their rows.
 
     Returns
     -------
-    Told
+    Observed
         With counts as they stand in the file, or what leaves answer.
 
     Raises
@@ -75,11 +75,11 @@ def told_by(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Told:
     values = None if _one_row_each(forest, size) else _counted(forest, size, classifier=classifier)
     if values is not None and not any(_rows_made_up(nodes.tree, size, classifier=classifier) for nodes in forest):
         counts = TargetMeans() if values == "means" else ClassCounts(values)
-        return Told(tuple(nodes.tree for nodes in forest), counts)
+        return Observed(tuple(nodes.tree for nodes in forest), counts)
     answers = [_shares(nodes) if classifier else nodes.tree.value for nodes in forest]
     observation = _answers(forest, answers, size, classifier=classifier)
     trees = (_without_counts(nodes.tree, answer) for nodes, answer in zip(forest, answers, strict=True))
-    return Told(tuple(trees), observation)
+    return Observed(tuple(trees), observation)
 
 
 def more_left(trees: Sequence[Tree], complete: Sequence[int]) -> bool:

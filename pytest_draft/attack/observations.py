@@ -22,9 +22,7 @@ def observations(forest: Forest, groups: Groups) -> Observations:
         Where the known rows alone exceed what was observed.
     """
     counts = tuple(forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees))
-    distinct = None
-    if forest.tells_distinct:  # else each row counts once, or they were removed
-        distinct = tuple(tree.n_distinct[tree.leaves] for tree in forest.trees)
+    distinct = forest.distinct
     if groups.known is None:
         return counts, distinct, None
     known = _known_at_leaves(forest, groups.known)

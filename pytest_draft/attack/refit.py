@@ -103,7 +103,7 @@ def _written(columns: IntArray) -> tuple[IntArray, ...]:
 
 def _parameters(forest: Forest) -> dict[str, object]:
     """Return the parameters of the forest's trees; weights are handed to each tree instead."""
-    prefix = "estimator__" if forest.seeds_from == "ensemble" else ""
+    prefix = forest.tree_parameter
     given = {name: forest.parameters[prefix + name] for name in _PARAMETERS if prefix + name in forest.parameters}
     kind = forest.kind.removesuffix("Classifier").removesuffix("Regressor")
     if kind in _SPLITTERS:

@@ -144,7 +144,7 @@ def seek(forest: Forest, timebox: TimeBox) -> Sought:
         Numbers are tried until it ends.
     """
     nothing = Sought(0, None, forest)
-    if not forest.draws_told:
+    if not forest.draws_stored:
         return _sought_as_usual(forest, timebox)
     if (
         forest.observation.released
@@ -167,7 +167,7 @@ def _sought_as_usual(forest: Forest, timebox: TimeBox) -> Sought:
     """Search where the file does not tell how columns were drawn: by scikit-learn's default, and its newest rules."""
     usual = replace(
         forest,
-        draws_told=True,
+        draws_stored=True,
         seeds_from="tree",
         sklearn_version=f"{NEWEST[0]}.{NEWEST[1]}.0",
         parameters={"max_features": "sqrt"},

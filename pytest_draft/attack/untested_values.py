@@ -86,7 +86,7 @@ class Choices:
         Choices or None
             None where trees did not look at the data, or the file does not tell how they did.
         """
-        nested = "estimator__" if forest.seeds_from == "ensemble" else ""
+        nested = forest.tree_parameter
         everything = np.unique(forest.columns_of_file)
         some = forest.max_features not in (None, len(forest.columns_of_file)) or forest.bootstrap_features
         if forest.observation.released or forest.classes is None or problem.groups.noise != "exact":
@@ -151,7 +151,7 @@ class Choices:
     @cached_property
     def _rules(self) -> ChoiceRules:
         forest = self.forest
-        nested = "estimator__" if forest.seeds_from == "ensemble" else ""
+        nested = forest.tree_parameter
         given = np.zeros((forest.n_trees, forest.n_features), dtype=np.bool_)
         none_of = np.zeros((forest.n_trees, forest.n_features + 2))
         number = np.arange(forest.n_features + 2)
@@ -264,7 +264,7 @@ class Choices:
     @cached_property
     def _only_small_leaves_stop(self) -> bool:
         """Whether nothing but ``min_samples_leaf`` kept a node that was tried from being split."""
-        nested = "estimator__" if self.forest.seeds_from == "ensemble" else ""
+        nested = self.forest.tree_parameter
         limits = [self.forest.parameters.get(nested + name) for name in _LIMITS]
         return limits == [0.0, 0.0, None]
 

@@ -145,16 +145,16 @@ def _unexplained(forest: Forest, everyone: KnownRows, timebox: TimeBox | None = 
     OutOfTimeError
         Where there are many rows and trees, and the wall clock has ended the time box.
     """
-    missed = 0
+    missed, distinct = 0, forest.distinct
     is_long = _UNITS_PER_VISIT * forest.n_trees * len(everyone.rows) > _SOON
     for t, tree in enumerate(forest.trees):
         if timebox is not None and is_long:
             timebox.require()
         times = everyone.weight[t]
         missed += int(np.abs(everyone.at_leaves(tree, times, forest.n_classes) - forest.counts(t)[tree.leaves]).sum())
-        if forest.tells_distinct:
+        if distinct is not None:
             once = everyone.at_leaves(tree, (times > 0).astype(np.int64), forest.n_classes).sum(axis=1)
-            missed += int(np.abs(once - tree.n_distinct[tree.leaves]).sum())
+            missed += int(np.abs(once - distinct[t]).sum())
     return missed
 
 
@@ -305,7 +305,7 @@ def _identify_drawn(forest: Forest, everyone: KnownRows, counts: tuple[IntArray,
     Two tests: a leaf must hold the rows that were drawn there; and the chi-square distance of the draws to what they
     are expected to be must not be far above that of simulated draws of the same rows.
     """
-    distinct = tuple(tree.n_distinct[tree.leaves] for tree in forest.trees) if forest.tells_distinct else None
+    distinct = forest.distinct
     tables = [everyone.at_leaves(tree, everyone.weight[t], forest.n_classes) for t, tree in enumerate(forest.trees)]
     if lacking := Draws.of(counts, distinct, len(everyone.rows)).missing(np.concatenate(tables)):
         return Identity(

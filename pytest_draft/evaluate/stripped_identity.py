@@ -69,7 +69,7 @@ def with_draws(forest: Forest, rows: Rows, labels: IntArray, seed: int) -> Fores
         Of simulated draws.
     """
     all_rows = counted_by(forest, rows, labels) is not None
-    if forest.draws_told:
+    if forest.draws_stored:
         if not (all_rows and forest.bootstrap and forest.replacement and forest.classes is not None):
             return forest
         if _chance_of_agreement(forest, rows, labels, seed) > CHANCE:
@@ -119,10 +119,9 @@ def identify_stripped(
     """
     at_leaves = rows_at_leaves(forest, rows, labels)
     if lacking := model.lacking(at_leaves):
-        what = forest.observation.named if isinstance(forest.observation, Answers) else "counts"
         return Identity(
             "mismatch",
-            f"this forest was not trained on these rows: its {what} cannot come from them "
+            f"this forest was not trained on these rows: its {forest.observation.named} cannot come from them "
             + (
                 f"({lacking:,} of its leaves' classes have no row)"
                 if forest.bootstrap
@@ -140,7 +139,7 @@ def identify_stripped(
             f"of these rows would give ({below:.0f} less in log-probability)",
         )
     better, times = _better_rate(model, at_leaves)
-    if isinstance(forest.observation, Answers) and forest.observation.varies_with_rate and better > MOST_BETTER:
+    if forest.observation.varies_with_rate and better > MOST_BETTER:
         return Identity(
             "unknown",
             f"this forest was hardly trained on just these rows: its leaves answer as if about {times:g} times as many "
@@ -176,7 +175,7 @@ def _expected_of_right_rows(
         if isinstance(forest.observation, Answers):
             outputs = outputs_of(forest.observation, forest.observation.answered(draws), most)
         else:
-            told = distinct.sum(axis=1) * forest.tells_distinct
+            told = distinct.sum(axis=1) * (forest.distinct is not None)
             outputs = counted_leaves(draws.astype(np.int64), told.astype(np.int64))
         found.append(replace(model, evidence=model.evidence._replace(outputs=outputs)).total(at_leaves))
     return float(np.mean(found)), float(np.std(found))

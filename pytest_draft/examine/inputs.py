@@ -228,7 +228,7 @@ def complete(opened: Opened, case: Case, record: FlowRecord) -> Inputs:
         model = settled.repeats.model(model)
     if isinstance(model, Forest) and isinstance(model.observation, Answers) and data is not None:
         said, model = model, with_draws(model, data.rows, data.labels, case.seed)
-        if not said.draws_told:
+        if not said.draws_stored:
             granted += ("whether each tree saw draws of the rows, or all of them",)
         elif said.bootstrap != model.bootstrap:
             record.note(

@@ -77,7 +77,7 @@ def _(observation: NodeCounts, inputs: Inputs) -> Kind:
         return Kind(InformedAttack if informed else Counted)
     if forest.bootstrap and (Adversary.parse(inputs.case.adversary).name == "published" or lacks_seeds(forest)):
         return Kind(Stripped)
-    if forest.bootstrap and not forest.tells_distinct:
+    if forest.bootstrap and forest.distinct is None:
         raise NotCoveredError(
             "the numbers of different rows were removed from its file: without them numeric columns are not covered yet"
         )

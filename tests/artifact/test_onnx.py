@@ -131,8 +131,8 @@ def test_an_onnx_file_has_the_trees_of_the_joblib_file(name, two, columns, class
 @pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
 def test_whether_rows_were_drawn_is_not_told_and_follows_from_the_rows(kind, bootstrap, columns, classes, both):
     theirs, ours = both(kind(5, max_depth=4, bootstrap=bootstrap, random_state=1).fit(columns, classes), columns)
-    assert theirs.forest.draws_told
-    assert not ours.forest.draws_told
+    assert theirs.forest.draws_stored
+    assert not ours.forest.draws_stored
     assert ours.forest.bootstrap is (kind is RandomForestClassifier)  # what its kind does if nothing is said
     names = sorted(set(classes.tolist()))
     labels = np.array([names.index(one) for one in classes.tolist()])

@@ -233,12 +233,18 @@ def test_the_number_is_found_in_a_file_that_does_not_tell_how_columns_were_drawn
     labels = (rows[:, 0] + rows[:, 1] > 0).astype(int)
     told = through_file(stripped(kind(100, random_state=42).fit(rows, labels), "counts"))
     onnx = replace(
-        told, draws_told=False, seeds_from=None, sklearn_version=None, parameters={}, max_features=None, n_samples=None
+        told,
+        draws_stored=False,
+        seeds_from=None,
+        sklearn_version=None,
+        parameters={},
+        max_features=None,
+        n_samples=None,
     )
     found = seek(onnx, TimeBox(1e9))
     assert found.random_state == 42
     assert found.forest.trees[0].seed is not None
-    assert not found.forest.draws_told
+    assert not found.forest.draws_stored
     other = through_file(stripped(kind(100, random_state=3_000_000_019).fit(rows, labels), "counts"))
     missed = seek(replace(onnx, trees=other.trees), TimeBox(1e9))
     assert missed.random_state is None

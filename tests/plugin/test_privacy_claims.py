@@ -20,8 +20,9 @@ read = inputs.read
 
 def declaring(path, **place):
     artifact = read(path, **place)
+    forest = artifact.forest
     privacy = Privacy("laplace", 5.0, scale=4.0, rounding="sum", exact=True, broken_by=("its noise can be replayed",))
-    return replace(artifact, model=replace(artifact.forest, privacy=privacy))
+    return replace(artifact, model=replace(forest, observation=replace(forest.observation, privacy=privacy)))
 
 inputs.read = declaring
 """

@@ -50,9 +50,6 @@ class Answers(Observation):
     it where a column had no missing values (`pytest_draft.artifact.outputs.more_left`, once it is known which).
     """
     named: ClassVar[str] = "leaves"
-    """What cannot come from wrong rows, for messages."""
-    varies_with_rate: ClassVar[bool] = False
-    """Whether another number of draws for each row would have made leaves answer otherwise."""
 
     @property
     def in_words(self) -> str | None:  # noqa: D102

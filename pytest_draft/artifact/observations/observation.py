@@ -25,6 +25,10 @@ class Observation:
     """Whether a mechanism of differential privacy made the trees, so that no split follows from rows alone."""
     has_targets: ClassVar[bool] = False
     """Whether leaves hold the mean targets of a regressor."""
+    named: ClassVar[str] = "counts"
+    """What cannot come from wrong rows, for messages."""
+    varies_with_rate: ClassVar[bool] = False
+    """Whether leaves would answer otherwise if another number of draws had been made of each row."""
     no_rows: ClassVar[str] = "the numbers of rows in its leaves were removed from its file"
     """Why the numbers of rows in leaves are not known, where they are not."""
 

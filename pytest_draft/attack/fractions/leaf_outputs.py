@@ -78,8 +78,10 @@ def outputs_of(answers: Answers, values: FloatArray, n_draws: int) -> LeafOutput
     """
     different, said_by = np.unique(values, axis=0, return_inverse=True)
     said: list[Possible] = []
+    room = MOST_LISTED
     for value in different:
-        said.append(answers.possible(value, n_draws, MOST_LISTED - sum(len(one.vectors) for one in said)))
+        said.append(answers.possible(value, n_draws, room))
+        room -= len(said[-1].vectors)
     last = np.cumsum([len(one.vectors) for one in said])
     first = last - [len(one.vectors) for one in said]
     by_leaf = said_by.reshape(-1)
@@ -97,9 +99,7 @@ def outputs_of(answers: Answers, values: FloatArray, n_draws: int) -> LeafOutput
 def _leaf_counts(forest: Forest) -> LeafOutputs:
     """Return what the leaves of a forest with counts say."""
     counts = np.concatenate([forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees)])
-    distinct = np.zeros(len(counts), dtype=np.int64)
-    if forest.tells_distinct:
-        distinct = np.concatenate([tree.n_distinct[tree.leaves] for tree in forest.trees])
+    distinct = np.zeros(len(counts), dtype=np.int64) if forest.distinct is None else np.concatenate(forest.distinct)
     return counted_leaves(counts, distinct)
 
 

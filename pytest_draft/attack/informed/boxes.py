@@ -140,6 +140,7 @@ def held_of(
 
 def _explained(forest: Forest, everyone: KnownRows) -> bool:
     """Return whether rows have the draws of each class, and the distinct rows, of every leaf."""
+    stored = forest.distinct
     columns = np.ascontiguousarray(everyone.rows.T)
     for t, tree in enumerate(forest.trees):
         leaf, times = leaf_positions(tree, columns), everyone.weight[t]
@@ -148,6 +149,6 @@ def _explained(forest: Forest, everyone: KnownRows) -> bool:
         distinct = np.bincount(leaf[times > 0], minlength=len(tree.leaves))
         if (draws != forest.counts(t)[tree.leaves]).any():
             return False
-        if forest.tells_distinct and (distinct != tree.n_distinct[tree.leaves]).any():
+        if stored is not None and (distinct != stored[t]).any():
             return False
     return True

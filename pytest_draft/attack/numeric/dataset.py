@@ -59,7 +59,7 @@ class NodeArrays(NamedTuple):
     """Shape (n_nodes,). Whether `count` is by class; else it holds all draws in place of the first class."""
 
     def __repr__(self) -> str:
-        return f"Nodes({len(self.left)} nodes of {len(self.root) - 1} trees)"
+        return f"NodeArrays({len(self.left)} nodes of {len(self.root) - 1} trees)"
 
 
 @redacted

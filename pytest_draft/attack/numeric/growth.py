@@ -58,7 +58,7 @@ def growth_of(forest: Forest, index: int) -> Growth:
     tree = forest.trees[index]
     if tree.seed is None or forest.observation.released:
         raise NotCoveredError(f"tree {index} has no stored seed, so its splitter cannot be replayed")
-    nested = "estimator__" if forest.seeds_from == "ensemble" else ""
+    nested = forest.tree_parameter
     seed = RandomState(tree.seed).randint(RAND_R_MAX) if nested else tree.seed
     columns = drawn_columns(forest, index)
     if len(np.unique(columns)) < len(columns):

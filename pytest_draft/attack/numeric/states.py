@@ -271,7 +271,7 @@ def nodes_of(
     owner, position = states.domain.attribute_of_column, states.domain.place_of_column
     grouped = np.array([attribute.kind == "one-hot" for attribute in states.domain.attributes])
     is_midpoint = midpoints_of(forest)
-    told_apart = forest.tells_distinct
+    told_apart = forest.distinct is not None
     parts: dict[str, list[NDArray[np.generic]]] = {field: [] for field in NodeArrays._fields}
     offset = 0
     for t, tree in enumerate(forest.trees):
