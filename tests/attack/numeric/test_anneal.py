@@ -305,7 +305,7 @@ def test_no_row_is_shown():
     problem, _, _, data, _ = begun(0)
 
     assert repr(data) == f"Dataset({problem.n_unknown} rows, not shown)"
-    assert repr(problem.nodes) == f"Nodes({len(problem.nodes.left)} nodes of {len(problem.nodes.root) - 1} trees)"
+    assert repr(problem.nodes) == f"NodeArrays({len(problem.nodes.left)} nodes of {len(problem.nodes.root) - 1} trees)"
 
 
 def test_no_row_changes_after_a_stop():
