@@ -79,7 +79,8 @@ def differences(before: object, after: object, path: str = "") -> Iterator[Diffe
         Where they stand in the whole.
     """
     if isinstance(before, dict) and isinstance(after, dict):
-        old = {RENAMED.get(key, key): value for key, value in before.items() if key not in REMOVED}
+        named = {key: key if key in after else RENAMED.get(key, key) for key in before}  # some are names of others now
+        old = {named[key]: value for key, value in before.items() if key not in REMOVED}
         for key in dict.fromkeys([*old, *after]):
             if key not in LEFT_OUT and key not in REMOVED:
                 missing = key not in old, key not in after

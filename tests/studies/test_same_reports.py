@@ -77,6 +77,12 @@ def test_a_difference_is_told_with_its_place_and_both_values(path, to, told):
     assert str(one) == told
 
 
+def test_a_name_that_is_used_again_is_no_older_name():
+    one = {"given_all_other_rows": {"told_values": 0.5}, "metrics": {"told_values": 3}}
+    two = {"given_all_other_rows": {"told_values": 0.5}, "metrics": {"proved_values": 3}}
+    assert list(differences(one, two)) == list(differences(one, one)) == []
+
+
 def test_a_key_that_is_gone_and_not_named_is_a_difference():
     gone = json.loads(json.dumps(NEW))
     del gone["results"][0]["metrics"]["perfect_rows"]
