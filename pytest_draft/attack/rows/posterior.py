@@ -121,7 +121,7 @@ class _ChainRun:
     top: tuple[float, Dataset] | None = None
 
     def __repr__(self) -> str:
-        return f"<_Run: {len(self.kept)} samples>"
+        return f"<_ChainRun: {len(self.kept)} samples>"
 
     def keep(self) -> None:
         """Keep the dataset as it is."""
