@@ -47,7 +47,7 @@ def figures(examination):
     return examination.solver_status, found.error, found.perfect_rows, found.split_half, found.random, certain
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("codes", [(-1, 1), (1, 3), (0, 30), (-0.5, 0.25)], ids=str)
 def test_yes_and_no_by_any_two_numbers_give_the_same_figures(judged, codes):
     rows, labels = yes_and_no(1)
@@ -93,7 +93,7 @@ def test_a_group_without_its_first_level_is_rebuilt_as_the_whole_one(judged):
     assert any("or none of them" in line for line in dropped.domain.granted)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "declared",
     [
@@ -126,6 +126,7 @@ def test_a_domain_file_that_the_policy_vouches_for_is_taken_as_it_stands(judged,
     assert "4 binary columns" in another.domain.granted
 
 
+@pytest.mark.nightly
 def test_slices_are_of_what_is_written(judged):
     rows, labels = yes_and_no(7)
     recoded = rows.replace({0: 2, 1: 5})

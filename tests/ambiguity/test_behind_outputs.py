@@ -67,7 +67,7 @@ def posterior(model: LeafModel[OutputEvidence], n_rows: int) -> dict[tuple[tuple
     return {chosen: w / sum(weight.values()) for chosen, w in weight.items()}
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("level", ["counts", "labels"])
 def test_a_chain_meets_each_dataset_as_often_as_it_is_likely(level):
     rows, labels = made(4, 1)
@@ -142,7 +142,7 @@ def test_a_row_that_is_seen_once_is_less_likely_than_its_share_and_what_is_missi
     assert by_kind[seen.any(axis=1)].sum() < 0.98
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(4))
 def test_bits_are_no_more_than_the_entropy_of_the_posterior(seed):
     rows, labels = made(4, seed)
@@ -203,6 +203,7 @@ def test_numeric_columns_with_bootstrap_are_left_out_where_thresholds_lie_midway
     assert search(behind(rows, labels), NUMERIC, rows, labels, 0, TimeBox(1e9), unknown=np.arange(20)) is None
 
 
+@pytest.mark.nightly
 def test_numeric_columns_with_bootstrap_are_sampled_where_thresholds_tell_gaps_only():
     rows, labels = made(20, 0, CODES)
     rows[:, 2] = np.random.default_rng(0).uniform(0, 9, 20)
@@ -218,7 +219,7 @@ def test_numeric_columns_with_bootstrap_are_sampled_where_thresholds_tell_gaps_o
     assert len(np.unique(np.stack([dataset[:, 2] for dataset in found.sampled[0].datasets]))) > 20
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_few_shallow_trees_leave_datasets_far_apart_and_bounds_between_nothing_and_the_guess_without_a_file(bootstrap):
     rows, labels = made(40, 3, CODES)

@@ -67,6 +67,7 @@ def test_no_guess_betters_the_bounds_where_all_datasets_are_given(small):
         assert most_perfect_rows(datasets, weights) == pytest.approx(one.most_perfect_rows)
 
 
+@pytest.mark.nightly
 def test_no_guess_betters_the_error_of_a_few_samples_either(small):
     rng = np.random.default_rng(0)
     for one in small:

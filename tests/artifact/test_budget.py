@@ -94,6 +94,7 @@ def test_a_long_scalar_made_again_and_again_is_charged(code, content, holding):
     assert peak_of(path) < 12
 
 
+@pytest.mark.nightly
 def test_scalars_of_an_honest_file_are_read(holding, dump, forest):
     forest.kept = [np.float64(i) for i in range(20_000)] + [np.str_("a name")] * 1_000
     assert read(dump(forest)).forest.n_trees == 3

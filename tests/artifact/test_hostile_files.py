@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 MOST_BYTES = 2**30
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_hostile_file_gets_its_refusal_with_warnings_as_errors_and_nothing_is_run(group, tmp_path):
     entries = list(GROUPS[group]())

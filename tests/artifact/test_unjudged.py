@@ -218,6 +218,7 @@ def test_a_search_that_was_cut_short_says_so(other):
     assert unjudged_trees(root, (), (), Contents()) == Unjudged()
 
 
+@pytest.mark.nightly
 def test_cycles_shared_parts_and_deep_nests_cost_little(forest, dump):
     cycle: list = [{}]
     cycle[0]["me"] = cycle

@@ -106,7 +106,7 @@ def wrong_values(before):
     return values
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", [*NUMERIC, "pipeline", "private"])
 def test_a_wrong_attribute_is_refused_in_one_clear_line_or_the_model_is_valid(name, fitted_models, tmp_path):
     chance = random.Random(name)

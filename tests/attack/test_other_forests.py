@@ -292,6 +292,7 @@ def test_sample_weights_that_are_no_multiples_of_one_are_refused(weights):
         repeated_rows(np.array(weights, float))
 
 
+@pytest.mark.nightly
 @settings(PROPERTY, max_examples=examples(60))
 @given(
     trained(kinds=("forest", "bagging")),
@@ -379,7 +380,7 @@ def people(n_classes=2):
     return frame
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 @pytest.mark.parametrize("kind", LABELLED)
 def test_every_kind_of_classifier_is_judged_and_gives_its_rows_away(kind, judged):

@@ -133,6 +133,7 @@ def test_rounding_leaves_a_whole_dataset_as_it_is():
     np.testing.assert_array_equal(rounded(near, np.array([0, 0, 0, 1]), np.array([3, 5])), rows)
 
 
+@pytest.mark.nightly
 @PROPERTY
 @given(systems(equations=6), st.integers(0, 100))
 def test_descent_never_raises_the_squared_residual_and_keeps_group_sizes(case, seed):

@@ -39,6 +39,7 @@ def found(model, folder, level="counts", rows=None, labels=None):
     return seek(read(folder / "m.joblib").forest, TimeBox(120))
 
 
+@pytest.mark.nightly
 def test_many_seeds_draw_what_numpy_draws_from_each():
     seeds = np.array([0, 1, 42, 20240101, 2**31, 2**32 - 1] * 30, dtype=np.uint32)
     drawn = np.empty((200, len(seeds)), dtype=np.uint32)
@@ -225,7 +226,7 @@ def test_a_file_without_counts_whose_seeds_are_known_does_not_pass(left, random_
     assert not any("its seeds are known" in reason for reason in weaker.reasons)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
 def test_the_number_is_found_in_a_file_that_does_not_tell_how_columns_were_drawn(kind):
     rng = np.random.default_rng(3)

@@ -112,7 +112,7 @@ def test_it_need_not_be_writable(installed):
     assert used(installed) == (3, 0)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "before",
     [
@@ -128,7 +128,7 @@ def test_what_does_not_fit_here_is_compiled(installed, before):
     assert events > 0
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("changed", ["its own file", "another file"])
 def test_what_another_source_was_compiled_from_is_compiled_anew(installed, changed):
     if changed == "its own file":
@@ -140,7 +140,7 @@ def test_what_another_source_was_compiled_from_is_compiled_anew(installed, chang
     assert events > 0
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "left"), [("*.nbi", 0), ("*.nbi", 40), ("*.nbc", 40)])
 def test_what_is_damaged_is_compiled_anew(installed, name, left):
     (file,) = (installed / "shipped" / "inner").glob(name)

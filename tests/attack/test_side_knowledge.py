@@ -204,6 +204,7 @@ def worst_error(released: Released, datasets: set[tuple], known: tuple[int, ...]
     )
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(
     known=st.sampled_from(["columns:a", "columns:job,age", "rows:1", "columns:age+rows:1"]),

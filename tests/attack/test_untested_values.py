@@ -78,7 +78,7 @@ def test_without_seeds_an_untested_column_is_still_rebuilt_as_a_constant(tmp_pat
     assert not found.rows[:, -1].any()
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(3))
 def test_a_column_that_varies_in_two_rows_only_is_rebuilt(seed, publish):
     last = np.zeros((N_ROWS, 1))

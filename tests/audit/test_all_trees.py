@@ -48,7 +48,7 @@ def n_worlds(forest: Forest, domain: Domain, labels: np.ndarray) -> int:
     return len(worlds)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_what_all_trees_tell_together_lies_between_the_bounds(bootstrap, tmp_path):
     exact = 0

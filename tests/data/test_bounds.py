@@ -85,6 +85,7 @@ def test_a_long_text_in_each_row_of_a_small_parquet_file_is_refused(kind, tmp_pa
     refused(tmp_path / "texts.parquet", "more than 268,435,456 bytes of texts")
 
 
+@pytest.mark.nightly
 def test_honest_tables_are_read_as_they_were(tmp_path):
     random = np.random.RandomState(0)
     frame = pd.DataFrame({"a": random.choice(["x", "y", None], 5_000), "b": random.normal(size=5_000), "c": 1})

@@ -137,7 +137,7 @@ def table():
     return rows, rng.integers(0, 3, 40)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("adversary", ["artifact", "artifact+columns:a,b", "artifact+rows:25%", "artifact+informed"])
 def test_labels_are_rebuilt_whatever_the_adversary_knows_besides(adversary, table, tmp_path):
     rows, labels = table

@@ -77,6 +77,7 @@ def over() -> TimeBox:
     return timebox
 
 
+@pytest.mark.nightly
 def test_the_figures_are_those_counted_by_hand():
     findings = found(TRUTH, REBUILT)
     numeric = findings.numeric

@@ -239,7 +239,7 @@ def attacks(truth: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("attack", "fails"),
     [

@@ -106,7 +106,7 @@ def test_rows_that_were_attacked_alone_are_compared_one_by_one():
     assert len(alone.perfect(first, second)) == 0
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("known", [(), (SEX,), (JOB, AGE)])
 @pytest.mark.parametrize("alone", [False, True])
 def test_the_expected_perfect_rows_are_those_of_many_draws(known, alone):

@@ -252,7 +252,7 @@ def salaries(far_out: float) -> tuple[np.ndarray, np.ndarray, Domain]:
     return truth, rebuilt, Domain(COLUMNS, (Attribute("woman", "binary", (0,)), *numeric), "by hand")
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("far_out", [1e6, 1e9])
 def test_slices_are_measured_on_scales_that_no_outlier_stretches(far_out):
     truth, rebuilt, domain = salaries(far_out)

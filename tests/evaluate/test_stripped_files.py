@@ -87,6 +87,7 @@ def test_numeric_columns_of_a_file_without_seeds_are_judged(kind, amounts, tmp_p
     assert WITHOUT_SEEDS in found.notes
 
 
+@pytest.mark.nightly
 def test_other_rows_than_those_behind_counts_of_unknown_draws_are_told(amounts, tmp_path):
     fitted = RandomForestClassifier(6, random_state=3_000_000_019).fit(amounts[list("abcde")], amounts.y)
     joblib.dump(stripped(fitted, "seeds"), tmp_path / "model.joblib")

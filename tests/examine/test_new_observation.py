@@ -84,6 +84,7 @@ def examined(table, tmp_path, monkeypatch):
     return examination
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_it_is_attacked_bounded_and_judged(bootstrap, examined):
     found = examined(LARGER, LARGER.answered, bootstrap=bootstrap)
@@ -96,6 +97,7 @@ def test_it_is_attacked_bounded_and_judged(bootstrap, examined):
     assert "only the number of rows of the larger class in its leaves" in checks["counts-published"].sentence
 
 
+@pytest.mark.nightly
 def test_rows_that_do_not_give_what_it_says_are_others(examined, table):
     others = table.assign(y=1 - table.y)
     found = examined(LARGER, LARGER.answered, data=others, bootstrap=False)

@@ -49,7 +49,7 @@ def verdict(examination, policy=None):
     return overall(check.result for check in checks if RULES[check.rule].attack)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("bootstrap", [False, True])
 @pytest.mark.parametrize("name", TARGETS)
 def test_every_row_of_a_default_forest_is_rebuilt_and_the_gate_fails_it(examined, name, bootstrap):
@@ -86,7 +86,7 @@ def test_a_thousand_rows_come_back_in_their_original_order(examined):
     assert found.findings.rows_in_order == 1000
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("bootstrap", [False, True])
 @pytest.mark.parametrize("name", TARGETS)
 def test_other_rows_of_the_same_table_are_inconclusive_and_said_to_be_others(examined, name, bootstrap):
@@ -97,7 +97,7 @@ def test_other_rows_of_the_same_table_are_inconclusive_and_said_to_be_others(exa
     assert "was not trained on these rows" in found.reasons[0]
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", TARGETS)
 def test_the_right_rows_in_another_order_are_judged_and_said_to_be_so(examined, name):
     found = examined(name, data=lambda rows, _: rows.sample(frac=1, random_state=3))

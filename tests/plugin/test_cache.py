@@ -71,7 +71,7 @@ def test_what_is_kept_is_judged_anew_by_another_policy(project, judge):
     assert project.result()["cached"] is True
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -92,7 +92,7 @@ def test_another_parameter_is_another_case(project, judge, arguments):
     assert judge(*arguments) == 1
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["model.joblib", "data.csv"])
 def test_another_file_of_the_same_name_is_another_case(project, judge, name):
     shutil.copy(project.path / "leaking.joblib", project.path / "model.joblib")
@@ -103,6 +103,7 @@ def test_another_file_of_the_same_name_is_another_case(project, judge, name):
     assert judge(forest="model.joblib", data="data.csv") == 1
 
 
+@pytest.mark.nightly
 def test_the_same_files_elsewhere_are_the_same_case_under_their_own_names(project, judge):
     judge()
     (project.path / "moved").mkdir()
@@ -120,6 +121,7 @@ def test_another_version_is_another_case(project, judge, monkeypatch):
     assert judge() == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "arguments",
     [{"data": "strangers.csv"}, {"forest": "bagged.joblib", "data": "strangers.csv"}],
@@ -131,6 +133,7 @@ def test_what_is_inconclusive_is_never_kept(project, judge, arguments):
     assert entries(project) == []
 
 
+@pytest.mark.nightly
 def test_what_leaves_a_check_open_is_never_kept(project):
     project.write("policy.toml", POLICY.format(most=40) + "[rules.leak-p-value]\nmin_p_value = 0.01\n")
     project.judge("leaking.joblib", "--draft-policy=policy.toml", "--draft-cache")
@@ -145,7 +148,7 @@ def test_what_leaves_a_check_of_another_policy_open_is_found_out_anew(project, j
     assert project.result()["cached"] is False
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("damage", [b"", b"{}", b"\xff", b"0" * 64 + b"\n{}"], ids=repr)
 def test_a_damaged_entry_is_ignored_and_written_anew(project, judge, damage):
     judge()
@@ -171,6 +174,7 @@ def test_pytest_clears_it_with_its_own_cache(project, judge):
     assert judge("--cache-clear") == 1
 
 
+@pytest.mark.nightly
 def test_data_from_a_hook_are_never_kept(project, judge):
     project.write(
         "conftest.py",
@@ -190,6 +194,7 @@ def test_a_strict_run_refuses_the_option(project, judge, one_line_error, strict_
     assert "with --draft-strict everything is computed anew" in one_line_error(judge.result)
 
 
+@pytest.mark.nightly
 def test_a_strict_run_turns_off_what_the_ini_file_asks_for(project, judge):
     project.write("pytest.ini", "[pytest]\ndraft_cache = true\n")
     judge(cache=False)

@@ -77,6 +77,7 @@ def test_no_value_is_shown_when_slices_are_judged(project, planted, nothing_leak
     nothing_leaks(result)
 
 
+@pytest.mark.nightly
 def test_no_value_is_shown_when_the_rows_are_others(project, planted, nothing_leaks):
     planted["age"] = planted["age"].to_numpy()[::-1]
     planted.to_csv(project.path / "wrong.csv", index=False)
@@ -85,6 +86,7 @@ def test_no_value_is_shown_when_the_rows_are_others(project, planted, nothing_le
     nothing_leaks(result)
 
 
+@pytest.mark.nightly
 def test_no_value_is_shown_when_a_domain_excludes_it(project, planted, nothing_leaks):
     project.write(
         "domain.toml",
@@ -114,6 +116,7 @@ def test_no_value_is_shown_when_a_label_is_unknown(project, planted, nothing_lea
     nothing_leaks(result)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("broken", ['"', "a,b,c\n", "\x00\xff"])
 def test_no_value_is_shown_when_the_table_cannot_be_parsed(project, planted, nothing_leaks, broken):
     lines = (project.path / "other.csv").read_text(encoding="utf-8").splitlines(keepends=True)
@@ -162,7 +165,7 @@ def test_no_value_is_shown_and_nothing_breaks_when_something_prints_before_the_g
 STAGES = ["training_data", "infer", "known_others", "build_any", "reconstruct", "identify", "evaluate"]
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("stage", STAGES)
 def test_no_value_is_shown_when_a_bug_raises_with_a_row_in_its_message(project, nothing_leaks, bug_at, stage):
     bug_at(stage)
@@ -203,7 +206,7 @@ def test_no_value_is_shown_when_marked_tests_fail_with_all_in_their_hands(projec
     nothing_leaks(result)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("items", [True, False], ids=["items", "marked"])
 def test_no_value_is_shown_when_a_time_limit_of_another_plugin_ends_the_gate(
     project, planted, nothing_leaks, monkeypatch, items

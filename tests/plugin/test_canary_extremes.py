@@ -239,6 +239,7 @@ def test_no_bound_is_in_a_repr_for_logs_and_assertions():
     assert isinstance(domain, Domain)
 
 
+@pytest.mark.nightly
 def test_advice_tells_nothing_of_one_person(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     table = planted().drop(columns="town")

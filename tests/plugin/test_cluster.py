@@ -199,6 +199,7 @@ class heeding_interrupts:
         signal.signal(signal.SIGINT, self.before)
 
 
+@pytest.mark.nightly
 def test_the_first_failure_with_x_cancels_what_is_under_way(project, workers):
     reached = workers.hang()
     project.write(  # the only worker that hangs is that of the second model: the first is refused by its data
@@ -281,7 +282,7 @@ def test_what_a_worker_with_other_versions_gets_that_joins_later_is_inconclusive
     assert "has joined with other versions: code of pytest-draft: 0000" in project.result()["reasons"][0]
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("answer", ["", "[]", '{"artifact": 1}', "another file"])
 def test_an_answer_that_is_no_examination_of_this_file_is_inconclusive(project, near, monkeypatch, answer):
     def lie(found):
@@ -334,6 +335,7 @@ def test_an_address_that_is_none_is_one_line(project, where, one_line_error):
     assert "is neither tcp://HOST:PORT, tls://HOST:PORT nor local:N" in line
 
 
+@pytest.mark.nightly
 def test_it_is_refused_with_n_and_without_models(project, one_line_error):
     assert "leave out -n" in one_line_error(judge(project, "shallow.joblib", "local:1", "-n2"))
     project.mark("max_error=0.1")

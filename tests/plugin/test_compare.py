@@ -116,6 +116,7 @@ def test_an_allowance_for_what_is_not_known_is_inconclusive(project, judge, earl
     assert "the number of certain rows is not known in the earlier report" in check["sentence"]
 
 
+@pytest.mark.nightly
 def test_nothing_passes_by_an_earlier_report_that_is_in_doubt_and_a_failure_stands(project, judge, earlier):
     def doubt(report):
         report["results"][0]["reasons"].append("the attack did not converge")
@@ -231,6 +232,7 @@ def test_a_report_that_is_missing_or_about_to_be_overwritten_is_a_usage_error(ju
     assert "read or written in this run already" in one_line_error(judge("model.joblib", compare="report.json")[0])
 
 
+@pytest.mark.nightly
 def test_without_the_models_own_items_there_is_nothing_to_compare(project, earlier):
     earlier("leaking.joblib")
     project.mark("max_perfect_rows=40")

@@ -65,6 +65,7 @@ def rule_list(project, rows):
     return written
 
 
+@pytest.mark.nightly
 def test_a_tree_is_judged_by_its_entropy_without_an_attack(project, judge, rows):
     project.train(DecisionTreeClassifier(max_depth=2, random_state=0), rows)
     run, result = judge("other.joblib", overall=0.1, data="other.csv")
@@ -144,6 +145,7 @@ def test_of_a_forest_no_pass_rests_on_single_trees(judge):
     assert lower < upper <= result["entropy"]["trees"]["lowest"]
 
 
+@pytest.mark.nightly
 def test_the_attack_narrows_what_all_trees_leave(project):
     project.judge("leaking.joblib")
     result = project.result()

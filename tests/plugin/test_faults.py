@@ -228,6 +228,7 @@ def test_where_nothing_can_be_written_the_verdict_is_given(project, of_file):
     assert not (project.path / "report.json").exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("containers")
 @pytest.mark.parametrize("option", ["--draft-demo", "-n2"])
 def test_what_needs_a_folder_for_temporary_files_says_so_in_one_line(project, of_file, one_line_error, option):
@@ -295,6 +296,7 @@ def test_without_a_thread_it_is_inconclusive_and_the_next_run_works(
     ]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("jump", [-86_400.0, None])
 def test_a_clock_that_jumps_changes_no_verdict(project, of_file, at_stage, monkeypatch, jump):
     at_stage(
@@ -425,7 +427,7 @@ def pytest_runtest_teardown(item):
 """
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("old", "new"),
     [("shallow.joblib", "bagged.joblib"), ("train.csv", "shuffled.csv")],

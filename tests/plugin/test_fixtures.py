@@ -16,6 +16,7 @@ def test_save(draft_attack, draft_forest):
 DOMAIN = 'others = "binary"\n'
 
 
+@pytest.mark.nightly
 def test_the_result_shows_metrics_and_verdict_when_a_test_asks_for_it(project):
     project.configure()
     project.write(
@@ -74,7 +75,7 @@ IN_MEMORY = {
 }
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("data", IN_MEMORY)
 def test_data_can_come_from_a_projects_own_fixture(project, data):
     project.write("pytest.ini", "[pytest]\ndraft_forest = bagged.joblib\ndraft_data = strangers.csv\n")
@@ -109,6 +110,7 @@ def test_data_that_are_no_table_are_refused_with_one_line(project):
     assert "a dict is not a table" in project.result()["reasons"][0]
 
 
+@pytest.mark.nightly
 def test_a_forest_can_come_from_a_projects_own_fixture(project):
     project.mark("max_perfect_rows=10")
     project.write(
@@ -123,6 +125,7 @@ def test_a_forest_can_come_from_a_projects_own_fixture(project):
     assert project.result()["artifact"]["path"] == "leaking.joblib"
 
 
+@pytest.mark.nightly
 def test_the_attack_returns_the_reconstruction_once_for_all_who_ask(project):
     project.configure()
     project.write(

@@ -181,7 +181,7 @@ def test_a_terminal_names_a_few_of_many_checks_that_were_not_run_and_the_report_
     assert len(report["not_run"]) == 5
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("given", [(), ("--draft-strict",)])
 def test_a_run_that_another_plugin_has_failed_at_its_end_stays_failed(project, given):
     project.write("ours.toml", POLICY)

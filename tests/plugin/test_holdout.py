@@ -22,6 +22,7 @@ def others(project) -> str:
     return "--draft-holdout=others.csv"
 
 
+@pytest.mark.nightly
 def test_a_leak_is_told_by_its_p_value(project, others):
     result = project.judge("leaking.joblib", others)
     judged = project.result()
@@ -39,6 +40,7 @@ def test_a_leak_is_told_by_its_p_value(project, others):
     )
 
 
+@pytest.mark.nightly
 def test_a_forest_that_tells_little_has_a_larger_p_value(project, others):
     project.judge("shallow.joblib", others).assert_outcomes(passed=7)
     assert project.result()["metrics"]["leak_rank"] > 1 / 101
@@ -102,6 +104,7 @@ def test_a_holdout_with_too_few_rows_is_refused_before_any_work(project, others)
     assert judged["metrics"]["perfect_rows"] is None
 
 
+@pytest.mark.nightly
 def test_rows_that_the_adversary_knows_need_no_counterpart(project, others):
     frame = pd.read_csv(project.path / "others.csv").head(30)
     frame.to_csv(project.path / "others.csv", index=False)
@@ -109,6 +112,7 @@ def test_rows_that_the_adversary_knows_need_no_counterpart(project, others):
     assert project.result()["baselines"]["holdout"]["rows"] == 30
 
 
+@pytest.mark.nightly
 def test_the_training_data_are_no_holdout(project):
     result = project.judge("leaking.joblib", "--draft-holdout=shuffled.csv")
     assert project.result()["metrics"]["leak_rank"] == 1
@@ -141,6 +145,7 @@ def test_a_holdout_without_training_data_is_not_looked_at(project):
     assert judged["reasons"] == ["no training data are given to compare with: add --draft-data"]
 
 
+@pytest.mark.nightly
 def test_each_forest_can_have_a_holdout_of_its_own(project, others):
     project.judge("leaking.joblib", "--draft-forest=shallow.joblib", others, "--draft-holdout=strangers.csv")
     assert {result["artifact"]["path"]: result["holdout"]["path"] for result in project.report()["results"]} == {
@@ -167,6 +172,7 @@ def test_a_wrong_holdout_is_a_usage_error_of_one_line(project, others, one_line_
     assert message in one_line_error(project.judge("leaking.joblib", *arguments))
 
 
+@pytest.mark.nightly
 def test_inliers_and_outliers_are_the_whole(project):
     project.judge("shallow.joblib")
     metrics = project.result()["metrics"]

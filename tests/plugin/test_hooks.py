@@ -43,6 +43,7 @@ def update(project, *lines: str) -> None:
     project.write("conftest.py", UPDATE.format(line="\n    ".join(lines)))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("data", [None, "strangers.csv"])
 def test_a_hook_gives_the_training_data_in_place_of_a_file_and_is_asked_once(project, judge, data):
     load(project, 'pd.read_csv("train.csv")')
@@ -54,6 +55,7 @@ def test_a_hook_gives_the_training_data_in_place_of_a_file_and_is_asked_once(pro
     assert (project.path / "loaded.txt").read_text() == "leaking.joblib\n"
 
 
+@pytest.mark.nightly
 def test_the_configured_data_are_used_where_a_hook_gives_none(project, judge):
     load(project, "None")
     judge().assert_outcomes(failed=1)
@@ -106,6 +108,7 @@ def test_marked_tests_load_their_data_by_the_fixture(project):
     assert not (project.path / "loaded.txt").exists()
 
 
+@pytest.mark.nightly
 def test_a_hook_adds_an_object_to_the_report_which_its_hash_covers(project, judge):
     judge()
     before = project.report()

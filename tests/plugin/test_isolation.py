@@ -220,6 +220,7 @@ def test_a_second_is_too_little_for_a_large_forest_and_inconclusive(inconclusive
     assert "time box of 1 s" in result["reasons"][0]
 
 
+@pytest.mark.nightly
 def test_an_examination_that_overruns_its_time_box_is_ended(inconclusive, at_stage, monkeypatch):
     at_stage("training_data", HANG)  # no search has begun that could end by itself before
     monkeypatch.setattr(isolation, "GRACE_SECONDS", 0.5)

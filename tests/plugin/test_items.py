@@ -172,6 +172,7 @@ def test_checks_that_are_only_listed_fail_nothing(project):
     assert project.judge("shallow.joblib", "-k", "perfect", "--collect-only").ret == pytest.ExitCode.OK
 
 
+@pytest.mark.nightly
 def test_the_projects_own_tests_are_selected_as_one_likes(project):
     project.configure()
     project.mark("max_perfect_rows=0")

@@ -111,7 +111,7 @@ def test_what_the_domain_tells_the_adversary_is_listed(project):
     }
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("forest", ["leaking.joblib", "bagged.joblib", "shallow.joblib"])
 def test_the_same_inputs_give_the_same_report(project, without_times, forest):
     reports = []
@@ -172,6 +172,7 @@ def test_an_earlier_report_stays_whole_when_the_new_one_cannot_be_rendered(proje
     assert (project.path / "report.json").read_bytes() == earlier
 
 
+@pytest.mark.nightly
 def test_a_report_is_replaced_when_pytest_runs_again(project):
     project.judge("bagged.joblib")
     project.judge("shallow.joblib")

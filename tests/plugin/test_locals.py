@@ -60,7 +60,7 @@ def test_who_asks_for_the_data_gets_them_as_they_are(project, own):
     project.run(*LOUD).assert_outcomes(passed=1)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("by", ["fixture", "hook"])
 def test_ctrl_c_with_a_full_trace_shows_no_training_data(project, own, monkeypatch, by):
     def interrupted(*_: object, **__: object) -> None:

@@ -78,6 +78,7 @@ def test_each_model_is_judged_by_its_entry_and_has_its_own_addresses(project, re
     ]
 
 
+@pytest.mark.nightly
 def test_a_parquet_file_says_the_same_as_toml(project, registry):
     rows = [
         {"model": "models/*.joblib", "data": "train.csv", "target": "label", "policy": "lenient.toml"},
@@ -256,6 +257,7 @@ def test_a_folder_with_something_that_is_no_file_under_the_name_of_a_model_is_re
     assert "gone.skops is not a regular file: remove it, or give it another name" in error
 
 
+@pytest.mark.nightly
 def test_a_linked_folder_below_a_folder_is_told(registry, project):
     (project.path / "elsewhere").mkdir()
     shutil.copy(project.path / "leaking.joblib", project.path / "elsewhere")
@@ -399,6 +401,7 @@ def test_labels_are_tried_once_for_each_entry_before_any_work(project, registry,
     assert [path.rpartition("/")[2] for path in tried] == ["0.joblib", "shallow.joblib"]
 
 
+@pytest.mark.nightly
 def test_a_projects_own_tests_judge_each_model_with_its_data_and_policy(project, registry):
     registry()
     project.write("pytest.ini", "[pytest]\ndraft_manifest = registry/registry.toml\n")

@@ -204,7 +204,7 @@ def test_a_test_that_is_expected_to_fail_still_fails_the_run_when_its_budget_is_
     assert project.run().ret == pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_a_strict_run_fails_when_a_marked_test_is_not_selected(project, processes):
     project.configure()

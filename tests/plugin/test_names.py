@@ -79,7 +79,7 @@ def test_names_are_shown_each_in_a_way_of_its_own():
     assert not any("::" in name for name in ALL)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("how", ["-vv", "-rA"])
 def test_all_are_judged_and_none_of_them_speaks(project, named, how, capfd):
     formats = [f"--draft-report={kind}" for kind in ("markdown", "html", "sarif", "intoto")]

@@ -67,6 +67,7 @@ def test_figures_on_numeric_columns_stand_beside_guesses_in_the_report_and_the_t
     result.stdout.fnmatch_lines([f"  error {metrics['reconstruction_error']:.4f} (median *"])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_rows_of_others_never_pass(project, table, bootstrap):
     project.train(RandomForestClassifier(6, bootstrap=bootstrap, random_state=0), table)
@@ -76,7 +77,7 @@ def test_rows_of_others_never_pass(project, table, bootstrap):
     assert project.result()["reasons"][0].startswith("this forest was not trained on these rows")
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("off", "said"),
     [(0.5, "they explain its counts, but not 1 of its"), (1e-6, "thresholds not to the last digit")],
@@ -128,6 +129,7 @@ def test_a_domain_that_excludes_values_is_told_to_be_wrong(project, table, fores
     assert any("'height': correct the domain" in reason for reason in project.result()["reasons"])
 
 
+@pytest.mark.nightly
 def test_whole_numbers_that_a_domain_declares_numeric_never_pass(project):
     columns = [f'[attributes.c{i}]\nkind = "numeric"\nlow = 0\nhigh = 1\n' for i in range(8)]
     project.write("domain.toml", "".join(columns))
@@ -136,7 +138,7 @@ def test_whole_numbers_that_a_domain_declares_numeric_never_pass(project):
     assert judged["verdict"] == "failed" or "hold few different values" in judged["reasons"][0]
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.skipif(not COUNTS_MISSING, reason="before scikit-learn 1.9 counts of missing values say nothing")
 @pytest.mark.parametrize(
     "forest",
@@ -162,7 +164,7 @@ def test_missing_values_are_judged(project, table, forest, columns):
     assert not any("trained on" in reason or "internal" in reason for reason in judged["reasons"])
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.skipif(not COUNTS_MISSING, reason="before scikit-learn 1.9 counts of missing values say nothing")
 @pytest.mark.parametrize("forest", [RandomForestRegressor(8, random_state=0), ExtraTreesRegressor(8, random_state=0)])
 def test_rows_that_cannot_have_given_the_counts_are_never_called_consistent(project, table, forest):

@@ -44,6 +44,7 @@ def test_the_shipped_default_can_be_pinned_and_does_not_pass_for_another(project
     assert project.result()["policy"]["sha256"] == hashlib.sha256(pinned).hexdigest()
 
 
+@pytest.mark.nightly
 def test_the_ini_file_can_pin_and_capitals_do_not_matter(project, policy, one_line_error):
     project.write("policy.toml", policy(0.0))
     digest = hashlib.sha256(policy(0.0).encode()).hexdigest()

@@ -110,6 +110,7 @@ def test_the_forest_alone_is_judged_as_its_pipeline_is(project, raw):
         assert judged[0]["metrics"][metric] == judged[1]["metrics"][metric]
 
 
+@pytest.mark.nightly
 def test_scaled_columns_of_two_values_never_pass_while_the_attack_guesses_between_them(project, rows):
     project.train(make_pipeline(StandardScaler(), RandomForestClassifier(20, bootstrap=False, random_state=0)), rows)
     project.judge("other.joblib", data="other.csv")
@@ -118,6 +119,7 @@ def test_scaled_columns_of_two_values_never_pass_while_the_attack_guesses_betwee
     assert judged["verdict"] == "failed" or "hold few different values" in judged["reasons"][0]
 
 
+@pytest.mark.nightly
 def test_another_table_than_the_pipelines_is_told_by_its_column(project, raw):
     project.train(PIPELINES["one-hot, standard"](), raw.drop(columns="gap"))
     raw.drop(columns="town").to_csv(project.path / "narrow.csv", index=False)

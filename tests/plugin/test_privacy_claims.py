@@ -113,6 +113,7 @@ def test_nothing_is_decided_of_a_file_that_was_not_read(project, ours):
     assert project.result()["artifact"]["privacy"] is None
 
 
+@pytest.mark.nightly
 def test_an_undecided_claim_passes_where_the_policy_allows_that_and_a_false_one_never(project, ours):
     (project.path / "empty.joblib").write_bytes(b"")
     policy = ours("dp-required")

@@ -147,6 +147,7 @@ def test_who_knows_rows_knows_their_number(project, one_line_error):
     assert "leave out 'n-unknown'" in line
 
 
+@pytest.mark.nightly
 def test_exact_counts_behind_a_declared_epsilon_are_attacked_as_such(noisy, project):
     result = noisy(epsilon=1.0, exact=True)
     result.assert_outcomes(failed=4, passed=3)
@@ -223,6 +224,7 @@ def labels(project, monkeypatch):
     return "labels.joblib"
 
 
+@pytest.mark.nightly
 def test_labels_are_attacked_and_never_pass_while_their_seeds_are_in_the_file(labels, project, rows):
     rows.assign(label=(rows["label"] == "yes").astype(int)).to_csv(project.path / "coded.csv", index=False)
     result = project.judge(labels, "--draft-target=label", data="coded.csv")

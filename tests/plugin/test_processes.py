@@ -22,7 +22,7 @@ def plain(project, without_times, once):
     return once["plain"]
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "arguments",
     [(), ("-n0",), ("-p", "no:xdist"), ("-p", "no:cacheprovider"), ("-p", "no:terminal")],

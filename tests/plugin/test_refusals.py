@@ -150,6 +150,7 @@ def test_missing_values_are_not_covered_where_their_counts_say_nothing(project, 
     assert "'c2' has 1 missing values, and scikit-learn 1." in refused("other.joblib", data="other.csv")
 
 
+@pytest.mark.nightly
 def test_class_weights_are_inconclusive_or_judged_but_never_a_wrong_pass(project, rows):
     project.train(RandomForestClassifier(20, random_state=0, bootstrap=False, class_weight="balanced"), rows)
     result = project.judge("other.joblib", data="other.csv")

@@ -11,6 +11,7 @@ def _paths(report: dict) -> list[str]:
     return [result["artifact"]["path"] for result in report["results"]]
 
 
+@pytest.mark.nightly
 def test_every_match_is_judged_when_a_glob_is_given(project):
     result = project.judge("*a*.joblib")
     result.assert_outcomes(failed=8, passed=12)
@@ -206,6 +207,7 @@ def test_adversaries_of_the_command_line_are_added_to_those_of_an_explicit_polic
     assert [r["adversary"] for r in project.report()["results"]] == ["artifact", "published"]
 
 
+@pytest.mark.nightly
 def test_adversaries_of_the_command_line_replace_those_of_the_shipped_default(project):
     project.judge("shallow.joblib", "--draft-adversary=published")
     assert [r["adversary"] for r in project.report()["results"]] == ["published"]

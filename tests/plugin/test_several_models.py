@@ -162,7 +162,7 @@ WRAPPED = {
 }
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", WRAPPED)
 def test_the_verdict_on_a_wrapped_forest_is_that_on_the_forest_alone(kind, tmp_path, rows):
     make, place, alone = WRAPPED[kind]
@@ -206,6 +206,7 @@ def test_products_never_pass(tmp_path, rows):
     assert any("products of which others" in reason for reason in found.reasons)
 
 
+@pytest.mark.nightly
 def test_arrays_of_all_rows_are_found_beside_a_model_of_some_of_them(tmp_path, rows):
     features, labels = rows.iloc[:, :-1], rows["label"]
     model = CalibratedClassifierCV(shallow(), cv=2).fit(features, labels)

@@ -15,7 +15,7 @@ KNOWING = [
 ]
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("adversary", KNOWING)
 @pytest.mark.parametrize("forest", ["leaking", "bagged"])
 def test_a_leaking_forest_fails_whatever_the_adversary_knows_besides(project, forest, adversary):
@@ -121,7 +121,7 @@ def test_rows_in_another_order_are_never_a_pass_when_the_seeds_tell_the_order(pr
     assert any("in another order than the seeds tell" in reason for reason in judged["reasons"])
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("adversary", KNOWING)
 def test_the_order_is_all_one_when_the_forest_was_not_bagged(project, adversary):
     project.judge("leaking.joblib", f"--draft-adversary={adversary}", data="shuffled.csv").assert_outcomes(
@@ -130,7 +130,7 @@ def test_the_order_is_all_one_when_the_forest_was_not_bagged(project, adversary)
     assert project.result()["reasons"] == []
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("adversary", KNOWING)
 @pytest.mark.parametrize("forest", ["leaking", "bagged", "shallow"])
 def test_other_peoples_rows_are_never_a_pass(project, forest, adversary):
@@ -140,7 +140,7 @@ def test_other_peoples_rows_are_never_a_pass(project, forest, adversary):
     assert any("not trained on these rows" in reason for reason in judged["reasons"])
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("forest", ["leaking", "bagged"])
 @pytest.mark.parametrize("adversary", ["artifact+informed", "artifact+rows:30", "artifact+columns:c0,c1"])
 def test_one_wrong_value_is_never_a_pass(project, policy, rows, forest, adversary):
@@ -160,6 +160,7 @@ def test_a_policy_can_name_side_knowledge(project, policy):
     assert [result["adversary"] for result in project.report()["results"]] == ["artifact", "artifact+informed"]
 
 
+@pytest.mark.nightly
 def test_the_cause_names_the_seeds_that_the_attack_used(project):
     project.judge("bagged.joblib", "--draft-adversary=artifact+rows:10")
     attacked = project.result()["checks"][:2]

@@ -46,6 +46,7 @@ def test_a_warning_that_could_not_be_checked_fails_no_run_and_its_line_names_it(
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("rule", "threshold"), [("reconstruction-error", "max_error = 0.5"), ("smallest-leaf", "min_rows = 40")]
 )
@@ -89,7 +90,7 @@ def test_an_inconclusive_check_that_stops_is_a_category_of_its_own_and_no_red_fa
     assert all(text.startswith("inconclusive") for text in told)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_a_failure_and_what_could_not_be_decided_are_counted_apart(project, policy, processes):
     project.write("ours.toml", policy(0.0) + "[rules.certain-rows]\nmax_certain_rows = 0\n")

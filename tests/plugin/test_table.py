@@ -76,7 +76,7 @@ def test_the_table_of_a_run_at_80_columns_is_a_table(project, monkeypatch):
     assert max(len(line) for line in run.outlines[start:end]) < 80
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("columns", ["80", "100"])
 def test_on_a_terminal_no_line_is_wider_than_it_is(project, columns):
     pty = pytest.importorskip("pty")

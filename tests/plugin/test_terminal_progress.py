@@ -59,6 +59,7 @@ def test_a_log_gets_a_line_of_its_own_for_each_stage_when_time_has_passed(projec
     result.stdout.fnmatch_lines(["shallow.joblib .*[[]100%[]]"])
 
 
+@pytest.mark.nightly
 def test_a_log_gets_nothing_when_all_is_done_in_less_than_ten_seconds(project, at_stage, monkeypatch):
     assert terminal_progress.PLAIN_SECONDS == 10.0
     monkeypatch.setattr(terminal_progress, "PLAIN_SECONDS", 3600.0)  # a slow machine may need more than ten

@@ -79,6 +79,7 @@ def test_the_output_is_the_same_as_without_the_plugin_when_it_is_not_used(pytest
     assert with_plugin == without
 
 
+@pytest.mark.nightly
 def test_help_and_markers_show_one_prefix_and_the_marker_when_asked_for(pytester):
     options = pytester.runpytest_subprocess("--help").stdout
     options.fnmatch_lines(["*--draft-forest=PATH*", "*draft_forest (paths)*"])

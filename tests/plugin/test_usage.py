@@ -63,6 +63,7 @@ def test_a_policy_that_compares_with_no_data_needs_none(project):
     assert project.judge("shallow.joblib", "--draft-policy=ours.toml", data=None).parseoutcomes() == {"passed": 1}
 
 
+@pytest.mark.nightly
 def test_data_that_a_hook_gives_are_left_to_it(project):
     project.write(
         "conftest.py",

@@ -31,7 +31,7 @@ def judge(project, policy):
     return judged
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_a_waived_check_is_expected_to_fail_and_stays_in_the_report(project, judge, processes):
     run = judge("-rx", processes)

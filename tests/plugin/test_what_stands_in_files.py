@@ -77,6 +77,7 @@ def test_a_forest_of_balanced_classes_fails_by_its_labels(project, rows, sentenc
     assert project.result()["solver_status"] == "not asked"
 
 
+@pytest.mark.nightly
 def test_a_forest_with_out_of_bag_votes_fails_by_them(project, rows, sentences):
     failed = sentences(RandomForestClassifier(30, oob_score=True, random_state=0), rows)
     assert "oob_decision_function_ (40 x 2)" in failed["per-row-vectors"]

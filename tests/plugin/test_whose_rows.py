@@ -32,6 +32,7 @@ def test_the_right_rows_are_counted_in_order_when_the_seeds_tell_the_order(proje
     assert judged["notes"] == []
 
 
+@pytest.mark.nightly
 def test_shuffled_rows_are_judged_when_the_seeds_tell_the_order(project):
     result = project.judge("bagged.joblib", data="shuffled.csv")
     result.assert_outcomes(failed=3, passed=3)
@@ -43,6 +44,7 @@ def test_shuffled_rows_are_judged_when_the_seeds_tell_the_order(project):
     result.stdout.fnmatch_lines(["  note: *only the order differs*"])
 
 
+@pytest.mark.nightly
 def test_the_order_is_unknown_when_the_forest_was_not_bagged(project):
     project.judge("leaking.joblib", data="shuffled.csv")
     judged = project.result()
@@ -83,6 +85,7 @@ def test_one_wrong_label_is_inconclusive_unless_a_budget_is_crossed(project, row
     assert any("not trained on these rows" in reason for reason in judged["reasons"])
 
 
+@pytest.mark.nightly
 def test_columns_in_another_order_are_matched_by_name(project, rows):
     rows[sorted(rows.columns, reverse=True)].to_csv(project.path / "turned.csv", index=False)
     project.judge("bagged.joblib", data="turned.csv")

@@ -75,7 +75,7 @@ def test_policy_adversary_and_domain_go_with_them(examined, tmp_path):
     assert advise[5:] == ["--adversary", "published", "--domain", "d.toml", "--policy", "public-release"]
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "shown"), [("rules/public-release.toml", ["--policy", "public-release"]), ("own.toml", ["own.toml"])]
 )

@@ -107,7 +107,7 @@ def test_a_mismatch_is_not_put_down_to_what_the_file_stores(checks):
     assert checks(small())["reconstruction-error"].cause is not None
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("model", [RandomForestRegressor, ExtraTreesRegressor])
 def test_a_regressor_is_not_said_to_hold_classes(checks, model):
     found = checks(model(5, random_state=0, max_depth=3))
@@ -127,7 +127,7 @@ MODELS = {
 }
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 @pytest.mark.parametrize("name", MODELS)
 def test_a_remedy_names_only_attributes_that_the_file_holds(checks, tmp_path, name):

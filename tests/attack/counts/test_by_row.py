@@ -126,7 +126,7 @@ def test_who_knows_the_occurrences_gets_no_less_than_who_does_not(bagged):
     assert np.mean(more) <= 0.01
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("listed", [1_000, 3_000])
 def test_where_there_are_too_many_ways_to_list_the_likeliest_of_each_row_are(listed, bagged, monkeypatch):
     forest, domain, rows, _ = bagged(60, n_estimators=20, max_depth=4)

@@ -184,7 +184,7 @@ SIZES = {
 }
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("used", [True, False])
 @pytest.mark.parametrize(("n_known", "n_groups"), [(0, 1), (3, 1), (0, 2), (2, 2)])
 def test_the_likeliest_dataset_is_the_maximum_over_all_datasets(n_known, n_groups, used):
@@ -438,7 +438,7 @@ MODELS = {
 }
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", MODELS)
 def test_published_counts_without_seeds_rebuild_most_of_the_data(release, name):
     errors = []
@@ -462,7 +462,7 @@ def test_three_classes_are_rebuilt_with_their_labels(release):
     assert np.abs(np.bincount(found.labels, minlength=3) - np.bincount(released.data.labels)).sum() <= 2
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("sizes", [{"n_trees": 40}, {"n_trees": 15, "depth": 4}], ids=["deep", "shallow"])
 def test_distinct_rows_bring_the_attack_closer(release, sizes):
     with_them, without = [], []

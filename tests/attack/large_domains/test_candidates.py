@@ -254,7 +254,7 @@ def test_without_bagging_descent_finds_a_dataset_that_meets_all_counts(tmp_path)
     assert found.certificate is None
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("bootstrap", [True, False])
 def test_the_answer_is_the_same_again_and_on_more_threads(tmp_path, monkeypatch, bootstrap):
     monkeypatch.setattr(generate, "MOST_JOINED", 0)

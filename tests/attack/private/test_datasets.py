@@ -170,7 +170,7 @@ def exact_posterior(problem, sizes):
     return {rows: mass / total for rows, mass in weight.items()}
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(("size", "rounding"), [(2, "sum"), (2, "noise"), (None, "sum")])
 def test_sweeps_draw_from_the_exact_posterior(released, size, rounding):
     rows, labels = drawn(TINY, 2, 3)
@@ -207,6 +207,7 @@ def test_counts_and_gains_stay_in_step_with_the_rows(released):
     assert (fresh.labels == chain._mixture.labels).all()
 
 
+@pytest.mark.nightly
 def test_with_hardly_any_noise_the_rows_are_rebuilt(released):
     rows, labels = drawn(MIXED, 20)
     forest = released(MIXED, rows, labels, n_trees=30, depth=5, scale=0.1, rounding="noise")
@@ -289,7 +290,7 @@ def search_that():
     return made
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("happens", "stage"),
     [
@@ -312,7 +313,7 @@ def test_datasets_that_were_not_all_drawn_and_put_together_are_not_settled(relea
     assert rebuilt.cut_short
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("happens", [ended_by_the_clock, ended_by_the_effort])
 def test_what_a_likelier_dataset_leads_to_must_be_seen_to_the_end(released, search_that, monkeypatch, happens):
     rows, labels = drawn(MIXED, 15)
@@ -353,7 +354,7 @@ def test_no_row_is_shown(released):
 # The number of rows
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("rounding", ["sum", "noise"])
 def test_the_number_of_rows_is_found_in_its_interval(released, rounding):
     rows, labels = drawn(MIXED, 60)

@@ -236,7 +236,7 @@ def test_sampled_datasets_are_as_frequent_as_their_posterior(name):
         assert abs(found[dataset] / n_sweeps - share) < 0.003 + 6 * math.sqrt(share / n_sweeps)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", INSTANCES)
 def test_the_likeliest_dataset_is_found(name):
     forest, domain, n_rows = INSTANCES[name]

@@ -90,6 +90,7 @@ def attacked(request):
     return rows, labels, RowProblem(DOMAIN, None, leaves, *unknown, (N_ROWS, N_ROWS))
 
 
+@pytest.mark.nightly
 def test_its_datasets_explain_it_and_their_consensus_is_closer_than_other_rows(attacked):
     rows, labels, problem = attacked
     true = problem.indices(rows), labels
