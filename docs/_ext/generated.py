@@ -34,7 +34,7 @@ NEEDS = {
     "check that would pass is inconclusive.",
     "ArtifactFacts": "the file alone. It has an answer once the file could be read, whatever becomes of an attack.",
     "Entropy": "the entropy audit, which has doubts of its own, and no attack.",
-    "Compared": "an earlier report (`--draft-compare`).",
+    "NowAndEarlier": "an earlier report (`--draft-compare`).",
     "Examination": "all of the examination. The rule itself heeds its doubts.",
 }
 """What each kind of evidence is, in words, by the name of its class."""
