@@ -181,7 +181,8 @@ def exchangeable_groups(
     OutOfTimeError
     """
     in_time = None if timebox is None else timebox.require
-    weight, noise = known_occurrences(forest, adversary, in_time), _noise(forest, adversary)
+    weight = known_occurrences(forest, adversary, in_time)
+    noise: Noise = "exact" if knows_occurrences(forest, adversary) else "multinomial"
     if knowledge is None:
         return replace(group_by_occurrences(weight), noise=noise)
     groups = replace(group_by_occurrences(weight[:, knowledge.unknown]), noise=noise)
@@ -228,11 +229,11 @@ def known_occurrences(forest: Forest, adversary: str, in_time: Callable[[], None
     NotCoveredError
         As `exchangeable_groups`.
     """
-    if _noise(forest, adversary) == "exact":
+    if knows_occurrences(forest, adversary):
         return occurrences(forest, in_time)
     if forest.n_samples is None:
         raise NotCoveredError("the file does not tell the number of training rows; without it nothing is covered yet")
-    if forest.sample_weight is not None and (forest.sample_weight != forest.sample_weight[0]).any():
+    if forest.draws.uneven:
         raise NotCoveredError(
             "rows were drawn with unequal chances, and who got which is not known to the adversary; not covered yet"
         )
@@ -284,7 +285,6 @@ def without_seeds(forest: Forest, adversary: str) -> bool:
     return Adversary.parse(adversary).name != "published" and lacks_seeds(forest)
 
 
-def _noise(forest: Forest, adversary: str) -> Noise:
-    """Return how the counts come from the rows, as far as the adversary knows."""
-    unknown = Adversary.parse(adversary).name == "published" or lacks_seeds(forest)
-    return "multinomial" if forest.bootstrap and unknown else "exact"
+def knows_occurrences(forest: Forest, adversary: str) -> bool:
+    """Return whether an adversary knows how often each tree saw each row, if only by the seeds."""
+    return not forest.draws.drawn or not (Adversary.parse(adversary).name == "published" or lacks_seeds(forest))

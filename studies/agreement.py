@@ -83,7 +83,7 @@ def _compared_exactly(instance: Instance) -> Verdict:
     datasets = enumeration.datasets()
     verdict = Verdict(len(datasets))
     problem = _problem(instance)
-    value = log_likelihood(instance.occurrences) if instance.forest.bootstrap else 0.0
+    value = log_likelihood(instance.occurrences) if instance.forest.draws.drawn else 0.0
     for name, solve in _models(instance).items():
         _expect_model(verdict, name, solve, enumeration, datasets, np.full(len(datasets), value))
     enumeration = Enumeration.of(instance, distinct=False, thresholds=True)
@@ -91,7 +91,7 @@ def _compared_exactly(instance: Instance) -> Verdict:
     _expect_engine(
         verdict, "engine", None if problem is None else replace(problem, distinct=None), enumeration, datasets
     )
-    if instance.forest.bootstrap:
+    if instance.forest.draws.drawn:
         enumeration = Enumeration.of(instance, distinct=True, thresholds=True)
         datasets = enumeration.datasets()
         _expect_engine(verdict, "engine with distinct rows", problem, enumeration, datasets)

@@ -124,7 +124,7 @@ def changed(forest: Forest, rng: np.random.Generator) -> Forest:
         for v in np.flatnonzero(tree.left >= 0)[::-1]:
             counts[i][v] = counts[i][tree.left[v]] + counts[i][tree.right[v]]
         weight = counts[i].sum(axis=1)
-        distinct = np.minimum(tree.n_distinct, weight) if forest.bootstrap else weight
+        distinct = np.minimum(tree.n_distinct, weight) if forest.draws.drawn else weight
         trees[i] = replace(tree, value=counts[i].astype(float), weight=weight.astype(float), n_distinct=distinct)
     return replace(forest, trees=tuple(trees), observation=ClassCounts("totals"))
 

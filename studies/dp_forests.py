@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact import Forest, Tree
+from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.observations import ClassCounts, under
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.dp import Draw, GaussianForestClassifier, LaplaceForestClassifier
@@ -211,14 +212,8 @@ def _forest(model: LaplaceForestClassifier) -> Forest:
         n_features=model.n_features_in_,
         feature_names=None,
         classes=tuple(model.classes_.tolist()),
-        bootstrap=False,
-        replacement=False,
+        draws=Draws(),
         n_samples=None,
-        n_draws=None,
-        sample_weight=None,
-        seeds_from=None,
-        max_features=None,
-        bootstrap_features=False,
         sklearn_version=None,
         observation=under(Privacy("laplace", model.epsilon_, scale=model.scale_, rounding=model.rounding_)),
     )

@@ -316,7 +316,7 @@ def papers_error(
     """
     n_rows = data.n_rows
     try:
-        if forest.bootstrap:
+        if forest.draws.drawn:
             times = occurrences(forest)
             outcome = cp_with_bagging.solve(
                 forest, domain, n_rows, timebox, occurrences=times, seed=seed, workers=workers

@@ -14,6 +14,7 @@ import pytest
 
 import pytest_draft
 from pytest_draft.artifact import Forest, Tree
+from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.observations import ClassCounts
 
 # While tests are collected nothing is garbage, and what is compiled is kept, as numba keeps it: else each of some 200
@@ -113,14 +114,8 @@ def by_hand():
             feature_names=None,
             classes=tuple(range(made[0].value.shape[1])),
             observation=ClassCounts("totals"),
-            bootstrap=False,
-            replacement=False,
+            draws=Draws(),
             n_samples=int(made[0].weight[0]),
-            n_draws=None,
-            sample_weight=None,
-            seeds_from=None,
-            max_features=None,
-            bootstrap_features=False,
             sklearn_version="1.9.1",
         )
 

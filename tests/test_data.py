@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.observations import ClassCounts, under
 from pytest_draft.data import Table, TrainingData, read_domain, read_table, training_data
@@ -41,14 +42,8 @@ def forest(names=("age", "female"), classes=(0, 1), n_features=None, **changed) 
         feature_names=names,
         classes=classes,
         observation=ClassCounts("shares"),
-        bootstrap=False,
-        replacement=False,
+        draws=Draws(),
         n_samples=None,
-        n_draws=None,
-        sample_weight=None,
-        seeds_from=None,
-        max_features=None,
-        bootstrap_features=False,
         sklearn_version="1.9.1",
     )
     return replace(made, **changed)

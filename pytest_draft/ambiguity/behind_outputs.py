@@ -150,9 +150,9 @@ def search(
         Where rows were weighted, or drawn without replacement.
     """
     gaps_only = not is_numeric(domain) or tell_gaps_only(forest, domain, rows)
-    if forest.classes is None and forest.bootstrap and not gaps_only:
+    if forest.classes is None and forest.draws.drawn and not gaps_only:
         return None
-    if not forest.observation.exact and (not forest.bootstrap or forest.classes is None):
+    if not forest.observation.exact and (not forest.draws.drawn or forest.classes is None):
         counted = counted_by(forest, rows, labels)
         if counted is None:
             return None

@@ -44,15 +44,12 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
         for node in np.flatnonzero(tree.left >= 0)[::-1]:
             counts[node] = counts[tree.left[node]] + counts[tree.right[node]]
         weight = counts.sum(axis=1)
-        distinct, of_drawn = weight.astype(np.int64), np.full(tree.n_nodes, True) if forest.bootstrap else None
+        distinct, of_drawn = weight.astype(np.int64), np.full(tree.n_nodes, True) if forest.draws.drawn else None
         trees.append(replace(tree, value=counts, weight=weight, n_distinct=distinct, no_midpoint=of_drawn))
     return replace(
         forest,
         trees=tuple(trees),
         observation=exact,
-        bootstrap=False,
-        replacement=False,
+        draws=replace(forest.draws, rows="all", per_tree=None, sample_weight=None),
         n_samples=len(rows),
-        n_draws=None,
-        sample_weight=None,
     )

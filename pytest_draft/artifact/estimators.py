@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
@@ -11,9 +10,10 @@ from numpy.random import RandomState
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.declared_privacy import REPLAYED, WARM_START, of_labels, of_noisy_counts, with_counts
-from pytest_draft.artifact.drawing import Draw, check_roots, draw_of_bagging, draw_of_forest, rows_of, size_of
+from pytest_draft.artifact.drawing import completed, draws_of_bagging, draws_of_forest, size_of
+from pytest_draft.artifact.draws import MAX_SEED, Draws
 from pytest_draft.artifact.forest import Forest, Tree, minor_of
-from pytest_draft.artifact.objects import Object, data_of, described, kind_of, numbers_of, plain_classes, with_article
+from pytest_draft.artifact.objects import Object, data_of, described, numbers_of, plain_classes, with_article
 from pytest_draft.artifact.observations import RowNumbers, under
 from pytest_draft.artifact.outputs import Observed, observe
 from pytest_draft.artifact.private_arrays import trees_of_arrays
@@ -33,9 +33,6 @@ SUPPORTED = (
 
 _OLDEST = (0, 24)
 """The oldest version of scikit-learn whose dumps were compared with what that version itself tells of its trees."""
-
-_MAX_SEED = 2**31 - 1
-"""Seeds of a Bagging's trees are drawn below it (``sklearn.ensemble._bagging.MAX_INT``)."""
 
 
 def class_keys(modules: tuple[str, ...], names: tuple[str, ...]) -> set[tuple[str, str]]:
@@ -125,16 +122,15 @@ class ForestReader:
         trees = self._inner_estimators(TREES)
         self._read_columns_and_classes()
         nodes = [self._nodes(tree, i, None, self._seed(tree)) for i, tree in enumerate(trees)]
-        observed = self._observed(nodes, forest=True)
-        draw = draw_of_forest(self._estimator, observed)
-        return self._forest(observed, draw, seeds_from="tree", sample_weight=self._sample_weight(draw))
+        draws = draws_of_forest(self._estimator, self._class_weight)
+        return self._forest(self._observed(nodes, draws), draws)
 
     def _single_tree(self) -> Forest:
         """Read a DecisionTree or ExtraTree."""
         self._estimator.is_fitted("tree_")
         self._read_columns_and_classes()
-        observed = self._observed([self._nodes(self._estimator, 0, None, self._seed(self._estimator))])
-        return self._forest(observed, Draw(False, False, rows_of(observed), None), seeds_from=None, sample_weight=None)
+        nodes, draws = self._nodes(self._estimator, 0, None, self._seed(self._estimator)), self._all_rows
+        return self._forest(self._observed([nodes], draws), draws)
 
     def _bagging(self) -> Forest:
         """Read a Bagging ensemble of trees, or an IsolationForest, which is one of trees grown on random targets."""
@@ -148,26 +144,17 @@ class ForestReader:
             raise CorruptArtifactError("estimators_features_ does not have the columns of each tree")
         seeds = self._ensemble_seeds(len(trees))
         nodes = [self._nodes(tree, i, self._subset(subsets[i], i), seeds[i]) for i, tree in enumerate(trees)]
-        observed = self._observed(nodes, bagging=True)
-        draw = draw_of_bagging(estimator, observed)
-        return self._forest(
-            observed,
-            draw,
-            seeds_from="ensemble",
-            sample_weight=self._sample_weight(draw),
-            max_features=estimator.integer("_max_features", minimum=1),
-            bootstrap_features=estimator.boolean("bootstrap_features"),
-        )
+        draws = draws_of_bagging(estimator, self._class_weight)
+        return self._forest(self._observed(nodes, draws), draws)
 
     def _boosted(self) -> Forest:
         """Read AdaBoost of trees: how many rows each node holds, since what each of them counts is not in the file."""
         trees = self._inner_estimators(TREES)
         self._read_columns_and_classes()
         self._also = "what the weights of an AdaBoost's rows tell of their classes and trees is not used yet"
-        observed = self._observed([self._nodes(tree, i, None, None) for i, tree in enumerate(trees)])
+        observed = self._observed([self._nodes(tree, i, None, None) for i, tree in enumerate(trees)], self._all_rows)
         weighted = [replace(tree, weight=tree.n_distinct.astype(np.float64)) for tree in observed.trees]
-        observed = replace(observed, trees=tuple(weighted))
-        return self._forest(observed, Draw(False, False, rows_of(observed), None), seeds_from=None, sample_weight=None)
+        return self._forest(replace(observed, trees=tuple(weighted)), self._all_rows)
 
     def _noisy_forest(self, mechanism: Mechanism) -> Forest:
         """Read a forest of `pytest_draft.dp`: noisy counts in plain arrays."""
@@ -222,22 +209,10 @@ class ForestReader:
         """Return a forest without bootstrap: with exact counts an ordinary one, else of unknown size."""
         if privacy.exact:
             trees = tuple(with_counts(tree) for tree in trees)
-        n_samples = int(trees[0].n_distinct[0]) if privacy.exact else None
-        draw = Draw(False, False, n_samples, None)
-        return self._forest(Observed(trees, under(privacy)), draw, seeds_from=None, sample_weight=None)
+        return self._forest(Observed(trees, under(privacy)), self._all_rows)
 
-    def _forest(
-        self,
-        observed: Observed,
-        draw: Draw,
-        *,
-        seeds_from: Any,
-        sample_weight: FloatArray | None,
-        max_features: int | None = None,
-        bootstrap_features: bool = False,
-    ) -> Forest:
-        if observed.observation.exact:
-            check_roots(observed.trees, draw)
+    def _forest(self, observed: Observed, draws: Draws) -> Forest:
+        draws, n_samples = completed(draws, self._estimator, observed)
         by = " of diffprivlib" if self._estimator.record.cls.key in _LABEL_FORESTS | _LABEL_TREES else ""
         return Forest(
             kind=f"{self._estimator.record.cls.name}{by}",
@@ -246,14 +221,8 @@ class ForestReader:
             feature_names=self._feature_names(),
             classes=None if self._rows_only else self._classes,
             observation=replace(observed.observation, also=observed.observation.also or self._also),
-            bootstrap=draw.bootstrap,
-            replacement=draw.replacement,
-            n_samples=draw.n_samples,
-            n_draws=draw.n_draws,
-            sample_weight=sample_weight,
-            seeds_from=seeds_from,
-            max_features=max_features,
-            bootstrap_features=bootstrap_features,
+            draws=draws,
+            n_samples=n_samples,
             sklearn_version=self._version(),
             parameters=self._parameters(),
         )
@@ -319,6 +288,15 @@ class ForestReader:
             parameters.update((f"estimator__{name}", inner[name]) for name in inner if name not in left_out)
         return parameters
 
+    @property
+    def _class_weight(self) -> object:
+        parameters = self._parameters()
+        return parameters.get("class_weight", parameters.get("estimator__class_weight"))
+
+    @property
+    def _all_rows(self) -> Draws:
+        return Draws(class_weight=self._class_weight)
+
     def _feature_names(self) -> tuple[str, ...] | None:
         return self._estimator.texts("feature_names_in_", self._n_features)
 
@@ -333,20 +311,6 @@ class ForestReader:
                 f"scikit-learn {written[0]}.{written[1]} wrote it, and files from {_OLDEST[0]}.{_OLDEST[1]} on are "
                 "covered: train and save it again with a newer version"
             )
-
-    def _sample_weight(self, draw: Draw) -> FloatArray | None:
-        stored = self._estimator.get("_sample_weight")
-        if stored is None:
-            return None
-        # Single precision is kept: the draw depends on it.
-        weight = numbers_of(stored, "f", "_sample_weight") if kind_of(stored) == "f" else None
-        if weight is None:
-            weight = numbers_of(stored, "iu", "_sample_weight").astype(np.float64)
-        if draw.n_samples is not None and len(weight) != draw.n_samples:
-            raise CorruptArtifactError(f"_sample_weight has {len(weight)} rows instead of {draw.n_samples}")
-        if not np.isfinite(weight).all() or (weight < 0).any() or not weight.sum() > 0:
-            raise CorruptArtifactError("_sample_weight is not a finite weight for each row")
-        return weight
 
     def _ensemble_seeds(self, n_trees: int) -> list[int | None]:
         """Return each tree's seed; after a warm start only those of the last fit are stored.
@@ -363,9 +327,9 @@ class ForestReader:
         seed = self._seed(self._estimator)
         if not earlier or seed is None:
             return [None] * earlier + known
-        drawn = RandomState(seed).randint(_MAX_SEED, size=n_trees).tolist()
+        drawn = RandomState(seed).randint(MAX_SEED, size=n_trees).tolist()
         return [
-            seed if drawn[earlier:] == known and RandomState(seed).randint(_MAX_SEED) == self._seed(tree) else None
+            seed if drawn[earlier:] == known and RandomState(seed).randint(MAX_SEED) == self._seed(tree) else None
             for seed, tree in zip(drawn[:earlier], self.parts, strict=False)
         ] + known
 
@@ -384,7 +348,7 @@ class ForestReader:
         seed = tree.get("random_state")
         return _checked_seed(seed) if type(seed) is int else None
 
-    def _observed(self, nodes: list[Nodes], *, bagging: bool = False, forest: bool = False) -> Observed:
+    def _observed(self, nodes: list[Nodes], draws: Draws) -> Observed:
         """Return what the nodes of all trees tell of their rows."""
         if self._rows_only:
             try:
@@ -396,8 +360,7 @@ class ForestReader:
                     f"these were removed or changed ({error}): save it as it was trained"
                 ) from None
             return Observed(tuple(replace(one.tree, value=_nothing(one.tree.n_nodes)) for one in nodes), RowNumbers())
-        first_tree = next((part for part in self.parts if "tree_" in part), self._estimator)
-        size = size_of(self._estimator, first_tree, bagging=bagging, forest=forest)
+        size = size_of(draws, self._estimator, self._parameters())
         return observe(nodes, size, classifier=self._classifier)
 
     def _nodes(self, estimator: Object, index: int, features: IntArray | None, seed: int | None) -> Nodes:

@@ -6,26 +6,19 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.account import NO_ACCOUNT, Account
 from pytest_draft.artifact.contents import NOTHING, Contents
+from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.observations import Observation
 from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.artifact.unjudged import ALONE, Unjudged
-from pytest_draft.artifact.weights import (
-    WHOLE,
-    balanced_weights,
-    is_by_class,
-    named_weights,
-    repeated_rows,
-    subsample_weights,
-)
+from pytest_draft.artifact.weights import WHOLE, balanced_weights, is_by_class, named_weights, subsample_weights
 from pytest_draft.errors import CorruptArtifactError, NotCoveredError, one_line
 
 
@@ -96,34 +89,15 @@ class Forest:
     """Tuple of object or None. ``classes_`` as plain Python values (int, float, bool, str); None for regressors."""
     observation: Observation
     """What its leaves say of the rows in them."""
-    bootstrap: bool
-    """Whether each tree saw a bootstrap sample (or, for bagging, a subsample) of the rows."""
-    replacement: bool
-    """Whether that sample was drawn with replacement."""
+    draws: Draws
+    """What each tree was given of the rows."""
     n_samples: int | None
     """Number of training rows, where the file tells it."""
-    n_draws: int | None
-    """Rows drawn for each tree, where `bootstrap` and the file tells it."""
-    sample_weight: FloatArray | None
-    """Shape (n_samples,). The stored per-row weights that drive the draw (forests: scikit-learn 1.9 and later, bagging:
-    1.8); of float32 where the file has that, because the draw depends on it.
-    """
-    seeds_from: Literal["tree", "ensemble"] | None
-    """Where `Tree.seed` comes from: each tree's ``random_state``, or the ensemble's ``_seeds``."""
-    max_features: int | None
-    bootstrap_features: bool
-    """`max_features` and `bootstrap_features`: bagging only: what its feature draw, which precedes its row draw, needs
-    to be replayed.
-    """
     sklearn_version: str | None
     """The version that wrote the file."""
     parameters: dict[str, object] = field(default_factory=dict)
     """The estimator's plain (number, text, bool, None) constructor parameters; ``class_weight`` may be a dict. A
     bagging ensemble's trees' are named ``estimator__...``.
-    """
-    draws_stored: bool = True
-    """Whether the file tells how rows were drawn and that none was weighted, as ONNX does not: else `bootstrap` is what
-    its kind of model does if nothing is said.
     """
     of_column: IntArray | None = None
     """Which of the columns here stands for each column of the file, where some repeat others and were left out
@@ -153,27 +127,18 @@ class Forest:
     @property
     def distinct(self) -> tuple[IntArray, ...] | None:
         """How many different rows are in each leaf, by tree; None where the counts say it, or it was removed."""
-        if not (self.bootstrap or self.row_times is not None) or not self.trees[0].n_distinct[0]:
+        if self.draws.each_once or not self.trees[0].n_distinct[0]:
             return None
         return tuple(tree.n_distinct[tree.leaves] for tree in self.trees)
 
     @property
-    def tree_parameter(self) -> str:
-        """What stands before the names of its trees' parameters in `parameters`."""
-        return "estimator__" if self.seeds_from == "ensemble" else ""
-
-    @property
-    def shares_weighted(self) -> bool:
-        """Whether class or sample weights may have scaled the shares that the leaves of a forest without counts hold.
-
-        By how much is only known by the counts of all rows by class. From scikit-learn 1.9 on, class weights drive the
-        draw of a forest with bootstrap, whose shares are of draws; weights given to a single tree are not stored.
-        """
-        drives = self.seeds_from == "tree" and self.bootstrap
-        if self.class_weight is not None:
-            version = self.sklearn_minor or (0, 0)
-            return not drives or version < (1, 9) or self.class_weight == "balanced_subsample"
-        return self.sample_weight is not None and not self.bootstrap
+    def tree_parameters(self) -> dict[str, object]:
+        """What of `parameters` its trees have, by the names that it has there."""
+        prefix = self.draws.prefix
+        own = {name.removeprefix(prefix): one for name, one in self.parameters.items() if name.startswith(prefix)}
+        if self.kind.startswith(("RandomForest", "ExtraTrees")):
+            own["splitter"] = "best" if self.kind.startswith("RandomForest") else "random"
+        return own
 
     @property
     def unused(self) -> str | None:
@@ -248,21 +213,6 @@ class Forest:
         result: IntArray = np.rint(nodes.value[nodes.leaves]).astype(np.int64)
         return result
 
-    @property
-    def class_weight(self) -> object:
-        """The ``class_weight`` parameter of the forest or, for bagging, of its trees; None without."""
-        return self.parameters.get("class_weight", self.parameters.get("estimator__class_weight"))
-
-    @cached_property
-    def row_times(self) -> IntArray | None:
-        """How often each row counts in every tree, shape (n_samples,); None where that is not by sample weights.
-
-        Without bootstrap scikit-learn 1.9 stores the sample weights that scale a forest's totals. Where they are
-        whole multiples of one weight, each row counts that often; a row of weight 0 not at all.
-        """
-        found = self._times_and_unit
-        return None if found is None else found[0]
-
     @cached_property
     def draw_weight(self) -> FloatArray:
         """What one draw (without bootstrap: one row) of each class adds to a node, shape (n_trees, n_classes).
@@ -272,53 +222,24 @@ class Forest:
         NotCoveredError
             Where the file does not tell it, or tells several.
         """
-        if not self._scaled_by_class:
-            unit = 1.0 if self._times_and_unit is None else self._times_and_unit[1]
-            return np.full((self.n_trees, self.n_classes), unit)
-        given = self.class_weight
-        if given == "balanced_subsample" and self.bootstrap:
-            if self.n_draws is None:
+        draws = self.draws
+        if not draws.scaled_by_class:
+            return np.full((self.n_trees, self.n_classes), draws.unit)
+        given = draws.class_weight
+        if given == "balanced_subsample" and draws.drawn:
+            if draws.per_tree is None:
                 raise NotCoveredError("the file does not tell how many rows were drawn for each tree")
-            return np.stack([subsample_weights(self._totals(t), self.n_draws) for t in range(self.n_trees)])
+            return np.stack([subsample_weights(self._totals(t), draws.per_tree) for t in range(self.n_trees)])
         if isinstance(given, dict) and self.classes is not None:
-            # A bagging ensemble hands its trees the classes' numbers.
-            seen = range(self.n_classes) if self.seeds_from == "ensemble" else self.classes
-            weights = named_weights(given, tuple(seen))
+            weights = named_weights(given, draws.classes_as_seen(self.classes))
         elif given in ("balanced", "balanced_subsample"):
             weights = self._balanced_weights()
         else:
             raise NotCoveredError("its class weights are neither balanced nor a plain dict, so they cannot be undone")
-        stored = self._scaling_weights
+        stored = draws.scaling
         if stored is not None and not is_by_class(stored, weights, self._totals(0)[0] / weights):
             raise NotCoveredError("it was trained with sample weights besides its class weights, which is not covered")
         return np.tile(weights, (self.n_trees, 1))
-
-    @property
-    def _once(self) -> bool:
-        """Whether each row counts at most once in each tree."""
-        return not self.replacement and self.row_times is None
-
-    @property
-    def _scaling_weights(self) -> FloatArray | None:
-        """The stored per-row weights where they have scaled the totals; where there are others they drive the draw."""
-        return self.sample_weight if self.seeds_from == "tree" and not self.bootstrap else None
-
-    @property
-    def _scaled_by_class(self) -> bool:
-        """Whether class weights have scaled the totals.
-
-        Those of a bagging ensemble's trees always do; a forest's too, but from scikit-learn 1.9 on not with
-        bootstrap, where they drive the draw and are stored, except those of each subsample by itself.
-        """
-        if self.class_weight is None:
-            return False
-        drive = self.seeds_from == "tree" and self.bootstrap and self.sample_weight is not None
-        return not drive or self.class_weight == "balanced_subsample"
-
-    @cached_property
-    def _times_and_unit(self) -> tuple[IntArray, float] | None:
-        stored = self._scaling_weights
-        return None if stored is None or self._scaled_by_class else repeated_rows(stored)
 
     def _totals(self, tree: int) -> FloatArray:
         """Return the weighted totals of each node by class, shape (n_nodes, n_classes)."""
@@ -326,15 +247,16 @@ class Forest:
         return self.observation.totals(nodes.value, nodes.weight)
 
     def _balanced_weights(self) -> FloatArray:
-        if self.n_samples is None or (self.bootstrap and self.n_draws is None):
+        draws, once = self.draws, self.draws.at_most_once
+        if self.n_samples is None or (draws.drawn and draws.per_tree is None):
             raise NotCoveredError(
                 "the file does not tell the number of training rows, so its class weights are unknown"
             )
         # Where no row counts twice, each leaf's rows are known; else only how many were drawn in all.
-        nodes = [tree.leaves if self._once else np.zeros(1, np.int64) for tree in self.trees]
+        nodes = [tree.leaves if once else np.zeros(1, np.int64) for tree in self.trees]
         totals = [self._totals(t)[those] for t, those in enumerate(nodes)]
         rows = [
-            (tree.n_distinct[those] if self._once else np.array([self.n_draws])).astype(np.float64)
+            (tree.n_distinct[those] if once else np.array([draws.per_tree])).astype(np.float64)
             for tree, those in zip(self.trees, nodes, strict=True)
         ]
         return balanced_weights(totals, rows, self.n_samples)
@@ -343,8 +265,9 @@ class Forest:
         """Refuse counts that are scaled by weights which are not in the file, also where they happen to be whole."""
         n_distinct = self.trees[tree].n_distinct
         rows = counts.sum(axis=1)
-        drawn = self.n_draws if self.row_times is None else int(self.row_times.sum())
-        scaled = bool((rows != n_distinct).any() if self._once else (rows < n_distinct).any())
+        draws = self.draws
+        drawn = draws.per_tree if draws.times is None else int(draws.times.sum())
+        scaled = bool((rows != n_distinct).any() if draws.at_most_once else (rows < n_distinct).any())
         if scaled or (drawn is not None and rows[0] != drawn):
             raise NotCoveredError(
                 f"tree {tree}: its counts are not its draws, as with weights that are not in the file"

@@ -1,10 +1,6 @@
 """How often each training row was drawn for each tree: in goes a `Forest`, out comes m_tk.
 
 The draws are replayed from the stored seeds by the rule of the scikit-learn version that wrote the file.
-
-The rules are those of ``sklearn.ensemble._forest._generate_sample_indices``,
-``sklearn.ensemble._bagging._generate_bagging_indices`` and ``sklearn.utils.random``, written again over
-NumPy's `RandomState`, whose streams never change.
 """
 
 from __future__ import annotations
@@ -36,7 +32,7 @@ def occurrences(forest: Forest, in_time: Callable[[], None] | None = None) -> In
     Returns
     -------
     ndarray of int64, shape (n_trees, n_samples)
-        Without bootstrap all ones, or `Forest.row_times`.
+        Without bootstrap all ones, or `Draws.times`.
 
     Raises
     ------
@@ -49,8 +45,9 @@ def occurrences(forest: Forest, in_time: Callable[[], None] | None = None) -> In
         raise NotCoveredError("the file does not tell the number of training rows, so its draws cannot be replayed")
     if forest.n_trees * n_samples > _MAX_ENTRIES:
         raise NotCoveredError(f"{forest.n_trees} trees times {n_samples} rows are too many to replay")
-    if not forest.bootstrap:
-        times = np.ones(n_samples, np.int64) if forest.row_times is None else forest.row_times
+    draws = forest.draws
+    if not draws.drawn:
+        times = np.ones(n_samples, np.int64) if draws.times is None else draws.times
         counts = np.tile(times, (forest.n_trees, 1))
     else:
         _check_version(forest)
@@ -66,7 +63,7 @@ def occurrences(forest: Forest, in_time: Callable[[], None] | None = None) -> In
 
 def lacks_seeds(forest: Forest) -> bool:
     """Return whether rows were drawn, and the file holds not one seed that a draw could be replayed from."""
-    return forest.bootstrap and all(tree.seed is None for tree in forest.trees)
+    return forest.draws.drawn and all(tree.seed is None for tree in forest.trees)
 
 
 def draws_are_known(forest: Forest) -> bool:
@@ -88,14 +85,12 @@ def drawn_columns(forest: Forest, index: int) -> IntArray:
     NotCoveredError
         If the file lacks the seed, or the replayed columns are not those that the tree tests.
     """
-    if forest.seeds_from != "ensemble":
+    if not forest.draws.draws_columns(len(forest.columns_of_file)):
         return forest.columns_of_file
     tree = forest.trees[index]
     if tree.seed is None:
         raise _without_seed(index)
-    columns = _columns(forest, RandomState(tree.seed))
-    _check_columns(forest, tree, index, columns)
-    return columns
+    return _columns(forest, tree, index, RandomState(tree.seed))
 
 
 def _check_version(forest: Forest) -> None:
@@ -109,87 +104,37 @@ def _check_version(forest: Forest) -> None:
 
 def _rows(forest: Forest, tree: Tree, index: int) -> IntArray:
     """Return the rows drawn for one tree, in the order of the draw."""
-    if tree.seed is None or forest.seeds_from is None:
+    size = forest.draws.per_tree
+    if tree.seed is None or not forest.draws.seeded:
         raise _without_seed(index)
-    if forest.n_samples is None or forest.n_draws is None or forest.n_draws > _MAX_ENTRIES:
+    if forest.n_samples is None or size is None or size > _MAX_ENTRIES:
         raise NotCoveredError("the file does not tell how many rows were drawn for each tree")
     random = RandomState(tree.seed)
-    if forest.seeds_from == "ensemble":
-        # One generator draws the columns first, then the rows.
-        _check_columns(forest, tree, index, _columns(forest, random))
-    if forest.sample_weight is not None:
-        chance = forest.sample_weight / np.sum(forest.sample_weight)
-        return random.choice(forest.n_samples, forest.n_draws, replace=forest.replacement, p=chance)
-    return _draw(random, forest.n_samples, forest.n_draws, replacement=forest.replacement)
+    _columns(forest, tree, index, random)  # drawn first, by the same generator
+    return forest.draws.drawn_rows(random, forest.n_samples, size)
 
 
-def _columns(forest: Forest, random: RandomState) -> IntArray:
-    of_file = forest.columns_of_file
-    if forest.max_features is None or not (forest.bootstrap_features or forest.max_features <= len(of_file)):
-        raise NotCoveredError("the file does not tell how many columns were drawn for each tree")
-    return of_file[_draw(random, len(of_file), forest.max_features, replacement=forest.bootstrap_features)]
-
-
-def _draw(random: RandomState, population: int, size: int, *, replacement: bool) -> IntArray:
-    if replacement:
-        return random.randint(0, population, size, dtype=np.int64)
-    return _without_replacement(random, population, size)
-
-
-def _without_replacement(random: RandomState, population: int, size: int) -> IntArray:
-    """Choose by the share as ``sklearn.utils.random.sample_without_replacement`` does."""
-    share = size / population
-    if 0.01 < share < 0.99:
-        return random.permutation(population)[:size]
-    if share < 0.2:
-        return _by_tracking(random, population, size)
-    return _by_reservoir(random, population, size)
-
-
-def _by_tracking(random: RandomState, population: int, size: int) -> IntArray:
-    """Draw until there are `size` different ones."""
-    chosen: dict[int, None] = {}
-    while len(chosen) < size:
-        chosen[int(random.randint(population))] = None
-    return np.fromiter(chosen, np.int64, size)
-
-
-def _by_reservoir(random: RandomState, population: int, size: int) -> IntArray:
-    """Start from the first `size`; let each later one take a random place, or none."""
-    chosen = np.arange(size, dtype=np.int64)
-    for later in range(size, population):
-        place = int(random.randint(0, later + 1))
-        if place < size:
-            chosen[place] = later
-    return chosen
-
-
-def _check_columns(forest: Forest, tree: Tree, index: int, columns: IntArray) -> None:
-    tested = tree.feature[tree.left >= 0]
-    if not np.isin(tested, columns).all():
+def _columns(forest: Forest, tree: Tree, index: int, random: RandomState) -> IntArray:
+    columns = forest.draws.columns(random, forest.columns_of_file)
+    if not np.isin(tree.feature[tree.left >= 0], columns).all():
         raise NotCoveredError(f"the stored seeds do not explain the columns that tree {index} tests")
+    return columns
 
 
 def _check_root(forest: Forest, tree: Tree, index: int, drawn: IntArray) -> None:
     """Check the replayed rows against a tree's root: how many different ones, and how many draws."""
     if not tree.n_distinct[0]:  # removed from the file
         return
-    distinct = drawn > 0
-    if forest.sample_weight is not None:
-        distinct &= forest.sample_weight > 0
-    if np.count_nonzero(distinct) != tree.n_distinct[0]:
+    if np.count_nonzero(forest.draws.seen(drawn)) != tree.n_distinct[0]:
         raise _unexplained(forest, index)
     if not _is_weighted(forest) and float(drawn.sum()) != tree.weight[0]:
         raise _unexplained(forest, index)
 
 
 def _is_weighted(forest: Forest) -> bool:
-    """Return whether class or sample weights have scaled the roots, so that they are not draws."""
-    if forest.class_weight is not None:
-        return True
-    if forest.sample_weight is not None and not forest.bootstrap:
-        return True
-    return any(not float(tree.weight[0]).is_integer() for tree in forest.trees)
+    """Return whether class or sample weights may have scaled the roots, so that they are not draws."""
+    whole = all(float(tree.weight[0]).is_integer() for tree in forest.trees)
+    return not whole or forest.draws.may_scale(forest.sklearn_minor)
 
 
 def _without_seed(index: int) -> NotCoveredError:
@@ -197,5 +142,5 @@ def _without_seed(index: int) -> NotCoveredError:
 
 
 def _unexplained(forest: Forest, index: int) -> NotCoveredError:
-    what = "the stored seeds do" if forest.bootstrap else "one row for each of its rows does"
+    what = "the stored seeds do" if forest.draws.drawn else "one row for each of its rows does"
     return NotCoveredError(f"{what} not explain the root of tree {index}: other data, weights or a warm start")

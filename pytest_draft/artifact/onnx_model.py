@@ -14,6 +14,7 @@ import numpy as np
 from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.budget import Budget, Limits
 from pytest_draft.artifact.contents import SMALL, Contents, Stored
+from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.objects import with_article
 from pytest_draft.artifact.observations import Shares
@@ -154,16 +155,9 @@ def _forest_of(graph: Graph, budget: Budget) -> tuple[Forest, str | None, frozen
         feature_names=inputs[0].names,
         classes=classes,
         observation=Shares(None, tolerance, more_left=False),
-        bootstrap=drawn,
-        replacement=drawn,
+        draws=Draws(rows="with replacement" if drawn else "all", stored=False),
         n_samples=None,
-        n_draws=None,
-        sample_weight=None,
-        seeds_from=None,
-        max_features=None,
-        bootstrap_features=False,
         sklearn_version=None,
-        draws_stored=False,
     )
     return forest, not_covered, frozenset(walk.read)
 

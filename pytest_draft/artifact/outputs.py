@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, FloatArray, IntArray
+from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.observations import (
     Answers,
@@ -39,10 +40,7 @@ _MOST_OFTEN = 16
 class Size:
     """What a file tells of the number of rows, apart from its trees."""
 
-    repeats: bool
-    """Whether a row can count several times in a tree."""
-    same_rows: bool
-    """Whether each tree saw all rows."""
+    draws: Draws
     total: int | None
     """What the weight of each tree's root must be, where the file tells it."""
     weighted: bool
@@ -146,7 +144,7 @@ def _rows_made_up(tree: Tree, size: Size, *, classifier: bool) -> bool:
         return False
     if classifier and ((tree.value[leaves] > 0).sum(axis=1) > 1).any():
         return True
-    if not size.repeats and not size.weighted:
+    if size.draws.rows != "with replacement" and not size.weighted:
         return len(leaves) > 1 and bool((tree.weight[leaves] != 1).any())
     return len(leaves) > 1 and not size.weighted and bool((tree.weight[leaves] > _MOST_OFTEN).any())
 
@@ -214,7 +212,7 @@ def _answers(forest: Sequence[Nodes], answers: Sequence[FloatArray], size: Size,
         return WinningLabels(more_left=sides, may_be_pure=differ, also=also)
     # A leaf of all rows has their number as denominator, which often is round by itself.
     split = [answer[tree.leaves] for tree, answer in zip(trees, answers, strict=True) if tree.n_nodes > 1]
-    decimals, tolerance = rounded_to(np.concatenate(split or [told[:0]]), drawn=not size.same_rows)
+    decimals, tolerance = rounded_to(np.concatenate(split or [told[:0]]), drawn=size.draws.drawn)
     return Shares(decimals, tolerance, more_left=sides, also=also)
 
 

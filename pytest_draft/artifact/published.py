@@ -6,7 +6,7 @@ import numpy as np
 
 from pytest_draft.artifact.declared_privacy import REPLAYED
 from pytest_draft.artifact.forest import Artifact, Forest
-from pytest_draft.facts.published import Draws, Published
+from pytest_draft.facts.published import Drawn, Published
 
 
 def published(artifact: Artifact) -> Published:
@@ -21,7 +21,7 @@ def published(artifact: Artifact) -> Published:
     stored = type(model.parameters.get("random_state")) is int or any(
         path.rpartition(".")[2] == "random_state" and "[1]." not in path for path in artifact.not_read
     )  # a transformer's path has the second of a step's name and estimator
-    draws: Draws = "rows" if model.bootstrap else None
+    draws: Drawn = "rows" if model.draws.drawn else None
     if draws is None and _draws_thresholds(model):
         draws = "thresholds"
     if (privacy := model.observation.privacy) is not None:

@@ -17,7 +17,7 @@ from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.cells import equal_columns, merged_cells
 from pytest_draft.attack.counts.likeliest import expected_rows
-from pytest_draft.attack.counts.occupancy import Draws
+from pytest_draft.attack.counts.occupancy import LeafDraws
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.filling import prior_mass
 from pytest_draft.attack.gaps import Gap, gaps_of
@@ -111,7 +111,7 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, t
     def problem_of(groups: Groups, group: IntArray, label: IntArray, cell: IntArray) -> Problem:
         return Problem(domain, cells, groups, leaf_counts, distinct, group, cell, label, known)
 
-    most = min(MAX_CANDIDATES, MAX_COEFFICIENTS // (forest.n_trees * (2 if forest.bootstrap else 1) + 1))
+    most = min(MAX_CANDIDATES, MAX_COEFFICIENTS // (forest.n_trees * (2 if forest.draws.drawn else 1) + 1))
     if number.sum() <= most:
         return problem_of(groups, *_listed(alive, cells.n_cells))
     if groups.noise != "exact" or groups.n_groups == 1 or distinct is None:
@@ -139,7 +139,7 @@ class TooManyError(NotCoveredError):
 def _histogram(loose: Problem, timebox: TimeBox) -> FloatArray:
     """Return how likely each candidate is for any row, by the counts and a prior."""
     prior = prior_mass(loose)
-    draws = Draws.of(loose.counts, loose.distinct, loose.groups.n_rows)
+    draws = LeafDraws.of(loose.counts, loose.distinct, loose.groups.n_rows)
     try:
         mass = expected_rows(loose, draws, prior, Search(timebox.part(_HISTOGRAM_SHARE)))
     except OutOfTimeError:

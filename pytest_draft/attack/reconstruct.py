@@ -17,7 +17,7 @@ from pytest_draft.attack.counts.by_row import ByRow
 from pytest_draft.attack.counts.exact import ExactDatasets, Solution
 from pytest_draft.attack.counts.integer import rounded
 from pytest_draft.attack.counts.likeliest import Likely, find_likeliest, posterior_of
-from pytest_draft.attack.counts.occupancy import Draws
+from pytest_draft.attack.counts.occupancy import LeafDraws
 from pytest_draft.attack.counts.prove import prove
 from pytest_draft.attack.counts.solve import solve
 from pytest_draft.attack.filling import Filling, prior_mass
@@ -228,10 +228,10 @@ def log_posterior(problem: Problem, chosen: IntArray) -> float:
     return posterior_of(problem, draws_of(problem), prior_mass(problem), chosen)
 
 
-def draws_of(problem: Problem) -> Draws:
+def draws_of(problem: Problem) -> LeafDraws:
     """Return what a problem with unknown occurrences observes."""
     n_known = 0 if problem.known is None else int(problem.known[0].sum())
-    return Draws.of(problem.counts, problem.distinct, problem.groups.n_rows + n_known)
+    return LeafDraws.of(problem.counts, problem.distinct, problem.groups.n_rows + n_known)
 
 
 def _from_draws(problem: Problem, search: Search) -> Reconstruction:

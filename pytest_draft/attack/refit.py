@@ -19,7 +19,6 @@ from pytest_draft.artifact.occurrences import drawn_columns
 from pytest_draft.attack.groups import Groups
 from pytest_draft.errors import NotCoveredError
 
-_SPLITTERS = {"RandomForest": "best", "ExtraTrees": "random"}
 _PARAMETERS = (
     "splitter",
     "criterion",
@@ -61,17 +60,18 @@ def evidence_by_refitting(forest: Forest, groups: Groups) -> Evidence | None:
     known = groups.known
     if forest.n_trees * (groups.n_rows + (0 if known is None else len(known.rows))) > MOST_ROWS:
         return None
-    parameters = _parameters(forest)
+    own = forest.tree_parameters
+    parameters = {name: own[name] for name in _PARAMETERS if name in own}  # weights are handed to each tree instead
     try:
         columns = [_written(drawn_columns(forest, t)) for t in range(forest.n_trees)]
     except NotCoveredError:
         return None
-    seeds = [_own_seed(forest, tree) for tree in forest.trees]
+    seeds = [forest.draws.own_seed(tree.seed) for tree in forest.trees]
     draw_weight = forest.draw_weight
     targets, learner = None, DecisionTreeClassifier
     if "Regressor" in forest.kind:
         targets, learner = np.array(forest.classes), DecisionTreeRegressor
-    weighted = forest.bootstrap or bool((groups.weight != 1).any() or (draw_weight != 1).any())
+    weighted = forest.draws.drawn or bool((groups.weight != 1).any() or (draw_weight != 1).any())
 
     def count(rows: NDArray[np.float32], labels: IntArray) -> int:
         same, weight = 0, groups.weight[:, groups.of_row]
@@ -99,23 +99,6 @@ def _written(columns: IntArray) -> tuple[IntArray, ...]:
     """Return the columns that a tree was given, and where some of them repeat others the same without repeats."""
     once = np.unique(columns)
     return (columns,) if len(once) == len(columns) else (columns, once)
-
-
-def _parameters(forest: Forest) -> dict[str, object]:
-    """Return the parameters of the forest's trees; weights are handed to each tree instead."""
-    prefix = forest.tree_parameter
-    given = {name: forest.parameters[prefix + name] for name in _PARAMETERS if prefix + name in forest.parameters}
-    kind = forest.kind.removesuffix("Classifier").removesuffix("Regressor")
-    if kind in _SPLITTERS:
-        given["splitter"] = _SPLITTERS[kind]
-    return given
-
-
-def _own_seed(forest: Forest, tree: Tree) -> int | None:
-    """Return the ``random_state`` that a tree was grown with: a bagging ensemble draws it from the tree's seed."""
-    if forest.seeds_from != "ensemble" or tree.seed is None:
-        return tree.seed
-    return int(np.random.RandomState(tree.seed).randint(np.iinfo(np.int32).max))
 
 
 def _equal(tree: Tree, grown: DecisionTreeClassifier | DecisionTreeRegressor, columns: IntArray) -> bool:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from pytest_draft.arrays import BoolArray, IntArray
+from pytest_draft.artifact.draws import BaggingDraws, ForestDraws
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.occurrences import NEWEST, draws_are_known, occurrences
 from pytest_draft.attack.mersenne import AHEAD, draw_ahead, seeds_of
@@ -144,7 +145,7 @@ def seek(forest: Forest, timebox: TimeBox) -> Sought:
         Numbers are tried until it ends.
     """
     nothing = Sought(0, None, forest)
-    if not forest.draws_stored:
+    if not forest.draws.stored:
         return _sought_as_usual(forest, timebox)
     if (
         forest.observation.released
@@ -165,17 +166,18 @@ def seek(forest: Forest, timebox: TimeBox) -> Sought:
 
 def _sought_as_usual(forest: Forest, timebox: TimeBox) -> Sought:
     """Search where the file does not tell how columns were drawn: by scikit-learn's default, and its newest rules."""
+    draws = ForestDraws(rows=forest.draws.rows)
     usual = replace(
         forest,
-        draws_stored=True,
-        seeds_from="tree",
+        draws=draws,
         sklearn_version=f"{NEWEST[0]}.{NEWEST[1]}.0",
         parameters={"max_features": "sqrt"},
     )
     found = seek(usual, timebox)
     if found.random_state is None:
         return replace(found, forest=forest)
-    return replace(found, forest=replace(forest, trees=found.forest.trees, seeds_from="tree"))
+    seeded = replace(forest, trees=found.forest.trees, draws=replace(draws, stored=False))
+    return replace(found, forest=seeded)
 
 
 def _with_seeds(sought: Sought) -> Sought:
@@ -184,7 +186,7 @@ def _with_seeds(sought: Sought) -> Sought:
     seeds = seeds_of(sought.random_state or 0, forest.n_trees)
     trees = tuple(replace(tree, seed=seed) for tree, seed in zip(forest.trees, seeds, strict=True))
     seeded = replace(forest, trees=trees)
-    if forest.bootstrap and forest.n_samples is not None:
+    if forest.draws.drawn and forest.n_samples is not None:
         try:
             occurrences(seeded)
         except NotCoveredError:
@@ -230,16 +232,14 @@ def best_known() -> Numbers:
 
 def _told(forest: Forest) -> Iterator[_SeedEvidence]:
     """Go through all that the file tells of its trees' draws."""
-    nested = forest.seeds_from == "ensemble"
-    if nested:
-        if forest.max_features is None:
-            return
-        if forest.bootstrap_features or forest.max_features != forest.n_features:
-            yield from _subsets(forest)
-            return
-    elif forest.seeds_from != "tree":
+    draws = forest.draws
+    if isinstance(draws, BaggingDraws) and draws.draws_columns(forest.n_features):
+        yield from _subsets(forest, draws)
         return
-    m, random, first = _columns_at_root(forest, nested), False, None
+    if not draws.seeded:
+        return
+    nested, random, first = isinstance(draws, BaggingDraws), False, None
+    m = _columns_at_root(forest)
     if 0 < m < forest.n_features and any(tree.left[0] >= 0 for tree in forest.trees):
         with suppress(NotCoveredError):
             random = has_random_splits(forest)
@@ -258,13 +258,12 @@ def _told(forest: Forest) -> Iterator[_SeedEvidence]:
     yield from _sizes(forest, first)
 
 
-def _columns_at_root(forest: Forest, nested: bool) -> int:
+def _columns_at_root(forest: Forest) -> int:
     """Return how many columns a root draws; all where the file does not tell it."""
-    name = "estimator__max_features" if nested else "max_features"
-    if forest.parameters.get(name) == "auto":  # of versions before 1.3
+    if forest.tree_parameters.get("max_features") == "auto":  # of versions before 1.3
         return max(1, math.isqrt(forest.n_features)) if forest.classes is not None else forest.n_features
     try:
-        return columns_drawn(forest, "estimator__" if nested else "", forest.n_features)
+        return columns_drawn(forest, forest.n_features)
     except NotCoveredError:
         return forest.n_features
 
@@ -356,24 +355,24 @@ class _Roots:
         return sum(bool(self._explained(seeds[[t]], int(root))[0]) for t, root in enumerate(self.roots))
 
 
-def _subsets(forest: Forest) -> Iterator[_SeedEvidence]:
+def _subsets(forest: Forest, draws: BaggingDraws) -> Iterator[_SeedEvidence]:
     """The columns that the trees of a bagging ensemble test must be among those that were drawn for them."""
-    p, m = forest.n_features, forest.max_features or 0
-    if not (forest.bootstrap_features or 0.01 < m / p < 0.99):
+    p, m = forest.n_features, draws.max_features
+    if not (draws.bootstrap_features or 0.01 < m / p < 0.99):
         return  # drawn in another way
     tested = np.zeros((forest.n_trees, p), dtype=np.bool_)
     log_chance = 0.0
     for t, tree in enumerate(forest.trees):
         tested[t, tree.feature[tree.left >= 0]] = True
         s = int(tested[t].sum())
-        if forest.bootstrap_features:
+        if draws.bootstrap_features:
             held = sum((-1) ** k * math.comb(s, k) * (1 - k / p) ** m for k in range(s + 1)) if s <= 20 else 0.0
             # Sums of alternating signs are only as exact as their largest part; one column alone bounds it too.
             held = min(max(held, 0.0) + 1e-9, 1 - (1 - 1 / p) ** m) if s else 1.0
         else:
             held = math.comb(p - s, m - s) / math.comb(p, m) if s <= m else 0.0
         log_chance += math.log(max(held, 1e-300))
-    yield _Subsets(tested, m, forest.bootstrap_features, log_chance)
+    yield _Subsets(tested, m, draws.bootstrap_features, log_chance)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -417,10 +416,9 @@ class _Subsets:
 
 def _sizes(forest: Forest, roots: _Roots | None) -> Iterator[_SeedEvidence]:
     """The numbers of different rows at the roots must be those of the draws."""
-    n_rows, n_draws = forest.n_samples, forest.n_draws
+    draws, n_rows, n_draws = forest.draws, forest.n_samples, forest.draws.per_tree
     sizes = np.array([tree.n_distinct[0] for tree in forest.trees], dtype=np.int64)
-    weighted = forest.sample_weight is not None or forest.class_weight is not None
-    if not forest.bootstrap or not forest.replacement or n_rows is None or n_draws is None or weighted:
+    if not draws.uniform or draws.class_weight is not None or n_rows is None or n_draws is None:
         return
     if not sizes.all() or n_rows < 2:
         return

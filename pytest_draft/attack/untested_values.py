@@ -86,25 +86,27 @@ class Choices:
         Choices or None
             None where trees did not look at the data, or the file does not tell how they did.
         """
-        nested = forest.tree_parameter
+        parameters = forest.tree_parameters
         everything = np.unique(forest.columns_of_file)
-        some = forest.max_features not in (None, len(forest.columns_of_file)) or forest.bootstrap_features
+        some = forest.draws.draws_columns(len(forest.columns_of_file))
         if forest.observation.released or forest.classes is None or problem.groups.noise != "exact":
             return None
-        if forest.parameters.get(f"{nested}criterion") not in CRITERIA or (some and not seeds_known):
+        if parameters.get("criterion") not in CRITERIA or (some and not seeds_known):
             return None
-        if forest.parameters.get(f"{nested}ccp_alpha", 0.0) != 0.0:
+        if parameters.get("ccp_alpha", 0.0) != 0.0:
             return None
-        if not _best(forest, nested) and any(attribute.kind == "ordinal" for attribute in problem.domain.attributes):
+        if parameters.get("splitter") != "best" and any(
+            attribute.kind == "ordinal" for attribute in problem.domain.attributes
+        ):
             return None  # random thresholds: another could have been better
         try:
             columns = tuple(drawn_columns(forest, t) if some else everything for t in range(forest.n_trees))
             if any(len(np.unique(given)) < len(given) for given in columns):
                 return None
-            drawn = tuple(columns_drawn(forest, nested, len(given)) for given in columns)  # as if written once
+            drawn = tuple(columns_drawn(forest, len(given)) for given in columns)  # as if written once
             n_samples = _n_samples(problem)
-            least = least_in_leaf(forest, nested, n_samples)
-            outcome = tuple(outcomes(forest, tree, nested, n_samples) for tree in forest.trees)
+            least = least_in_leaf(forest, n_samples)
+            outcome = tuple(outcomes(forest, tree, n_samples) for tree in forest.trees)
             return cls(forest, problem, columns, drawn, least, outcome)
         except NotCoveredError:
             return None
@@ -151,7 +153,6 @@ class Choices:
     @cached_property
     def _rules(self) -> ChoiceRules:
         forest = self.forest
-        nested = forest.tree_parameter
         given = np.zeros((forest.n_trees, forest.n_features), dtype=np.bool_)
         none_of = np.zeros((forest.n_trees, forest.n_features + 2))
         number = np.arange(forest.n_features + 2)
@@ -159,7 +160,7 @@ class Choices:
             given[t, columns] = True
             some = number[number <= len(columns) - drawn]
             none_of[t, some] = np.exp(_log_ways(len(columns) - some, drawn) - _log_ways(len(columns), drawn))
-        return ChoiceRules(CRITERIA[str(forest.parameters[f"{nested}criterion"])], self.least, given, none_of)
+        return ChoiceRules(CRITERIA[str(forest.tree_parameters["criterion"])], self.least, given, none_of)
 
     def filled(
         self,
@@ -264,16 +265,9 @@ class Choices:
     @cached_property
     def _only_small_leaves_stop(self) -> bool:
         """Whether nothing but ``min_samples_leaf`` kept a node that was tried from being split."""
-        nested = self.forest.tree_parameter
-        limits = [self.forest.parameters.get(nested + name) for name in _LIMITS]
+        parameters = self.forest.tree_parameters
+        limits = [parameters.get(name) for name in _LIMITS]
         return limits == [0.0, 0.0, None]
-
-
-def _best(forest: Forest, nested: str) -> bool:
-    """Return whether each column's best threshold is tried."""
-    if forest.kind.startswith(("RandomForest", "ExtraTrees")):
-        return forest.kind.startswith("RandomForest")
-    return forest.parameters.get(f"{nested}splitter") == "best"
 
 
 def _n_samples(problem: Problem) -> int:

@@ -191,7 +191,7 @@ def _by_trees(forest: Forest, domain: Domain, data: TrainingData | None, timebox
     if reasons or drawn is None:
         return _Evidence(found, reasons)
     row_ratios = left = None
-    if not forest.bootstrap and forest.row_times is None:
+    if forest.draws.each_once:
         best = int(np.argmin([parts.dist_g for parts in found]))
         row_ratios = found[best].ratios[leaf_positions(forest.trees[best], np.ascontiguousarray(data.rows.T))]
     if forest.n_trees > 1 or not found[0].exact_beside_thresholds:
@@ -222,7 +222,7 @@ def _groups(
 
 def _drawn(forest: Forest, n_rows: int) -> IntArray | None:
     """Return how often each tree saw each row, shape (n_trees, n_rows); None where the file does not tell."""
-    if not forest.bootstrap and forest.row_times is None:
+    if forest.draws.each_once:
         return np.broadcast_to(np.int64(1), (forest.n_trees, n_rows))
     try:
         return occurrences(forest)
@@ -245,7 +245,7 @@ def _doubts(
         table = everyone.at_leaves(tree, drawn[t], forest.n_classes)
         wrong = (table != forest.counts(t)[tree.leaves]).any(axis=1)
         if wrong.any():
-            order = ", or not in this order, which tells what each tree saw" if forest.bootstrap else ""
+            order = ", or not in this order, which tells what each tree saw" if forest.draws.drawn else ""
             return (
                 f"this forest was not trained on these rows{order}: {int(wrong.sum()):,} leaves of tree {t} hold "
                 "other numbers of them",

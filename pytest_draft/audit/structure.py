@@ -89,11 +89,9 @@ def _alone(
     if data is None or bounds[0] == bounds[1] or data.n_rows != model.n_samples:
         return bounds
     try:
-        seen = occurrences(model, timebox.require) > 0
+        seen = model.draws.seen(occurrences(model, timebox.require))
     except (NotCoveredError, OutOfTimeError):
         return bounds
-    if model.sample_weight is not None:
-        seen &= model.sample_weight > 0
     columns = np.ascontiguousarray(data.rows.T)
     alone = np.zeros(data.n_rows, dtype=np.bool_)
     for tree, held, here in zip(model.trees, rows, seen, strict=True):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.counts.exact import solve_exactly
-from pytest_draft.attack.counts.occupancy import Draws
+from pytest_draft.attack.counts.occupancy import LeafDraws
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows, Noise
 from pytest_draft.attack.numeric.extremes import Extremes
@@ -307,7 +307,7 @@ def _identify_drawn(forest: Forest, everyone: KnownRows, counts: tuple[IntArray,
     """
     distinct = forest.distinct
     tables = [everyone.at_leaves(tree, everyone.weight[t], forest.n_classes) for t, tree in enumerate(forest.trees)]
-    if lacking := Draws.of(counts, distinct, len(everyone.rows)).missing(np.concatenate(tables)):
+    if lacking := LeafDraws.of(counts, distinct, len(everyone.rows)).missing(np.concatenate(tables)):
         return Identity(
             "mismatch",
             f"this forest was not trained on these rows: its leaves lack {lacking:,} of them (of the right rows none)",

@@ -11,7 +11,7 @@ from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import Answers
 from pytest_draft.attack.fractions.leaf_outputs import counted_leaves, outputs_of
-from pytest_draft.attack.fractions.likelihood import OutputEvidence, draws_of
+from pytest_draft.attack.fractions.likelihood import OutputEvidence, rows_drawn
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.rows.evidence import LeafModel
 from pytest_draft.facts.identity import Identity
@@ -68,14 +68,14 @@ def with_draws(forest: Forest, rows: Rows, labels: IntArray, seed: int) -> Fores
     seed : int
         Of simulated draws.
     """
-    all_rows = counted_by(forest, rows, labels) is not None
-    if forest.draws_stored:
-        if not (all_rows and forest.bootstrap and forest.replacement and forest.classes is not None):
-            return forest
-        if _chance_of_agreement(forest, rows, labels, seed) > CHANCE:
-            return forest
-        return replace(forest, bootstrap=False, replacement=False, n_draws=None)
-    return replace(forest, bootstrap=not all_rows, replacement=not all_rows)
+    draws, all_rows = forest.draws, counted_by(forest, rows, labels) is not None
+    if not draws.stored:
+        return replace(forest, draws=replace(draws, rows="all" if all_rows else "with replacement"))
+    if not (all_rows and draws.rows == "with replacement" and forest.classes is not None):
+        return forest
+    if _chance_of_agreement(forest, rows, labels, seed) > CHANCE:
+        return forest
+    return replace(forest, draws=replace(draws, rows="all", per_tree=None))
 
 
 def _chance_of_agreement(forest: Forest, rows: Rows, labels: IntArray, seed: int) -> float:
@@ -88,7 +88,7 @@ def _chance_of_agreement(forest: Forest, rows: Rows, labels: IntArray, seed: int
     said = np.concatenate([tree.value[tree.leaves] for tree in forest.trees])
     agree = np.ones(len(said))
     for _ in range(SIMULATIONS):
-        draws, _ = _drawn(entry, by_class, draws_of(forest, len(rows)) / len(rows), rng)
+        draws, _ = _drawn(entry, by_class, rows_drawn(forest, len(rows)) / len(rows), rng)
         agree += np.abs(answers.answered(draws) - said).max(axis=1) <= 1e-9
     return float(np.exp(np.log(agree / (SIMULATIONS + 1)).sum()))
 
@@ -124,11 +124,11 @@ def identify_stripped(
             f"this forest was not trained on these rows: its {forest.observation.named} cannot come from them "
             + (
                 f"({lacking:,} of its leaves' classes have no row)"
-                if forest.bootstrap
+                if forest.draws.drawn
                 else f"({lacking:,} rows misfit)"
             ),
         )
-    if not forest.bootstrap:
+    if not forest.draws.drawn:
         return Identity("confirmed", "these rows give what each leaf of the forest answers")
     mean, deviation = _expected_of_right_rows(forest, model, at_leaves, seed)
     below = mean - model.total(at_leaves)

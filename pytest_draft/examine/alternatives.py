@@ -90,7 +90,7 @@ class Beside:
                 proved, times = False, np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
                 if is_numeric(inputs.domain) and not tell_gaps_only(forest, inputs.domain, data.rows):
                     return
-                if not forest.bootstrap:
+                if not forest.draws.drawn:
                     counted = None if forest.observation.exact else counted_by(forest, data.rows, data.labels)
                     if counted is None:
                         return
@@ -137,12 +137,12 @@ class Beside:
     @property
     def _proves(self) -> bool:
         """Whether the adversary knows the occurrences."""
-        return not self.inputs.forest.bootstrap or Adversary.parse(self.inputs.case.adversary).name == "artifact"
+        return not self.inputs.forest.draws.drawn or Adversary.parse(self.inputs.case.adversary).name == "artifact"
 
     def _times(self) -> IntArray | None:
         """Return how often each tree saw each row; None where the file does not tell it."""
         forest = self.inputs.forest
-        if forest.observation.exact and not (forest.bootstrap and lacks_seeds(forest)):
+        if forest.observation.exact and not lacks_seeds(forest):
             with suppress(NotCoveredError):
                 return known_occurrences(forest, "artifact")
         return None

@@ -228,9 +228,9 @@ def complete(opened: Opened, case: Case, record: FlowRecord) -> Inputs:
         model = settled.repeats.model(model)
     if isinstance(model, Forest) and isinstance(model.observation, Answers) and data is not None:
         said, model = model, with_draws(model, data.rows, data.labels, case.seed)
-        if not said.draws_stored:
+        if not said.draws.stored:
             granted += ("whether each tree saw draws of the rows, or all of them",)
-        elif said.bootstrap != model.bootstrap:
+        elif said.draws.drawn != model.draws.drawn:
             record.note(
                 "its file says that rows were drawn for each tree (bootstrap), but its leaves answer as all rows do, "
                 "which draws hardly would: it is judged as a forest whose trees saw all rows"
@@ -372,6 +372,6 @@ def _artifact_facts(case: Case, artifact: Artifact, sought: Sought | None) -> Ar
         facts,
         sklearn_version=model.sklearn_version,
         n_trees=model.n_trees,
-        bootstrap=model.bootstrap,
+        bootstrap=model.draws.drawn,
         privacy=model.observation.privacy,
     )

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial, singledispatch
 
 from pytest_draft.artifact.observations import Answers, NodeCounts, Observation, ReleasedCounts, ReleasedLabels
-from pytest_draft.artifact.occurrences import lacks_seeds
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.numeric.enumerated import enumerate_states
 from pytest_draft.attack.numeric.problem import is_numeric
@@ -24,7 +23,7 @@ from pytest_draft.examine.limits import NUMERIC_SHARE
 from pytest_draft.examine.numeric import NumericAttack
 from pytest_draft.examine.private import Labels, NoisyCounts, NoisyCountsAlone
 from pytest_draft.examine.stripped import Stripped
-from pytest_draft.facts.adversary import Adversary
+from pytest_draft.knowledge import knows_occurrences
 
 
 @dataclass(frozen=True)
@@ -75,9 +74,9 @@ def _(observation: NodeCounts, inputs: Inputs) -> Kind:
     forest, informed = inputs.forest, _is_informed(inputs)
     if not is_numeric(inputs.domain):
         return Kind(InformedAttack if informed else Counted)
-    if forest.bootstrap and (Adversary.parse(inputs.case.adversary).name == "published" or lacks_seeds(forest)):
+    if not knows_occurrences(forest, inputs.case.adversary):
         return Kind(Stripped)
-    if forest.bootstrap and forest.distinct is None:
+    if forest.draws.drawn and forest.distinct is None:
         raise NotCoveredError(
             "the numbers of different rows were removed from its file: without them numeric columns are not covered yet"
         )
@@ -91,7 +90,7 @@ def _(observation: NodeCounts, inputs: Inputs) -> Kind:
 
 @kind_by.register
 def _(observation: Answers, inputs: Inputs) -> Kind:
-    if inputs.forest.shares_weighted:
+    if inputs.forest.draws.may_scale(inputs.forest.sklearn_minor):
         raise NotCoveredError(
             "class weights have scaled the shares in its leaves: by how much is not told by a file without counts"
         )

@@ -128,11 +128,11 @@ def _unused_seeds(forest: Forest) -> tuple[str, ...]:
     """Return why what was drawn by seeds that are known keeps a file from passing; nothing where nothing was."""
     if all(tree.seed is None for tree in forest.trees):
         return ()
-    if forest.bootstrap:
+    if forest.draws.drawn:
         told = "which rows were drawn for which tree"
     elif has_random_splits(forest):
         told = "between which values its thresholds were drawn"
-    elif forest.seeds_from is not None:
+    elif forest.draws.seeded:
         told = "in which order columns were drawn for its trees"
     else:
         return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Draws = Literal["rows", "thresholds", "noise"] | None
+Drawn = Literal["rows", "thresholds", "noise"] | None
 """What was drawn for each tree: its rows; on all rows, its thresholds, between the lowest and the highest value at each
 node; or the noise of a forest that declares privacy. None for nothing that tells of rows."""
 
@@ -19,7 +19,7 @@ class Published:
 
     seeded: int
     """Trees whose random draws its seeds replay: stored with each tree, or following from the ensemble's own."""
-    draws: Draws
+    draws: Drawn
     """What was drawn for each tree."""
     counts: CountsPublished | None
     """What it tells exactly of its leaves' or rules' training rows."""

@@ -72,7 +72,7 @@ def solve(
     DataError
         Where the domain is not that of the forest's columns.
     """
-    if not forest.bootstrap or not forest.replacement or forest.sample_weight is not None:
+    if not forest.draws.uniform:
         raise NotCoveredError(
             "this model of the papers is for bootstrap samples drawn with replacement and with equal chances; "
             "this forest's are not"

@@ -121,7 +121,7 @@ class RowModelInput:
         NotCoveredError
             With bagging; and as `of`.
         """
-        if forest.bootstrap:
+        if forest.draws.drawn:
             raise NotCoveredError(
                 "this model of the papers is without bagging, but each tree of this forest saw a sample of its own; "
                 "use the model with bagging"

@@ -147,7 +147,7 @@ def refused(path, kind, words):
 def assert_counts(forest, true_counts):
     """Assert that a forest is an ordinary one without bootstrap, of 40 rows."""
     assert forest.n_samples == N_ROWS
-    assert not forest.bootstrap
+    assert not forest.draws.drawn
     for t, tree in enumerate(forest.trees):
         assert (forest.counts(t) == true_counts[t]).all()
         assert (tree.weight == true_counts[t].sum(axis=1)).all()

@@ -116,17 +116,20 @@ def test_a_warm_started_bagging_ensembles_first_seeds_are_replayed_only_where_it
     [
         ({"n_samples": None}, "number of training rows"),
         ({"n_samples": 2**40}, "too many"),
-        ({"n_draws": None}, "how many rows"),
-        ({"n_draws": 2**40}, "how many rows"),
+        ({"per_tree": None}, "how many rows"),
+        ({"per_tree": 2**40}, "how many rows"),
         ({"sklearn_version": None}, "which scikit-learn"),
         ({"sklearn_version": "2.0.1"}, "is not known here"),
         ({"n_samples": 61}, "do not explain the root of tree 0"),
-        ({"n_draws": 59}, "do not explain the root of tree 0"),
+        ({"per_tree": 59}, "do not explain the root of tree 0"),
     ],
     ids=str,
 )
 def test_a_file_that_does_not_tell_enough_is_refused(change, message, fitted, dump):
-    forest = replace(read(dump(fitted)).forest, **change)
+    forest = read(dump(fitted)).forest
+    if "per_tree" in change:
+        change = {"draws": replace(forest.draws, **change)}
+    forest = replace(forest, **change)
     with pytest.raises(NotCoveredError, match=message):
         occurrences(forest)
 
@@ -142,7 +145,7 @@ def test_seeds_that_do_not_explain_the_tested_columns_are_refused(columns, class
     model = BaggingClassifier(TREE, 3, max_features=0.5, random_state=1).fit(columns, classes)
     forest = read(dump(model)).forest
     with pytest.raises(NotCoveredError, match="do not explain the columns"):
-        occurrences(replace(forest, max_features=1))
+        occurrences(replace(forest, draws=replace(forest.draws, max_features=1)))
 
 
 @pytest.mark.parametrize("path", DUMPS, ids=lambda path: path.stem)

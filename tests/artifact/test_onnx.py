@@ -120,8 +120,8 @@ def test_an_onnx_file_has_the_trees_of_the_joblib_file(name, two, columns, class
     assert forest.n_features == 6
     assert (forest.observation.decimals, forest.observation.more_left) == (None, False)
     assert forest.observation.tolerance < 2e-7
-    assert (forest.n_samples, forest.n_draws, forest.seeds_from) == (None, None, None)
-    assert forest.bootstrap is drawn
+    assert (forest.n_samples, forest.draws.per_tree, forest.draws.seeded) == (None, None, False)
+    assert forest.draws.drawn is drawn
     assert ours.not_covered is None
     assert_same_trees(theirs.forest, forest, exact=name != "weights")
     np.testing.assert_allclose(answers(forest, columns), model.predict_proba(columns), atol=3e-7)
@@ -131,13 +131,13 @@ def test_an_onnx_file_has_the_trees_of_the_joblib_file(name, two, columns, class
 @pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
 def test_whether_rows_were_drawn_is_not_told_and_follows_from_the_rows(kind, bootstrap, columns, classes, both):
     theirs, ours = both(kind(5, max_depth=4, bootstrap=bootstrap, random_state=1).fit(columns, classes), columns)
-    assert theirs.forest.draws_stored
-    assert not ours.forest.draws_stored
-    assert ours.forest.bootstrap is (kind is RandomForestClassifier)  # what its kind does if nothing is said
+    assert theirs.forest.draws.stored
+    assert not ours.forest.draws.stored
+    assert ours.forest.draws.drawn is (kind is RandomForestClassifier)  # what its kind does if nothing is said
     names = sorted(set(classes.tolist()))
     labels = np.array([names.index(one) for one in classes.tolist()])
     settled = with_draws(ours.forest, columns.astype(np.float32), labels, 0)
-    assert (settled.bootstrap, settled.replacement) == (bootstrap, bootstrap)
+    assert settled.draws.rows == ("with replacement" if bootstrap else "all")
 
 
 @pytest.mark.nightly

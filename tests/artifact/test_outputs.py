@@ -77,7 +77,7 @@ def assert_counts(forest, model) -> None:
 def test_a_file_without_counts_is_read_as_the_shares_in_its_leaves(counts, model, dump):
     forest = read(dump(stripped(model, "counts", counts=counts))).forest
     assert forest.observation == Shares(None, 2.0**-52, more_left=False)
-    assert (forest.n_samples, forest.n_draws) == (None, None)
+    assert (forest.n_samples, forest.draws.per_tree) == (None, None)
     for tree, other in zip(forest.trees, trees_of(model), strict=True):
         leaf = tree.left < 0
         assert np.abs(tree.value[leaf] - other.value[leaf, 0, :]).max() < 1e-15
@@ -265,7 +265,7 @@ def test_shares_that_weights_may_have_scaled_are_said_to_be(dump):
     ):
         forest = read(dump(stripped(balanced.fit(rows, labels), "counts"))).forest
         assert not forest.observation.exact
-        assert forest.shares_weighted is scaled
+        assert forest.draws.may_scale(forest.sklearn_minor) is scaled
 
 
 def test_a_regressor_without_counts_is_read_as_the_means_in_its_leaves(dump):

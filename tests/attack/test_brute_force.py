@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from profiles import examples
 from pytest_draft.artifact import Forest, Tree
+from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.observations import ClassCounts
 from pytest_draft.attack.counts.exact import MOST_ALTERNATIVES, solve_exactly
 from pytest_draft.attack.enumeration import build
@@ -131,14 +132,8 @@ def tiny(draw, wrong):
         feature_names=None,
         classes=(0, 1),
         observation=ClassCounts("totals"),
-        bootstrap=bagging,
-        replacement=bagging,
+        draws=Draws(rows="with replacement", per_tree=n_rows) if bagging else Draws(),
         n_samples=n_rows,
-        n_draws=n_rows if bagging else None,
-        sample_weight=None,
-        seeds_from=None,
-        max_features=None,
-        bootstrap_features=False,
         sklearn_version="1.9.1",
     )
     return SimpleNamespace(

@@ -207,7 +207,7 @@ def test_columns_that_the_seeds_do_not_explain_give_no_evidence_and_no_refusal(p
     model = BaggingClassifier(DecisionTreeClassifier(), 4, bootstrap=False, max_features=0.5, random_state=0)
     published = publish(model.fit(rows, labels), infer(list("abcdef"), rows))
     assert evidence_by_refitting(published.forest, published.groups) is not None
-    others = replace(published.forest, max_features=1)
+    others = replace(published.forest, draws=replace(published.forest.draws, max_features=1))
     assert evidence_by_refitting(others, published.groups) is None
 
 

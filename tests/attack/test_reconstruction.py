@@ -223,7 +223,7 @@ def test_reproduced_trees_are_all_of_them_where_the_reconstruction_is_unique(pub
         assert not isinstance(case.model, RandomForestClassifier | ExtraTreesClassifier)
         return
     assert 0 <= found.reproduced_trees <= published.forest.n_trees
-    if found.status == "unique" and published.forest.bootstrap and published.groups.size.max() == 1:
+    if found.status == "unique" and published.forest.draws.drawn and published.groups.size.max() == 1:
         assert found.reproduced_trees == published.forest.n_trees
 
 
@@ -275,7 +275,7 @@ def test_a_time_box_that_ends_anywhere_never_claims_more_than_it_has(kind, publi
             assert found.status == "no solution"
             continue
         missed = sum(
-            np.abs(ours - theirs)[:, : -1 if not published.forest.bootstrap else None].sum()
+            np.abs(ours - theirs)[:, : -1 if not published.forest.draws.drawn else None].sum()
             for ours, theirs in zip(
                 recount(published.model, found.consistent, found.labels), shown(published.model), strict=True
             )

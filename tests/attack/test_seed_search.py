@@ -12,6 +12,7 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import occurrences, read
+from pytest_draft.artifact.draws import Draws
 from pytest_draft.attack import seed_search
 from pytest_draft.attack.mersenne import LENGTH, below, draw_ahead, seeded
 from pytest_draft.attack.seed_search import candidates, seek
@@ -235,17 +236,15 @@ def test_the_number_is_found_in_a_file_that_does_not_tell_how_columns_were_drawn
     told = through_file(stripped(kind(100, random_state=42).fit(rows, labels), "counts"))
     onnx = replace(
         told,
-        draws_stored=False,
-        seeds_from=None,
+        draws=Draws(rows=told.draws.rows, stored=False),
         sklearn_version=None,
         parameters={},
-        max_features=None,
         n_samples=None,
     )
     found = seek(onnx, TimeBox(1e9))
     assert found.random_state == 42
     assert found.forest.trees[0].seed is not None
-    assert not found.forest.draws_stored
+    assert not found.forest.draws.stored
     other = through_file(stripped(kind(100, random_state=3_000_000_019).fit(rows, labels), "counts"))
     missed = seek(replace(onnx, trees=other.trees), TimeBox(1e9))
     assert missed.random_state is None

@@ -33,7 +33,7 @@ def n_worlds(forest: Forest, domain: Domain, labels: np.ndarray) -> int:
     vectors, times = domain.vectors(), occurrences(forest)
     leaves = [leaf_positions(tree, np.ascontiguousarray(vectors.T)) for tree in forest.trees]
     counts = [forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees)]
-    given = itertools.product(range(2), repeat=len(labels)) if forest.bootstrap else [tuple(labels.tolist())]
+    given = itertools.product(range(2), repeat=len(labels)) if forest.draws.drawn else [tuple(labels.tolist())]
     worlds = set()
     for label, chosen in itertools.product(given, itertools.product(range(len(vectors)), repeat=len(labels))):
         tables = [np.zeros_like(table) for table in counts]
@@ -41,7 +41,7 @@ def n_worlds(forest: Forest, domain: Domain, labels: np.ndarray) -> int:
             np.add.at(table, (leaves[t][list(chosen)], list(label)), times[t])
         if all((table == count).all() for table, count in zip(tables, counts, strict=True)):
             slots = [
-                (0 if forest.bootstrap else label[i], tuple(int(leaf[v]) for leaf in leaves), i, v)
+                (0 if forest.draws.drawn else label[i], tuple(int(leaf[v]) for leaf in leaves), i, v)
                 for i, v in enumerate(chosen)
             ]
             worlds.add(tuple((*slot[:2], slot[3]) for slot in sorted(slots)))

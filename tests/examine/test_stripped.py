@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
+from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.observations import Shares, WinningLabels
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import NotCoveredError
@@ -59,8 +60,8 @@ def attack(tmp_path):
             nothing = np.zeros(tree.n_nodes)
             trees.append(replace(tree, value=value, weight=nothing, n_distinct=nothing.astype(np.int64), seed=None))
         forest = replace(
-            forest, trees=tuple(trees), observation=outputs, n_samples=None, n_draws=None, seeds_from=None,
-            sample_weight=None,
+            forest, trees=tuple(trees), observation=outputs, n_samples=None,
+            draws=Draws(rows=forest.draws.rows),
         )  # fmt: skip
         inputs = replace(inputs, model=forest)
         assert kind_of(inputs).attack is Stripped

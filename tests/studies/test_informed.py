@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from pytest_draft.artifact import Forest, Tree
+from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.observations import under
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows
@@ -65,14 +66,8 @@ def stumps(rows, labels, scale, seed=0):
         n_features=len(NAMES),
         feature_names=None,
         classes=(0, 1),
-        bootstrap=False,
-        replacement=False,
+        draws=Draws(),
         n_samples=None,
-        n_draws=None,
-        sample_weight=None,
-        seeds_from=None,
-        max_features=None,
-        bootstrap_features=False,
         sklearn_version=None,
         observation=under(Privacy("laplace", len(NAMES) / scale, scale=scale, rounding="noise")),
     )

@@ -44,7 +44,7 @@ def test_instances_are_of_many_kinds_and_the_same_for_a_seed(instances):
 
     assert len(kinds) >= 5
     assert {attribute.kind for attribute in attributes} == {"binary", "one-hot", "ordinal", "numeric"}
-    assert any(instance.forest.bootstrap for instance in instances)
+    assert any(instance.forest.draws.drawn for instance in instances)
     assert np.array_equal(again.rows, instances[3].rows, equal_nan=True)
 
 
@@ -59,7 +59,7 @@ def test_rows_that_the_forest_was_not_grown_on_are_violations(instances):
 
 
 def test_a_wrong_certain_value_and_a_row_outside_its_bounds_are_seen(instances):
-    regressor = next(one for one in instances if one.forest.kind == "RandomForestRegressor" and one.forest.bootstrap)
+    regressor = next(one for one in instances if one.forest.kind == "RandomForestRegressor" and one.forest.draws.drawn)
     moved = np.nan_to_num(regressor.rows[::-1] + np.float32(0.25))
 
     facts = compared(replace(regressor, rows=moved)).violations

@@ -15,7 +15,7 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.observations.observation import Observation
 from pytest_draft.errors import NotCoveredError
-from pytest_draft.facts.published import Draws, Published
+from pytest_draft.facts.published import Drawn, Published
 
 MOST_LISTED = 5_000_000
 """Most vectors of counts that rounded fractions are taken for, all leaves together."""
@@ -150,7 +150,7 @@ class Shares(Answers):
         close: BoolArray = np.abs(shares - value).max(axis=1) <= self.tolerance + _CLOSE
         return close
 
-    def published(self, seeded: int, draws: Draws, value: FloatArray) -> Published:  # noqa: D102
+    def published(self, seeded: int, draws: Drawn, value: FloatArray) -> Published:  # noqa: D102
         said, left = "shares" if self.decimals is None else "rounded shares", self.also is not None
         return Published(seeded, draws, None, said, self.decimals, left, int((value == 1).any(axis=1).sum()))
 
@@ -177,7 +177,7 @@ class WinningLabels(Answers):
         most: BoolArray = counts[np.arange(len(counts)), value.argmax(axis=1)] >= counts.max(axis=1)
         return most
 
-    def published(self, seeded: int, draws: Draws, value: FloatArray) -> Published:  # noqa: D102
+    def published(self, seeded: int, draws: Drawn, value: FloatArray) -> Published:  # noqa: D102
         return Published(seeded, draws, None, "labels", left=self.also is not None)
 
 
@@ -196,5 +196,5 @@ class MeanTargets(Answers):
     def explained(self, counts: FloatArray, value: FloatArray) -> BoolArray:  # noqa: D102
         return np.ones(len(counts), dtype=bool)
 
-    def published(self, seeded: int, draws: Draws, value: FloatArray) -> Published:  # noqa: D102
+    def published(self, seeded: int, draws: Drawn, value: FloatArray) -> Published:  # noqa: D102
         return Published(seeded, draws, None, "mean targets", left=self.also is not None, certain_leaves=len(value))

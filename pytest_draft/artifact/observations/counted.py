@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.observations.observation import Observation
-from pytest_draft.facts.published import CountsPublished, Draws, Published
+from pytest_draft.facts.published import CountsPublished, Drawn, Published
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,7 @@ class NodeCounts(Observation):
     def totals(self, value: FloatArray, weight: FloatArray) -> FloatArray:  # noqa: D102
         return weight[:, None]
 
-    def published(self, seeded: int, draws: Draws, value: FloatArray) -> Published:  # noqa: D102
+    def published(self, seeded: int, draws: Drawn, value: FloatArray) -> Published:  # noqa: D102
         return Published(seeded, draws, self._counts)
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pytest_draft.arrays import FloatArray
 from pytest_draft.facts.privacy import Privacy
-from pytest_draft.facts.published import Draws, Published
+from pytest_draft.facts.published import Drawn, Published
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +58,12 @@ class Observation:
         """
         raise ValueError("this forest has no counts")
 
-    def published(self, seeded: int, draws: Draws, value: FloatArray) -> Published:
+    def published(self, seeded: int, draws: Drawn, value: FloatArray) -> Published:
         """Return what a file publishes whose leaves say this.
 
         Parameters
         ----------
-        draws : Draws
+        draws : Drawn
             As in `Published`.
         value : ndarray of float64, shape (n_leaves, n_values)
             `Tree.value` at the leaves of all trees.

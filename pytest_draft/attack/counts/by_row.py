@@ -15,7 +15,7 @@ from pytest_draft.arrays import FloatArray
 from pytest_draft.attack.counts.kinds import Kinds
 from pytest_draft.attack.counts.likeliest import Likely, expected_rows, find_likeliest
 from pytest_draft.attack.counts.messages import believe, fits_memory
-from pytest_draft.attack.counts.occupancy import Draws
+from pytest_draft.attack.counts.occupancy import LeafDraws
 from pytest_draft.attack.counts.placing import Placed, anneal_rows, polish
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.search import Search
@@ -84,7 +84,7 @@ class RowSearch:
     def __init__(self, problem: Problem, loose: Problem, prior: FloatArray, search: Search) -> None:
         self._search, self._loose, self._prior = search, loose, prior
         self._kinds = Kinds.of(problem)
-        self._draws = Draws.of(loose.counts, loose.distinct, loose.groups.n_rows)
+        self._draws = LeafDraws.of(loose.counts, loose.distinct, loose.groups.n_rows)
 
     def quick(self) -> ByRow | None:
         """Believe and polish; None where there was no time for anything."""

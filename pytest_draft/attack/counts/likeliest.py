@@ -15,7 +15,7 @@ import numpy as np
 
 from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.counts.integer import rounded
-from pytest_draft.attack.counts.occupancy import Draws, pull, push, sweep_rows
+from pytest_draft.attack.counts.occupancy import LeafDraws, pull, push, sweep_rows
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import OutOfTimeError
@@ -76,7 +76,7 @@ class Likely:
     """Of the likeliest one, up to a constant; minus infinity where rows are missing."""
 
 
-def find_likeliest(problem: Problem, draws: Draws, prior: FloatArray, search: Search) -> Likely:
+def find_likeliest(problem: Problem, draws: LeafDraws, prior: FloatArray, search: Search) -> Likely:
     """Return the likeliest whole dataset that was found, anytime.
 
     Parameters
@@ -115,7 +115,7 @@ def find_likeliest(problem: Problem, draws: Draws, prior: FloatArray, search: Se
     return Likely(found, around.origin[samples], expected, missing, candidates.posterior(draws, found))
 
 
-def expected_rows(problem: Problem, draws: Draws, prior: FloatArray, search: Search) -> FloatArray:
+def expected_rows(problem: Problem, draws: LeafDraws, prior: FloatArray, search: Search) -> FloatArray:
     """Return the relaxed dataset alone, as `Likely.expected`: the first and quickest step of `find_likeliest`.
 
     Raises
@@ -128,7 +128,7 @@ def expected_rows(problem: Problem, draws: Draws, prior: FloatArray, search: Sea
     return expected
 
 
-def posterior_of(problem: Problem, draws: Draws, prior: FloatArray, chosen: IntArray) -> float:
+def posterior_of(problem: Problem, draws: LeafDraws, prior: FloatArray, chosen: IntArray) -> float:
     """Return the log-posterior, as `Likely.log_posterior`, of the dataset whose rows are some candidates.
 
     Parameters
@@ -153,7 +153,7 @@ class _Candidates:
     terms: float
 
     @classmethod
-    def of(cls, problem: Problem, draws: Draws, prior: FloatArray) -> _Candidates:
+    def of(cls, problem: Problem, draws: LeafDraws, prior: FloatArray) -> _Candidates:
         signature = problem.cells.signature[:, problem.cell].T
         entry = (signature + draws.start[:-1].astype(np.int32)) * draws.n_classes
         entry += problem.label[:, None].astype(np.int32)
@@ -193,16 +193,16 @@ class _Candidates:
         """Return the candidate of each row, group by group."""
         return np.repeat(np.arange(len(number)), number)
 
-    def posterior(self, draws: Draws, chosen: IntArray) -> float:
+    def posterior(self, draws: LeafDraws, chosen: IntArray) -> float:
         return draws.log_likelihood(self.table(draws, chosen)) + float(self.log_prior[chosen].sum())
 
-    def table(self, draws: Draws, chosen: IntArray) -> IntArray:
+    def table(self, draws: LeafDraws, chosen: IntArray) -> IntArray:
         """Return how many rows lie at each leaf, those included that are known."""
         entries = self.leaves[chosen].ravel()
         return np.bincount(entries, minlength=draws.counts.size).reshape(draws.counts.shape) + self.known
 
 
-def _relaxed(candidates: _Candidates, draws: Draws, search: Search) -> tuple[IntArray, FloatArray]:
+def _relaxed(candidates: _Candidates, draws: LeafDraws, search: Search) -> tuple[IntArray, FloatArray]:
     """Return the active candidates and the expected rows of each."""
     active = candidates
     mass = active.scaled(np.exp(active.log_prior))
@@ -238,7 +238,7 @@ def _relaxed(candidates: _Candidates, draws: Draws, search: Search) -> tuple[Int
 class _Chain:
     """A whole dataset that sweeps change, and the best one that was met."""
 
-    def __init__(self, candidates: _Candidates, draws: Draws, chosen: IntArray, rng: np.random.Generator) -> None:
+    def __init__(self, candidates: _Candidates, draws: LeafDraws, chosen: IntArray, rng: np.random.Generator) -> None:
         self._candidates = candidates
         self._draws = draws
         self._rng = rng
@@ -273,7 +273,7 @@ class _Chain:
             self.best, self.value = self.chosen.copy(), value
 
 
-def _annealed(candidates: _Candidates, draws: Draws, start: IntArray, search: Search) -> IntArray:
+def _annealed(candidates: _Candidates, draws: LeafDraws, start: IntArray, search: Search) -> IntArray:
     """Return the best dataset of several chains, cooled at the same pace; how many threads run them is all one."""
     cost = candidates.sweep_units
     n_sweeps = int(np.clip(_PARAMETERS.chain_effort / max(cost, 1e-9) / _PARAMETERS.chains, *_PARAMETERS.sweeps))
@@ -297,7 +297,7 @@ def _annealed(candidates: _Candidates, draws: Draws, start: IntArray, search: Se
     return best
 
 
-def _sampled(candidates: _Candidates, draws: Draws, start: IntArray, search: Search) -> IntArray:
+def _sampled(candidates: _Candidates, draws: LeafDraws, start: IntArray, search: Search) -> IntArray:
     """Return datasets drawn from the posterior, one every few sweeps."""
     chain = _Chain(candidates, draws, start, np.random.default_rng([search.seed, 6]))
     samples = []

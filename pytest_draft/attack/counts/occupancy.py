@@ -33,7 +33,7 @@ _NONE = -1e300
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Draws:
+class LeafDraws:
     """What a bagged forest publishes, leaf by leaf, all trees in one table."""
 
     counts: IntArray
@@ -49,7 +49,7 @@ class Draws:
     """Shape (n + 1, n + 1). ``log S(n, d)`` up to the most draws at a leaf of several classes."""
 
     @classmethod
-    def of(cls, counts: tuple[IntArray, ...], distinct: tuple[IntArray, ...] | None, n_rows: int) -> Draws:
+    def of(cls, counts: tuple[IntArray, ...], distinct: tuple[IntArray, ...] | None, n_rows: int) -> LeafDraws:
         """Return the draws at all leaves.
 
         Parameters
@@ -325,7 +325,7 @@ def sweep_rows(  # noqa: PLR0912
     rows : ndarray of int64, shape (n_leaves, n_classes)
         Rows at each leaf; is changed.
     counts, distinct, log_factorial, log_stirling
-        As in `Draws`.
+        As in `LeafDraws`.
     order : ndarray of int64, shape (n_rows,)
         In which the rows are drawn.
     level : ndarray of float64, shape (n_rows,)

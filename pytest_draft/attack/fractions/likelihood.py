@@ -286,9 +286,9 @@ class OutputEvidence(NamedTuple):
         return lacks + int(np.maximum(outputs.distinct - rows.sum(axis=1), 0).sum())
 
 
-def draws_of(forest: Forest, n_rows: int) -> int:
+def rows_drawn(forest: Forest, n_rows: int) -> int:
     """Return how many rows were drawn for each tree, by the file or by its parameters."""
-    given = forest.n_draws if forest.n_draws is not None else forest.parameters.get("max_samples")
+    given = forest.draws.per_tree or forest.parameters.get("max_samples")
     if isinstance(given, float):
         return max(1, round(n_rows * given))
     return given if isinstance(given, int) else n_rows
@@ -313,17 +313,15 @@ def model_of(forest: Forest, domain: Domain, n_rows: int, most_rows: int | None 
     NotCoveredError
         Where rows were drawn without replacement, or weighted.
     """
-    if forest.bootstrap and not forest.replacement:
+    if forest.draws.rows == "without replacement":
         raise NotCoveredError("nobody knows its draws, and rows were drawn without replacement: not covered yet")
-    if forest.class_weight is not None or (
-        forest.sample_weight is not None and (forest.sample_weight != forest.sample_weight[0]).any()
-    ):
+    if forest.draws.class_weight is not None or forest.draws.uneven:
         raise NotCoveredError("nobody knows its draws, and its rows were weighted: not covered yet")
     most_rows = n_rows if most_rows is None else most_rows
     most, rate = most_rows, 0.0
-    if forest.bootstrap:
-        rate = draws_of(forest, n_rows) / n_rows
-        most = draws_of(forest, most_rows)
+    if forest.draws.drawn:
+        rate = rows_drawn(forest, n_rows) / n_rows
+        most = rows_drawn(forest, most_rows)
     mixed = MIXED if grown_to_the_end(forest) else 1.0
     outputs = leaf_outputs(forest, most)
     evidence = OutputEvidence(outputs, rate, PENALTY, gammaln(np.arange(1.0, most + 2.0)), mixed)

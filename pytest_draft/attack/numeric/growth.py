@@ -7,7 +7,6 @@ The rules are those of ``sklearn.tree._splitter``, ``sklearn.tree._tree`` and ``
 from __future__ import annotations
 
 import math
-import re
 from typing import NamedTuple
 
 import numpy as np
@@ -52,42 +51,35 @@ def growth_of(forest: Forest, index: int) -> Growth:
     NotCoveredError
         Where the file does not tell it.
     """
-    match = re.match(r"(\d{1,4})\.(\d{1,4})(?!\d)", forest.sklearn_version or "", re.ASCII)
-    if match is None or not _OLDEST <= (int(match[1]), int(match[2])) <= _NEWEST:
+    version = forest.sklearn_minor
+    if version is None or not _OLDEST <= version <= _NEWEST:
         raise NotCoveredError("how the scikit-learn that wrote the file grows trees is not known here")
     tree = forest.trees[index]
     if tree.seed is None or forest.observation.released:
         raise NotCoveredError(f"tree {index} has no stored seed, so its splitter cannot be replayed")
-    nested = forest.tree_parameter
-    seed = RandomState(tree.seed).randint(RAND_R_MAX) if nested else tree.seed
+    own = forest.draws.own_seed(tree.seed)
     columns = drawn_columns(forest, index)
     if len(np.unique(columns)) < len(columns):
         raise NotCoveredError(f"tree {index} was given a column twice, so its draws cannot be replayed")
-    parameters = forest.parameters
-    if parameters.get(f"{nested}ccp_alpha", 0.0) != 0.0:
+    parameters = forest.tree_parameters
+    if parameters.get("ccp_alpha", 0.0) != 0.0:
         raise NotCoveredError("its trees were pruned, so their draws cannot be replayed")
-    if _splitter(forest) not in ("best", "random"):
+    if parameters.get("splitter") not in ("best", "random"):
         raise NotCoveredError("the file does not tell its trees' splitter, so their draws cannot be replayed")
     n_samples = forest.n_samples if forest.n_samples is not None else int(tree.n_distinct[0])
     return Growth(
-        seed=int(RandomState(seed).randint(0, RAND_R_MAX)),
+        seed=int(RandomState(own).randint(0, RAND_R_MAX)),
         columns=columns,
-        max_features=columns_drawn(forest, nested, len(columns)),
+        max_features=columns_drawn(forest, len(columns)),
         random=has_random_splits(forest),
-        best_first=_parameter(parameters, f"{nested}max_leaf_nodes") is not None,
-        outcome=outcomes(forest, tree, nested, n_samples),
+        best_first=_parameter(parameters, "max_leaf_nodes") is not None,
+        outcome=outcomes(forest, tree, n_samples),
     )
 
 
 def has_random_splits(forest: Forest) -> bool:
     """Return whether thresholds were drawn at random, by what the file tells."""
-    return _splitter(forest) == "random"
-
-
-def _splitter(forest: Forest) -> object:
-    if forest.kind.startswith(("RandomForest", "ExtraTrees")):
-        return "random" if forest.kind.startswith("ExtraTrees") else "best"
-    return forest.parameters.get("estimator__splitter" if forest.seeds_from == "ensemble" else "splitter")
+    return forest.tree_parameters.get("splitter") == "random"
 
 
 def _parameter(parameters: dict[str, object], name: str) -> object:
@@ -96,7 +88,7 @@ def _parameter(parameters: dict[str, object], name: str) -> object:
     return parameters[name]
 
 
-def columns_drawn(forest: Forest, nested: str, n_columns: int) -> int:
+def columns_drawn(forest: Forest, n_columns: int) -> int:
     """Return how many columns a node draws at least, among so many.
 
     Raises
@@ -104,10 +96,10 @@ def columns_drawn(forest: Forest, nested: str, n_columns: int) -> int:
     NotCoveredError
         Where the file does not tell it.
     """
-    return _max_features(_parameter(forest.parameters, f"{nested}max_features"), n_columns)
+    return _max_features(_parameter(forest.tree_parameters, "max_features"), n_columns)
 
 
-def least_in_leaf(forest: Forest, nested: str, n_samples: int) -> int:
+def least_in_leaf(forest: Forest, n_samples: int) -> int:
     """Return how many rows a leaf has at least, by ``min_samples_leaf``.
 
     Raises
@@ -115,7 +107,7 @@ def least_in_leaf(forest: Forest, nested: str, n_samples: int) -> int:
     NotCoveredError
         Where the file does not tell it.
     """
-    return _least_rows(_parameter(forest.parameters, f"{nested}min_samples_leaf"), n_samples, "min_samples_leaf")
+    return _least_rows(_parameter(forest.tree_parameters, "min_samples_leaf"), n_samples, "min_samples_leaf")
 
 
 def _max_features(given: object, n_columns: int) -> int:
@@ -138,7 +130,7 @@ def _least_rows(given: object, n_samples: int, name: str) -> int:
     raise NotCoveredError(f"its {name} is not understood, so its trees' draws cannot be replayed")
 
 
-def outcomes(forest: Forest, tree: Tree, nested: str, n_samples: int) -> IntArray:
+def outcomes(forest: Forest, tree: Tree, n_samples: int) -> IntArray:
     """Return what became of each node (`draws.SKIPPED` and so on), shape (n_nodes,).
 
     Raises
@@ -146,13 +138,13 @@ def outcomes(forest: Forest, tree: Tree, nested: str, n_samples: int) -> IntArra
     NotCoveredError
         Where the file does not tell it.
     """
-    parameters = forest.parameters
-    in_leaf = least_in_leaf(forest, nested, n_samples)
-    given = _parameter(parameters, f"{nested}min_samples_split")
+    parameters = forest.tree_parameters
+    in_leaf = least_in_leaf(forest, n_samples)
+    given = _parameter(parameters, "min_samples_split")
     to_split = max(_least_rows(given, n_samples, "min_samples_split"), 2, 2 * in_leaf)
-    share = _parameter(parameters, f"{nested}min_weight_fraction_leaf")
-    decrease = _parameter(parameters, f"{nested}min_impurity_decrease")
-    deepest = _parameter(parameters, f"{nested}max_depth")
+    share = _parameter(parameters, "min_weight_fraction_leaf")
+    decrease = _parameter(parameters, "min_impurity_decrease")
+    deepest = _parameter(parameters, "max_depth")
     if not (
         isinstance(share, (int, float))
         and isinstance(decrease, (int, float))
@@ -169,7 +161,7 @@ def outcomes(forest: Forest, tree: Tree, nested: str, n_samples: int) -> IntArra
     pure, maybe = _purity(forest, tree)
     skipped |= pure
     unsure |= maybe & ~skipped
-    free = in_leaf > 1 or share != 0 or decrease != 0 or _parameter(parameters, f"{nested}max_leaf_nodes") is not None
+    free = in_leaf > 1 or share != 0 or decrease != 0 or _parameter(parameters, "max_leaf_nodes") is not None
     outcome = np.full(tree.n_nodes, TRIED if free else ALL_CONSTANT, dtype=np.int64)
     outcome[unsure] = UNKNOWN_IF_TRIED if free else UNKNOWN_IF_ALL_CONSTANT
     outcome[skipped] = SKIPPED

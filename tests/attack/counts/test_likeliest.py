@@ -18,7 +18,7 @@ from profiles import examples
 from pytest_draft.artifact import Forest, read
 from pytest_draft.attack.cells import Cells
 from pytest_draft.attack.counts.likeliest import Likely, find_likeliest
-from pytest_draft.attack.counts.occupancy import Draws
+from pytest_draft.attack.counts.occupancy import LeafDraws
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.gaps import gaps_of
 from pytest_draft.attack.groups import Groups
@@ -71,7 +71,7 @@ class Toy:
     """A problem of six vectors and two classes, whose trees give each vector a leaf at random."""
 
     problem: Problem
-    draws: Draws
+    draws: LeafDraws
     prior: np.ndarray
     truth: np.ndarray
 

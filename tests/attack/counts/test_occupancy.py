@@ -15,7 +15,7 @@ from scipy.special import gammaln
 
 from profiles import examples
 from pytest_draft.attack.counts import occupancy
-from pytest_draft.attack.counts.occupancy import MISSING, MOST_DRAWS, Draws, log_stirling, pull, push, sweep_rows
+from pytest_draft.attack.counts.occupancy import MISSING, MOST_DRAWS, LeafDraws, log_stirling, pull, push, sweep_rows
 
 
 @cache
@@ -45,7 +45,7 @@ def multinomial(counts):
 
 
 def left_out(counts, distinct):
-    """Return the factor by leaf that no dataset changes and that `Draws` leaves out."""
+    """Return the factor by leaf that no dataset changes and that `LeafDraws` leaves out."""
     return math.prod(
         stirling(int(n.sum()), int(d)) if (n > 0).sum() == 1 and d >= 0 else 1
         for n, d in zip(counts, distinct, strict=True)
@@ -80,7 +80,7 @@ def thinkable(n_draws, shape):
 def drawn(counts, distinct, n_rows):
     """Return the draws of one tree."""
     used = None if distinct is None else (np.array(distinct, dtype=np.int64),)
-    return Draws.of((np.array(counts, dtype=np.int64),), used, n_rows)
+    return LeafDraws.of((np.array(counts, dtype=np.int64),), used, n_rows)
 
 
 PLACES = {
@@ -185,7 +185,7 @@ def test_large_leaves_agree_with_exact_whole_numbers(leaf):
 def test_trees_and_leaves_add_up():
     first, second = np.array([[3, 1], [0, 4]]), np.array([[3, 5]])
     rows = [np.array([[4, 2], [1, 3]]), np.array([[5, 5]])]
-    whole = Draws.of((first, second), (np.array([3, 2]), np.array([6])), 10)
+    whole = LeafDraws.of((first, second), (np.array([3, 2]), np.array([6])), 10)
     parts = [drawn(first, [3, 2], 10), drawn(second, [6], 10)]
     assert whole.start.tolist() == [0, 2, 3]
     assert whole.n_classes == 2
@@ -196,7 +196,7 @@ def test_trees_and_leaves_add_up():
 def test_the_terms_of_a_row_are_those_of_its_leaves_in_all_trees():
     few, many = [[200, 0, 0], [0, 200, 200]], [[200, 200, 200]]
     first, second = drawn(few, [120, 300], 900), drawn(many, [400], 900)
-    whole = Draws.of((*map(np.array, (few, many)),), (np.array([120, 300]), np.array([400])), 900)
+    whole = LeafDraws.of((*map(np.array, (few, many)),), (np.array([120, 300]), np.array([400])), 900)
     assert whole.terms == pytest.approx(first.terms + second.terms)
     assert second.terms > 20 * first.terms > 20 * drawn(few, None, 900).terms > 0
 
@@ -316,7 +316,7 @@ class Toy:
             np.add.at(counts.reshape(-1), self.leaves[everyone, t], times)
             np.add.at(distinct, self.leaves[everyone, t] // n_classes, times > 0)
         tables = tuple(np.split(counts, n_trees)), tuple(np.split(distinct, n_trees)) if used else None
-        self.draws = Draws.of(*tables, len(everyone))
+        self.draws = LeafDraws.of(*tables, len(everyone))
 
     def drawn_rows(self):
         """Return a dataset drawn uniformly from the candidates of each row."""
@@ -444,7 +444,7 @@ def test_a_sweep_stays_inside_its_buffers_at_the_largest_leaves(monkeypatch):
     n_rows, n_classes = 12, 3
     leaves = np.array([[0, 3], [1, 4], [2, 5]], dtype=np.int32)
     counts = np.array([[4, 5, 40], [4, 5, 40]])
-    draws = Draws.of((counts[:1], counts[1:]), (np.array([n_rows]), np.array([n_rows])), n_rows)
+    draws = LeafDraws.of((counts[:1], counts[1:]), (np.array([n_rows]), np.array([n_rows])), n_rows)
     chosen = np.zeros(n_rows, dtype=np.int64)
     rows = np.array([[n_rows, 0, 0], [n_rows, 0, 0]])
     first, last = np.zeros(n_rows, np.int64), np.full(n_rows, n_classes)
@@ -459,7 +459,7 @@ def test_a_sweep_stays_inside_its_buffers_at_the_largest_leaves(monkeypatch):
 
 def test_no_row_is_drawn_anew_after_a_stop():
     counts = np.array([[4, 5, 40]])
-    draws = Draws.of((counts,), (np.array([6]),), 6)
+    draws = LeafDraws.of((counts,), (np.array([6]),), 6)
     chosen, rows = np.zeros(6, dtype=np.int64), np.array([[6, 0, 0]])
     tables = draws.counts, draws.distinct, draws.log_factorial, draws.log_stirling
     given = np.arange(3, dtype=np.int32)[:, None], np.zeros(3), np.zeros(6, np.int64), np.full(6, 3)

@@ -9,9 +9,10 @@ from math import factorial, log
 import numpy as np
 import pytest
 
+from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.observations import ClassCounts, Shares, WinningLabels
 from pytest_draft.attack.fractions.leaf_outputs import COUNTED, LABEL, LISTED, PURE, RATIO, leaf_outputs
-from pytest_draft.attack.fractions.likelihood import FLOOR, PENALTY, draws_of, grown_to_the_end, model_of
+from pytest_draft.attack.fractions.likelihood import FLOOR, PENALTY, grown_to_the_end, model_of, rows_drawn
 from pytest_draft.domain import declared
 from pytest_draft.errors import NotCoveredError
 
@@ -40,8 +41,7 @@ def answering(by_hand):
             counted,
             trees=tuple(stripped),
             observation=outputs,
-            bootstrap=bootstrap,
-            replacement=bootstrap,
+            draws=Draws(rows="with replacement" if bootstrap else "all"),
             n_samples=None,
         )
 
@@ -149,14 +149,14 @@ def test_fractions_of_more_rows_than_there_are_are_refused_in_one_line(answering
 def test_weights_and_draws_without_replacement_are_not_covered(answering):
     forest = answering([3, 7])
     with pytest.raises(NotCoveredError, match="weighted"):
-        model_of(replace(forest, parameters={"class_weight": "balanced"}), TWO, 10)
+        model_of(replace(forest, draws=Draws(class_weight="balanced")), TWO, 10)
     with pytest.raises(NotCoveredError, match="without replacement"):
-        model_of(replace(forest, replacement=False), TWO, 10)
+        model_of(replace(forest, draws=Draws(rows="without replacement")), TWO, 10)
 
 
 @pytest.mark.parametrize(("given", "draws"), [(None, 50), (0.5, 25), (7, 7), (0.001, 1)])
 def test_the_number_of_draws_follows_from_the_parameters(answering, given, draws):
-    assert draws_of(replace(answering([3, 7]), parameters={"max_samples": given}), 50) == draws
+    assert rows_drawn(replace(answering([3, 7]), parameters={"max_samples": given}), 50) == draws
 
 
 def test_a_forest_is_grown_to_the_end_only_where_its_file_says_so(answering):
@@ -180,7 +180,8 @@ def counted(answering, leaf, distinct):
         weight=np.array([float(sum(leaf))]),
         n_distinct=np.array([distinct]),
     )
-    return replace(forest, trees=(tree,), observation=ClassCounts("totals"), n_draws=sum(leaf))
+    draws = replace(forest.draws, per_tree=sum(leaf))
+    return replace(forest, trees=(tree,), observation=ClassCounts("totals"), draws=draws)
 
 
 def ways(n_rows, n_draws, distinct):

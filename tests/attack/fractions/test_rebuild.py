@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
+from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.observations import Shares, WinningLabels
 from pytest_draft.attack.fractions.expectation import expected_rows
@@ -60,9 +61,8 @@ def fitted(rows, labels, outputs=EXACT, **parameters):
         trees.append(Tree(*links, feature, tree.threshold, never, value, nothing, nothing.astype(np.int64), None))
     return Forest(
         kind="RandomForestClassifier", trees=tuple(trees), n_features=rows.shape[1], feature_names=None,
-        classes=tuple(range(share.shape[1])), bootstrap=model.bootstrap,
-        replacement=model.bootstrap, n_samples=None, n_draws=None, sample_weight=None, seeds_from=None,
-        max_features=None, bootstrap_features=False, sklearn_version="1.9.1", parameters=model.get_params(),
+        classes=tuple(range(share.shape[1])), draws=Draws(rows="with replacement" if model.bootstrap else "all"),
+        n_samples=None, sklearn_version="1.9.1", parameters=model.get_params(),
         observation=outputs,
     )  # fmt: skip
 

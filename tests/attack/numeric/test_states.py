@@ -228,7 +228,7 @@ def test_states_reach_the_leaves_and_counts_of_their_rows(published, name, gaps)
         here = slice(problem.nodes.root[t], problem.nodes.root[t + 1])
         assert (data.found[here] == forest.counts(t)[order]).all()
         assert (data.present[here] == tree.n_distinct[order]).all()
-        told = tree.n_distinct[order] if forest.bootstrap else -1
+        told = tree.n_distinct[order] if forest.draws.drawn else -1
         assert (problem.nodes.distinct[here] == told).all()
         assert (end[0], end[-1]) == (tree.n_nodes, tree.n_nodes)
 

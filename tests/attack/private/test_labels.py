@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from pytest_draft.artifact import Forest, Tree
+from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.observations import ClassCounts, under
 from pytest_draft.attack.private import labels as engine
 from pytest_draft.attack.private.label_sweeps import LabelChain
@@ -73,14 +74,8 @@ def forest_of(*trees, epsilon=1.0, n_classes=2, n_features=2, broken_by=(), **pa
         n_features=n_features,
         feature_names=None,
         classes=tuple(range(n_classes)),
-        bootstrap=False,
-        replacement=False,
+        draws=Draws(),
         n_samples=None,
-        n_draws=None,
-        sample_weight=None,
-        seeds_from=None,
-        max_features=None,
-        bootstrap_features=False,
         sklearn_version=None,
         parameters=parameters,
         observation=under(Privacy("permute-and-flip", epsilon, broken_by=broken_by)),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from pytest_draft.artifact.draws import Draws
 from pytest_draft.domain import Attribute, Domain, declared
 from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.timebox import TimeBox
@@ -30,9 +31,9 @@ def number(kind, low, high):
     return Domain(("x",), (Attribute("x", kind, (0,), low, high),), kind)
 
 
-def bagged(forest, n_rows):
+def bagged(forest, n_rows, **draws):
     """Return a forest made by hand as one grown on bootstrap samples."""
-    return replace(forest, bootstrap=True, replacement=True, n_samples=n_rows)
+    return replace(forest, draws=Draws(**{"rows": "with replacement", **draws}), n_samples=n_rows)
 
 
 def enumerate_datasets(solve, most):
@@ -210,8 +211,8 @@ def test_other_draws_are_refused_by_the_model_with_bagging(by_hand):
     forest = by_hand(1, [2])
     for other in [
         forest,
-        replace(bagged(forest, 2), replacement=False),
-        replace(bagged(forest, 2), sample_weight=np.array([1.0, 3.0])),
+        bagged(forest, 2, rows="without replacement"),
+        bagged(forest, 2, sample_weight=np.array([1.0, 3.0])),
     ]:
         with pytest.raises(NotCoveredError, match="drawn with replacement and with equal chances"):
             found(cp_with_bagging, other, binary("a"), 2)
