@@ -28,7 +28,7 @@ def draws_of_forest(estimator: Object, class_weight: object) -> Draws:
 
 def draws_of_bagging(estimator: Object, class_weight: object) -> Draws:
     """Return how rows were drawn for the trees of a bagging ensemble, as far as it says so itself."""
-    n_samples = estimator.optional_integer("_n_samples", minimum=1)
+    n_samples, weight = estimator.optional_integer("_n_samples", minimum=1), _sample_weight(estimator)
     per_tree = estimator.optional_integer("_max_samples", minimum=1)
     repeats, some = estimator.boolean("bootstrap"), not _takes_all(estimator)
     if n_samples is not None and per_tree is not None:
@@ -38,7 +38,7 @@ def draws_of_bagging(estimator: Object, class_weight: object) -> Draws:
     return BaggingDraws(
         rows="with replacement" if repeats else "without replacement" if some else "all",
         per_tree=per_tree if repeats or some else None,
-        sample_weight=_sample_weight(estimator),
+        sample_weight=weight if repeats or some else None,  # only chances
         class_weight=class_weight,
         max_features=estimator.integer("_max_features", minimum=1),
         bootstrap_features=estimator.boolean("bootstrap_features"),

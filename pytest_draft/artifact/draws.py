@@ -7,7 +7,6 @@ NumPy's `RandomState`, whose streams never change.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -47,8 +46,6 @@ class Draws:
 
     seeded: ClassVar[bool] = False
     """Whether an ensemble gave each tree a seed, from which all that was drawn for it follows."""
-    prefix: ClassVar[str] = ""
-    """What stands before the names of the trees' parameters among those of the ensemble."""
 
     @property
     def drawn(self) -> bool:
@@ -96,8 +93,8 @@ class Draws:
 
     @property
     def scaling(self) -> FloatArray | None:
-        """The stored weights of rows where they have scaled the totals, and not driven the draw."""
-        return None
+        """The stored weights of rows where they have scaled the totals; where rows were drawn they drove the draw."""
+        return None if self.drawn else self.sample_weight
 
     @property
     def scaled_by_class(self) -> bool:
@@ -114,11 +111,7 @@ class Draws:
         version : pair of int or None
             Major and minor number of the scikit-learn that trained the forest.
         """
-        return self.class_weight is not None or (self.sample_weight is not None and not self.drawn)
-
-    def classes_as_seen(self, classes: tuple[object, ...]) -> Sequence[object]:
-        """Return the classes as its trees know them, by which class weights are given."""
-        return classes
+        return self.class_weight is not None or self.scaling is not None
 
     def own_seed(self, seed: int | None) -> int | None:
         """Return the ``random_state`` that a tree was grown with, by its `Tree.seed`."""
@@ -171,10 +164,6 @@ class ForestDraws(Draws):
     seeded: ClassVar[bool] = True
 
     @property
-    def scaling(self) -> FloatArray | None:  # noqa: D102
-        return None if self.drawn else self.sample_weight
-
-    @property
     def scaled_by_class(self) -> bool:  # noqa: D102
         drives = self.drawn and self.sample_weight is not None and self.class_weight != "balanced_subsample"
         return self.class_weight is not None and not drives
@@ -194,10 +183,6 @@ class BaggingDraws(Draws):
     """Whether they were drawn with replacement."""
 
     seeded: ClassVar[bool] = True
-    prefix: ClassVar[str] = "estimator__"
-
-    def classes_as_seen(self, classes: tuple[object, ...]) -> Sequence[object]:  # noqa: D102
-        return range(len(classes))
 
     def own_seed(self, seed: int | None) -> int | None:  # noqa: D102
         return None if seed is None else int(RandomState(seed).randint(MAX_SEED))

@@ -12,7 +12,7 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.account import NO_ACCOUNT, Account
 from pytest_draft.artifact.contents import NOTHING, Contents
-from pytest_draft.artifact.draws import Draws
+from pytest_draft.artifact.draws import BaggingDraws, Draws
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.observations import Observation
 from pytest_draft.artifact.origin import ORIGINAL, Origin
@@ -133,12 +133,18 @@ class Forest:
 
     @property
     def tree_parameters(self) -> dict[str, object]:
-        """What of `parameters` its trees have, by the names that it has there."""
-        prefix = self.draws.prefix
-        own = {name.removeprefix(prefix): one for name, one in self.parameters.items() if name.startswith(prefix)}
+        """The parameters of its trees, by the names that they have there."""
+        nested, prefix = self.parameters.items(), "estimator__"
+        own = {name.removeprefix(prefix): value for name, value in nested if name.startswith(prefix)}
+        own = own or dict(self.parameters)
         if self.kind.startswith(("RandomForest", "ExtraTrees")):
             own["splitter"] = "best" if self.kind.startswith("RandomForest") else "random"
         return own
+
+    @property
+    def splitter(self) -> object:
+        """How thresholds were found: "best" if midway between values of rows, "random" if drawn; None if unknown."""
+        return self.tree_parameters.get("splitter")
 
     @property
     def unused(self) -> str | None:
@@ -231,7 +237,9 @@ class Forest:
                 raise NotCoveredError("the file does not tell how many rows were drawn for each tree")
             return np.stack([subsample_weights(self._totals(t), draws.per_tree) for t in range(self.n_trees)])
         if isinstance(given, dict) and self.classes is not None:
-            weights = named_weights(given, draws.classes_as_seen(self.classes))
+            # A bagging ensemble hands its trees the classes' numbers.
+            seen = range(self.n_classes) if isinstance(draws, BaggingDraws) else self.classes
+            weights = named_weights(given, tuple(seen))
         elif given in ("balanced", "balanced_subsample"):
             weights = self._balanced_weights()
         else:

@@ -32,5 +32,4 @@ def published(artifact: Artifact) -> Published:
 
 def _draws_thresholds(forest: Forest) -> bool:
     """Return whether the trees' thresholds were drawn at random, so that a seed tells between which values."""
-    splitter = forest.parameters.get("splitter", forest.parameters.get("estimator__splitter"))
-    return forest.kind.startswith("ExtraTree") or splitter == "random"
+    return forest.kind.startswith("ExtraTree") or forest.splitter == "random"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from pytest_draft.arrays import IntArray
@@ -29,6 +31,26 @@ def observations(forest: Forest, groups: Groups) -> Observations:
     if groups.noise == "exact":
         counts, distinct = _without_known(forest, groups.known, counts, distinct)
     return counts, distinct, known
+
+
+def missed_by(forest: Forest, everyone: KnownRows, in_time: Callable[[], None] | None = None) -> int:
+    """Return by how much rows with known occurrences miss the counts, and the distinct rows, of all leaves.
+
+    Parameters
+    ----------
+    in_time : callable or None
+        Called before each tree; it can raise `OutOfTimeError`.
+    """
+    missed, distinct = 0, forest.distinct
+    for t, tree in enumerate(forest.trees):
+        if in_time is not None:
+            in_time()
+        times = everyone.weight[t]
+        missed += int(np.abs(everyone.at_leaves(tree, times, forest.n_classes) - forest.counts(t)[tree.leaves]).sum())
+        if distinct is not None:
+            once = everyone.at_leaves(tree, (times > 0).astype(np.int64), forest.n_classes).sum(axis=1)
+            missed += int(np.abs(once - distinct[t]).sum())
+    return missed
 
 
 def _known_at_leaves(forest: Forest, known: KnownRows) -> tuple[IntArray, ...]:

@@ -28,7 +28,7 @@ from pytest_draft.artifact.draws import BaggingDraws, ForestDraws
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.occurrences import NEWEST, draws_are_known, occurrences
 from pytest_draft.attack.mersenne import AHEAD, draw_ahead, seeds_of
-from pytest_draft.attack.numeric.growth import columns_drawn, has_random_splits
+from pytest_draft.attack.numeric.growth import columns_drawn
 from pytest_draft.attack.seed_evidence import explain_columns, explain_roots, explain_sizes
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
@@ -242,7 +242,7 @@ def _told(forest: Forest) -> Iterator[_SeedEvidence]:
     m = _columns_at_root(forest)
     if 0 < m < forest.n_features and any(tree.left[0] >= 0 for tree in forest.trees):
         with suppress(NotCoveredError):
-            random = has_random_splits(forest)
+            random = forest.splitter == "random"
         tested = np.zeros(forest.n_features, dtype=np.bool_)
         for tree in forest.trees:
             tested[tree.feature[tree.left >= 0]] = True

@@ -95,9 +95,7 @@ class Choices:
             return None
         if parameters.get("ccp_alpha", 0.0) != 0.0:
             return None
-        if parameters.get("splitter") != "best" and any(
-            attribute.kind == "ordinal" for attribute in problem.domain.attributes
-        ):
+        if forest.splitter != "best" and any(attribute.kind == "ordinal" for attribute in problem.domain.attributes):
             return None  # random thresholds: another could have been better
         try:
             columns = tuple(drawn_columns(forest, t) if some else everything for t in range(forest.n_trees))

@@ -16,7 +16,7 @@ from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.descent import Passing, descend
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.attack.numeric.states import has_best_splits, midpoints_of
+from pytest_draft.attack.numeric.states import midpoints_of
 from pytest_draft.timebox import TimeBox
 
 ROUNDED = 1e-4
@@ -55,7 +55,7 @@ def missed_splits(
     """
     columns = np.ascontiguousarray(everyone.rows.T.astype(np.float64))
     size = np.nan_to_num(np.fmax.reduce(columns, axis=1) - np.fmin.reduce(columns, axis=1))
-    best, is_midpoint = has_best_splits(forest), midpoints_of(forest)
+    best, is_midpoint = forest.splitter == "best", midpoints_of(forest)
     off = []
     for t, tree in enumerate(forest.trees):
         if timebox is not None:

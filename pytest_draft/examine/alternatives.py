@@ -30,9 +30,8 @@ from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import ALTERNATIVES_SHARE, INFORMED_SHARE
 from pytest_draft.examine.record import FlowRecord
-from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.reconstruction import Reconstruction
-from pytest_draft.knowledge import known_occurrences
+from pytest_draft.knowledge import known_occurrences, knows_occurrences
 from pytest_draft.matching import row_identities, unmatched
 
 MOST_ENTRIES = 40_000_000
@@ -83,7 +82,8 @@ class Beside:
         self.known_others = (
             None  # who decodes extremes knows more: no pass may rest on less, but what fails does so still
         )
-        forest, times, proved = inputs.forest, self._times(), self._proves
+        forest, times = inputs.forest, self._times()
+        proved = knows_occurrences(forest, inputs.case.adversary)
         with suppress(NotCoveredError, DataError, OutOfTimeError):
             draws_known = times is not None
             if times is None:
@@ -134,11 +134,6 @@ class Beside:
         """The attributes that the adversary knows."""
         return () if self.inputs.knowledge is None else self.inputs.knowledge.attributes
 
-    @property
-    def _proves(self) -> bool:
-        """Whether the adversary knows the occurrences."""
-        return not self.inputs.forest.draws.drawn or Adversary.parse(self.inputs.case.adversary).name == "artifact"
-
     def _times(self) -> IntArray | None:
         """Return how often each tree saw each row; None where the file does not tell it."""
         forest = self.inputs.forest
@@ -184,7 +179,7 @@ class Beside:
             known=self._known,
             extremes=attack.extremes,
             others=others,
-            prove=self._proves,
+            prove=knows_occurrences(forest, inputs.case.adversary),
         )
 
     def alternatives(self, data: TrainingData, reconstruction: Reconstruction) -> Alternatives | None:

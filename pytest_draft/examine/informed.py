@@ -10,7 +10,6 @@ import numpy as np
 from pytest_draft.attack.informed.boxes import held_of
 from pytest_draft.attack.informed.guesses import best_by_others, guesses_of
 from pytest_draft.attack.numeric.extremes import replay_and_decode
-from pytest_draft.attack.numeric.growth import has_random_splits
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import InfeasibleError
@@ -37,7 +36,7 @@ class InformedOfValues(Attack):
 
     def __init__(self, inputs: Inputs, search: Search) -> None:
         self._inputs, self._forest = inputs, inputs.forest
-        if has_random_splits(self._forest):
+        if self._forest.splitter == "random":
             self.extremes = replay_and_decode(self._forest, inputs.domain, search.timebox)[1]
 
     def rebuild(self, search: Search) -> Reconstruction:

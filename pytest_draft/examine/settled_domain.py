@@ -9,7 +9,6 @@ import numpy as np
 from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.numeric.growth import has_random_splits
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.data import Indicators, Repeats, TrainingData, declared_domain, domain_from, granted_by, narrowed
 from pytest_draft.domain import Domain, infer
@@ -100,7 +99,7 @@ def _written_once(
     They stay where drawn thresholds are to be decoded, which takes all columns that were drawn.
     """
     settled = Settled(domain, indicators, data)
-    if isinstance(model, RuleList) or (has_random_splits(model) and is_numeric(domain)):
+    if isinstance(model, RuleList) or (model.splitter == "random" and is_numeric(domain)):
         return settled
     known = Adversary.parse(case.adversary).columns
     named = {column for one in case.slices for column in one.columns} | set(() if isinstance(known, int) else known)

@@ -14,7 +14,6 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import Answers
 from pytest_draft.attack.fractions.problem import build_stripped, states_in
 from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
-from pytest_draft.attack.numeric.growth import has_random_splits
 from pytest_draft.attack.rows.problem import RowProblem, indices_of
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
@@ -130,7 +129,7 @@ def _unused_seeds(forest: Forest) -> tuple[str, ...]:
         return ()
     if forest.draws.drawn:
         told = "which rows were drawn for which tree"
-    elif has_random_splits(forest):
+    elif forest.splitter == "random":
         told = "between which values its thresholds were drawn"
     elif forest.draws.seeded:
         told = "in which order columns were drawn for its trees"

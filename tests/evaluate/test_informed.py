@@ -17,7 +17,6 @@ from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import Held
 from pytest_draft.attack.informed.guesses import Guesser
 from pytest_draft.attack.numeric.extremes import replay_and_decode
-from pytest_draft.attack.numeric.states import has_best_splits
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import informed
@@ -63,7 +62,7 @@ def read(folder, model, features: pd.DataFrame, target, missing: bool = False) -
 def guessed(inputs: Inputs, seed: int = 0, **changes) -> KnownOthers:
     forest, data = inputs.forest, inputs.data
     extremes = None
-    if not has_best_splits(forest):
+    if forest.splitter != "best":
         extremes = replay_and_decode(forest, inputs.domain, TimeBox(60))[1]
     everyone = KnownRows(data.rows, data.labels, occurrences(forest))
     found = known_others(

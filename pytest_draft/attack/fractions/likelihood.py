@@ -48,8 +48,8 @@ _GROWN: dict[str, object] = {
 
 def grown_to_the_end(forest: Forest) -> bool:
     """Whether the file's parameters say that a node was parted wherever draws of several classes could be."""
-    told = forest.parameters
-    return all(told.get(name, told.get(f"estimator__{name}", "not told")) == value for name, value in _GROWN.items())
+    given = forest.tree_parameters
+    return all(given.get(name, "unknown") == value for name, value in _GROWN.items())
 
 
 @njit(cache=True, nogil=True)

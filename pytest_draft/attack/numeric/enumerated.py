@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import Groups
-from pytest_draft.attack.numeric.states import States, has_best_splits, states_of
+from pytest_draft.attack.numeric.states import States, states_of
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.status import SolverStatus
@@ -88,7 +88,7 @@ class Enumerated:
 
 def enumerate_states(forest: Forest, domain: Domain) -> Enumerated | None:
     """Return a forest and domain with states in place of numeric values; None where these are too many."""
-    if any(attribute.missing for attribute in domain.attributes) or not has_best_splits(forest):
+    if any(attribute.missing for attribute in domain.attributes) or forest.splitter != "best":
         return None
     states = states_of(forest, domain, {}, points=False)
     return None if math.prod(states.n_states.tolist()) > MOST_VECTORS else _numbered(forest, domain, states)

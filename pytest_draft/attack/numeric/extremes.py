@@ -23,7 +23,6 @@ from pytest_draft.attack.numeric.equation import (
     on_grid,
     window,
 )
-from pytest_draft.attack.numeric.growth import has_random_splits
 from pytest_draft.attack.numeric.replay import Hints, Replay, replay
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
@@ -148,7 +147,7 @@ def _decoded(forest: Forest, domain: Domain, found: Replay, timebox: TimeBox) ->
     """Return the extremes, and what they tell of the columns."""
     bounds, finest = _bounds_and_spacing(domain)
     equations = _Equations(forest, found, _books(domain))
-    is_random = has_random_splits(forest)
+    is_random = forest.splitter == "random"
     if is_random:
         _look_for_grids(equations, bounds, finest)
     left = -1

@@ -64,22 +64,17 @@ def growth_of(forest: Forest, index: int) -> Growth:
     parameters = forest.tree_parameters
     if parameters.get("ccp_alpha", 0.0) != 0.0:
         raise NotCoveredError("its trees were pruned, so their draws cannot be replayed")
-    if parameters.get("splitter") not in ("best", "random"):
+    if forest.splitter not in ("best", "random"):
         raise NotCoveredError("the file does not tell its trees' splitter, so their draws cannot be replayed")
     n_samples = forest.n_samples if forest.n_samples is not None else int(tree.n_distinct[0])
     return Growth(
         seed=int(RandomState(own).randint(0, RAND_R_MAX)),
         columns=columns,
         max_features=columns_drawn(forest, len(columns)),
-        random=has_random_splits(forest),
+        random=forest.splitter == "random",
         best_first=_parameter(parameters, "max_leaf_nodes") is not None,
         outcome=outcomes(forest, tree, n_samples),
     )
-
-
-def has_random_splits(forest: Forest) -> bool:
-    """Return whether thresholds were drawn at random, by what the file tells."""
-    return forest.tree_parameters.get("splitter") == "random"
 
 
 def _parameter(parameters: dict[str, object], name: str) -> object:

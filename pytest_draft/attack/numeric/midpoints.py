@@ -22,7 +22,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.column_bounds import CHANGED, CONTRADICTORY, SETTLED, ColumnBounds, pass_once, settle
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.split_groups import bare_splits, joined_nodes, members_of, with_extremes
-from pytest_draft.attack.numeric.states import has_best_splits, midpoints_of
+from pytest_draft.attack.numeric.states import midpoints_of
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 
@@ -84,7 +84,7 @@ def propagate_thresholds(
         Of the nodes of random splits.
     """
     n_rows = leaves.shape[1]
-    nodes, best, is_midpoint = joined_nodes(forest), has_best_splits(forest), np.concatenate(midpoints_of(forest))
+    nodes, best, is_midpoint = joined_nodes(forest), forest.splitter == "best", np.concatenate(midpoints_of(forest))
     members = members_of(nodes.parent, np.where(leaves < 0, -1, leaves + nodes.first[:, None]))
     is_whole = np.diff(members.start) == nodes.n_distinct
     is_number, may_miss = _kinds(domain)

@@ -22,7 +22,7 @@ from pytest_draft.attack.numeric.dataset import NodeArrays
 from pytest_draft.attack.numeric.extremes import Extremes, replay_and_decode
 from pytest_draft.attack.numeric.midpoints import ValueBounds, propagate_thresholds
 from pytest_draft.attack.numeric.replay import Replay
-from pytest_draft.attack.numeric.states import States, has_best_splits, nodes_of, states_of
+from pytest_draft.attack.numeric.states import States, nodes_of, states_of
 from pytest_draft.attack.numeric.targets import identify_rows
 from pytest_draft.attack.target_classes import target_counts
 from pytest_draft.domain import Domain
@@ -126,7 +126,7 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
     if forest.n_trees * groups.n_rows > MAX_ENTRIES:
         raise NotCoveredError(f"{forest.n_trees:,} trees x {groups.n_rows:,} rows are more than are searched")
     replayed, extremes, proved = None, None, dict[int, FloatArray]()
-    if not has_best_splits(forest):
+    if forest.splitter != "best":
         replayed, extremes = replay_and_decode(forest, domain, timebox.part(_REPLAY_SHARE))
         proved = _proved_values(forest, extremes)
     states = states_of(forest, domain, proved)

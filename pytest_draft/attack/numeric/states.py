@@ -128,7 +128,7 @@ def states_of(forest: Forest, domain: Domain, known_values: Mapping[int, FloatAr
         Whether few decimals are states each; else only intervals are.
     """
     thresholds = thresholds_of(forest)
-    midpoints = thresholds_of(forest, midpoints_of(forest)) if has_best_splits(forest) else None
+    midpoints = thresholds_of(forest, midpoints_of(forest)) if forest.splitter == "best" else None
     low, high = [], []
     step = np.array([1.0 if attribute.gapless else np.nan for attribute in domain.attributes])
     for a, attribute in enumerate(domain.attributes):
@@ -149,18 +149,12 @@ def states_of(forest: Forest, domain: Domain, known_values: Mapping[int, FloatAr
     return States(domain, tuple(low), tuple(high), cuts, step)
 
 
-def has_best_splits(forest: Forest) -> bool:
-    """Whether every threshold is known to be a best split's, the midpoint of neighbouring values, rather than drawn."""
-    splitter = forest.parameters.get("splitter", forest.parameters.get("estimator__splitter"))
-    return forest.kind.startswith("RandomForest") or splitter == "best"
-
-
 def midpoints_of(forest: Forest) -> list[BoolArray]:
     """Return, by tree, at which nodes the threshold is known to be the midpoint of neighbouring values.
 
     It is infinite where present values all go left.
     """
-    best = has_best_splits(forest)
+    best = forest.splitter == "best"
     found = []
     for tree in forest.trees:
         here = best & (tree.left >= 0) & np.isfinite(tree.threshold)

@@ -20,7 +20,6 @@ from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import held_of
 from pytest_draft.attack.numeric.extremes import replay_and_decode
-from pytest_draft.attack.numeric.states import has_best_splits
 from pytest_draft.examine.inputs import complete, open_files
 from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.case import Case
@@ -143,7 +142,7 @@ def explains(forest, everyone: KnownRows, row: int, rows: np.ndarray, extremes) 
             value = everyone.rows[seen, column].astype(np.float64)
             value = value[~np.isnan(value)]
             own = np.where(mine[:, node], rows[:, column].astype(np.float64), np.nan)
-            if has_best_splits(forest) and np.isfinite(threshold):
+            if forest.splitter == "best" and np.isfinite(threshold):
                 below = np.fmax(np.where(own <= threshold, own, np.nan), value[value <= threshold].max(initial=-np.inf))
                 above = np.fmin(np.where(own > threshold, own, np.nan), value[value > threshold].min(initial=np.inf))
                 fits &= below / 2 + above / 2 == threshold
@@ -160,7 +159,7 @@ def test_boxes_hold_exactly_what_explains_the_file(tmp_path, name, seed):
     forest, domain = inputs.forest, inputs.domain
     everyone = KnownRows(inputs.data.rows, inputs.data.labels, occurrences(forest))
     extremes = None
-    if not has_best_splits(forest):
+    if forest.splitter != "best":
         extremes = replay_and_decode(forest, domain, TimeBox(60))[1]
     held = held_of(forest, domain, everyone, np.arange(len(everyone.rows)), extremes)
     rng = np.random.default_rng(seed)
