@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.occurrences import lacks_seeds, occurrences
-from pytest_draft.attack.groups import Groups, KnownRows, Noise, group_by_occurrences, split_by_values
+from pytest_draft.attack.groups import Groups, KnownRows, group_by_occurrences, split_by_values
 from pytest_draft.attack.private.noisy_problem import NoisyProblem, build_noisy, values_of
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
@@ -182,10 +182,10 @@ def exchangeable_groups(
     """
     in_time = None if timebox is None else timebox.require
     weight = known_occurrences(forest, adversary, in_time)
-    noise: Noise = "exact" if knows_occurrences(forest, adversary) else "multinomial"
+    known = knows_occurrences(forest, adversary)
     if knowledge is None:
-        return replace(group_by_occurrences(weight), noise=noise)
-    groups = replace(group_by_occurrences(weight[:, knowledge.unknown]), noise=noise)
+        return replace(group_by_occurrences(weight), draws_known=known)
+    groups = replace(group_by_occurrences(weight[:, knowledge.unknown]), draws_known=known)
     if knowledge.columns:
         values = knowledge.values[knowledge.unknown]
         groups = split_by_values(groups, knowledge.attributes, knowledge.columns, values)

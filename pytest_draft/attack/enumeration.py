@@ -93,11 +93,11 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, t
     leaf_counts, distinct, known = observations(forest, groups)
     survivors = _Survivors(domain, groups, n_classes)
     gaps = gaps_of(forest, domain) if thresholds else (None,) * forest.n_trees
-    most_unseen = forest.n_trees if groups.noise == "exact" else _most_unseen(leaf_counts, groups)
+    most_unseen = forest.n_trees if groups.draws_known else _most_unseen(leaf_counts, groups)
     for t, tree in enumerate(forest.trees):
         if timebox.over:
             raise OutOfTimeError
-        if groups.noise == "exact":
+        if groups.draws_known:
             survivors.pass_tree(tree, leaf_counts[t], groups.weight[t], gaps[t])
         else:
             survivors.pass_drawn_tree(tree, leaf_counts[t], most_unseen, gaps[t])
@@ -114,7 +114,7 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, t
     most = min(MAX_CANDIDATES, MAX_COEFFICIENTS // (forest.n_trees * (2 if forest.draws.drawn else 1) + 1))
     if number.sum() <= most:
         return problem_of(groups, *_listed(alive, cells.n_cells))
-    if groups.noise != "exact" or groups.n_groups == 1 or distinct is None:
+    if not groups.draws_known or groups.n_groups == 1 or distinct is None:
         raise TooManyError(
             f"{number.sum():,} ways to place rows in cells remain, more than the {most:,} that are listed"
         )
@@ -122,7 +122,7 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, t
         np.zeros(groups.n_rows, dtype=np.int64),
         np.array([groups.n_rows], dtype=np.int64),
         np.ones((forest.n_trees, 1), dtype=np.int64),
-        noise="multinomial",
+        draws_known=False,
     )
     _, label, cell = _listed(np.bitwise_or.reduce(alive, axis=0, keepdims=True), cells.n_cells)
     loose = replace(problem_of(together, np.zeros_like(cell), label, cell), known=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +11,6 @@ from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.matching import row_identities
-
-Noise = Literal["exact", "multinomial"]
-"""How the published counts come from the rows: the occurrences are known, or drawn with replacement and unknown."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,8 +74,8 @@ class Groups:
     """What the adversary knows of each group's rows."""
     known: KnownRows | None = None
     """The rows that are in no group because the adversary knows them whole."""
-    noise: Noise = "exact"
-    """With unknown occurrences the weights are ones."""
+    draws_known: bool = True
+    """Whether it is known how often each tree saw each row; else rows were drawn with replacement; weights are 1."""
 
     def __post_init__(self) -> None:
         # one order in memory: numba compiles each function once more for any other

@@ -28,7 +28,7 @@ def observations(forest: Forest, groups: Groups) -> Observations:
     if groups.known is None:
         return counts, distinct, None
     known = _known_at_leaves(forest, groups.known)
-    if groups.noise == "exact":
+    if groups.draws_known:
         counts, distinct = _without_known(forest, groups.known, counts, distinct)
     return counts, distinct, known
 

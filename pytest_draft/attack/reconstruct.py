@@ -83,7 +83,7 @@ def reconstruct(
     figures = search.clock.figures
     figures.update(cells=problem.cells.n_cells, candidates=problem.n_candidates, groups=problem.groups.n_groups)
     ordered = problem.groups.ordered
-    if problem.groups.noise == "multinomial":
+    if not problem.groups.draws_known:
         return _from_draws(problem, search)
     try:
         solution, weaker = solve(problem, search, alternatives=evidence is not None)

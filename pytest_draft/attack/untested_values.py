@@ -89,7 +89,7 @@ class Choices:
         parameters = forest.tree_parameters
         everything = np.unique(forest.columns_of_file)
         some = forest.draws.draws_columns(len(forest.columns_of_file))
-        if forest.observation.released or forest.classes is None or problem.groups.noise != "exact":
+        if forest.observation.released or forest.classes is None or not problem.groups.draws_known:
             return None
         if parameters.get("criterion") not in CRITERIA or (some and not seeds_known):
             return None

@@ -66,7 +66,7 @@ def narrowed(entropy: Entropy, problem: Problem, reconstruction: Reconstruction 
     reconstruction : Reconstruction or None
         Of this problem.
     """
-    all_is_said = problem.complete and problem.groups.noise == "exact"
+    all_is_said = problem.complete and problem.groups.draws_known
     if entropy.examined > 1 and not entropy.reasons and all_is_said:
         return together(entropy, problem, reconstruction)
     return entropy
@@ -86,6 +86,6 @@ def narrowed_without_attack(
         return entropy
     try:
         groups = exchangeable_groups(forest, adversary, timebox=timebox)
-        return narrowed(entropy, build(forest, domain, groups, timebox)) if groups.noise == "exact" else entropy
+        return narrowed(entropy, build(forest, domain, groups, timebox)) if groups.draws_known else entropy
     except (NotCoveredError, OutOfTimeError, InfeasibleError):
         return entropy

@@ -18,7 +18,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.counts.exact import solve_exactly
 from pytest_draft.attack.counts.occupancy import LeafDraws
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.attack.groups import KnownRows, Noise
+from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.observations import missed_by
 from pytest_draft.attack.private.noise import CountNoise
@@ -80,9 +80,9 @@ def identify(
     n_rows = problem.groups.n_rows
     if len(data.rows) != n_rows:
         return Identity("mismatch", f"this forest was trained on {n_rows:,} rows, and the data hold {len(data.rows):,}")
-    if problem.groups.noise == "multinomial":
+    if not problem.groups.draws_known:
         once = np.ones((forest.n_trees, n_rows), dtype=np.int64)
-        return identify_granted(forest, KnownRows(data.rows, data.labels, once), "multinomial")
+        return _identify_drawn(forest, KnownRows(data.rows, data.labels, once))
     leaves = _leaves(forest, data.rows)
     missed = _missed(problem, leaves, data.labels)
     if not missed:
@@ -103,7 +103,9 @@ def identify(
     return _in_another_order(problem, cell, data.labels, reconstruction, search, stranger)
 
 
-def identify_granted(forest: Forest, everyone: KnownRows, noise: Noise, timebox: TimeBox | None = None) -> Identity:
+def identify_granted(
+    forest: Forest, everyone: KnownRows, timebox: TimeBox | None = None, *, draws_known: bool = True
+) -> Identity:
     """Say whether side knowledge was taken from the rows that the forest was trained on, row by row.
 
     Where the occurrences are known, the adversary was told something of the row in a certain place. Of rows in another
@@ -114,9 +116,10 @@ def identify_granted(forest: Forest, everyone: KnownRows, noise: Noise, timebox:
     ----------
     everyone : KnownRows
         All given rows.
-    noise : {"exact", "multinomial"}
     timebox : TimeBox or None
         Ends a check of many rows and trees, if any.
+    draws_known : bool
+        Whether it is known how often each tree saw each row.
 
     Returns
     -------
@@ -124,9 +127,8 @@ def identify_granted(forest: Forest, everyone: KnownRows, noise: Noise, timebox:
         ``confirmed``, ``mismatch``, or ``unknown``: where another order could be right, or the occurrences are unknown
         and the rows can have given the counts.
     """
-    if noise == "multinomial":
-        counts = tuple(forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees))
-        return _identify_drawn(forest, everyone, counts)
+    if not draws_known:
+        return _identify_drawn(forest, everyone)
     is_long = _UNITS_PER_VISIT * forest.n_trees * len(everyone.rows) > _SOON
     missed = missed_by(forest, everyone, timebox.require if timebox is not None and is_long else None)
     if not missed:
@@ -177,7 +179,7 @@ def identify_in_order(
         return Identity(
             "mismatch", f"this forest was trained on {n_rows:,} rows, and the data hold {len(everyone.rows):,}"
         )
-    found = identify_granted(forest, everyone, "exact", timebox)
+    found = identify_granted(forest, everyone, timebox)
     if found.status != "unknown" or known_by_row:
         return found
     because = found.why.removesuffix(f"; {OR_IN_ANOTHER_ORDER}")
@@ -280,13 +282,13 @@ def identify_noisy(forest: Forest, noise: CountNoise, rows: Rows, labels: IntArr
     return Identity("confirmed", "the noise that these rows would need cannot be told apart from the right rows' noise")
 
 
-def _identify_drawn(forest: Forest, everyone: KnownRows, counts: tuple[IntArray, ...]) -> Identity:
+def _identify_drawn(forest: Forest, everyone: KnownRows) -> Identity:
     """Say whether rows, drawn nobody knows how often, can have given the counts, and whether that is likely.
 
     Two tests: a leaf must hold the rows that were drawn there; and the chi-square distance of the draws to what they
     are expected to be must not be far above that of simulated draws of the same rows.
     """
-    distinct = forest.distinct
+    counts, distinct = tuple(forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees)), forest.distinct
     tables = [everyone.at_leaves(tree, everyone.weight[t], forest.n_classes) for t, tree in enumerate(forest.trees)]
     if lacking := LeafDraws.of(counts, distinct, len(everyone.rows)).missing(np.concatenate(tables)):
         return Identity(

@@ -62,7 +62,7 @@ class Counted(Attack):
     def _counted(self, forest: Forest, groups: Groups) -> Forest:
         """Return a regressor whose leaves tell how many of each target they hold as the classifier that it then is."""
         knowledge = self._inputs.knowledge
-        if groups.noise != "exact" or groups.known is not None or (knowledge is not None and knowledge.informed):
+        if not groups.draws_known or groups.known is not None or (knowledge is not None and knowledge.informed):
             return forest  # the targets of known rows are not known
         targets = target_counts(forest, groups.weight)
         if targets is None or not targets.complete:
@@ -94,7 +94,7 @@ class Counted(Attack):
             found = identify(forest, problem, data, reconstruction, search)
         else:
             everyone = all_rows(forest, inputs.case.adversary, data)
-            found = identify_granted(forest, everyone, self._problem.groups.noise, limits.whole)
+            found = identify_granted(forest, everyone, limits.whole, draws_known=self._problem.groups.draws_known)
         found = self._by_thresholds(found, data, limits)
         limits.heed(box, "identity check")
         return found
@@ -113,7 +113,7 @@ class Counted(Attack):
         if reconstruction.status == "not converged":
             missed = f"{reconstruction.residual:,}"
             lacks = f"its rows miss the forest's counts by {missed} (the right rows miss none)"
-            if self._problem.groups.noise == "multinomial":
+            if not self._problem.groups.draws_known:
                 lacks = f"the forest's leaves lack {missed} of its rows (of the right rows none)"
             reasons += (limits.not_converged(lacks),)
         elif reconstruction.cut_short:
@@ -138,7 +138,7 @@ class InformedAttack(Counted):
             raise ValueError("an informed adversary knows rows")
         if not problem.complete:
             raise NotCoveredError("an informed adversary needs a domain that can be enumerated; larger ones: not yet")
-        if problem.groups.noise != "exact":
+        if not problem.groups.draws_known:
             raise NotCoveredError("an informed adversary that does not know the occurrences is not covered yet")
         everyone = known_rows(forest, inputs.case.adversary, knowledge)
         likelihood = exact_likelihood(forest, problem, everyone, knowledge.unknown)
@@ -173,7 +173,7 @@ class CountedStates(Counted):
 
     def _by_thresholds(self, identity: Identity, data: TrainingData, limits: TimeLimits) -> Identity:
         """Return an identity by the values that midpoints lie between, too."""
-        if self._problem.groups.noise != "exact":
+        if not self._problem.groups.draws_known:
             return identity
         everyone = all_rows(self._forest, self._inputs.case.adversary, data)
         return identify_values(identity, self._forest, everyone, timebox=limits.whole)

@@ -32,7 +32,7 @@ def test_many_rows_are_not_counted_beyond_the_box(told, monkeypatch):
     forest, everyone = told
 
     with pytest.raises(OutOfTimeError):
-        identify_granted(forest, everyone, "exact", ended())
+        identify_granted(forest, everyone, ended())
     with pytest.raises(OutOfTimeError):
         identify_in_order(forest, everyone, known_by_row=False, timebox=ended())
     assert identify_in_order(forest, everyone, known_by_row=False, timebox=TimeBox(600)).status == "confirmed"
@@ -41,5 +41,5 @@ def test_many_rows_are_not_counted_beyond_the_box(told, monkeypatch):
 def test_few_rows_are_always_counted(told):
     forest, everyone = told
 
-    assert identify_granted(forest, everyone, "exact", ended()).status == "confirmed"
+    assert identify_granted(forest, everyone, ended()).status == "confirmed"
     assert identify_in_order(forest, everyone, known_by_row=False, timebox=ended()).status == "confirmed"

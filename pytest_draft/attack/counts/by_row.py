@@ -60,7 +60,7 @@ def fits(problem: Problem) -> bool:
     """Return whether a problem is one of rows that occurrences tell apart, and of many of them."""
     groups = problem.groups
     return (
-        groups.noise == "exact"
+        groups.draws_known
         and problem.distinct is not None
         and groups.ordered
         and groups.n_groups >= _PARAMETERS.fewest_groups

@@ -127,7 +127,7 @@ def unordered(problem: Problem) -> Problem:
         of_group, values = of_group.reshape(-1).astype(np.int64), replace(values, of_group=distinct)
     size = np.bincount(of_group, groups.size).astype(np.int64)
     together = Groups(
-        of_group[groups.of_row], size, np.ones((n_trees, len(size)), dtype=np.int64), values, None, "multinomial"
+        of_group[groups.of_row], size, np.ones((n_trees, len(size)), dtype=np.int64), values, draws_known=False
     )
     n_classes, n_cells = problem.n_classes, problem.cells.n_cells
     triples = np.unique((of_group[problem.group] * n_classes + problem.label) * n_cells + problem.cell)

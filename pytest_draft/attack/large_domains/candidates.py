@@ -93,7 +93,7 @@ def build_any(
     regions = Regions.of(forest, domain, counts, distinct)
     reach = Reach.of(regions, groups)
     fixed = np.zeros_like(regions.counts)
-    if groups.noise == "exact":
+    if groups.draws_known:
         with search.clock("narrow"):
             reach.tighten(search.timebox)
             listed = reach.join(MOST_JOINED, search.timebox.next(_PARAMETERS.join_effort))
@@ -104,7 +104,7 @@ def build_any(
     with search.clock("descend"):
         found = descend_softly(reach, fixed, search, search.timebox.first(_PARAMETERS.descent_share))
         pool = _pool(reach, found, np.random.default_rng([search.seed, 22]))
-        if found.residual and groups.noise == "exact":
+        if found.residual and groups.draws_known:
             rest = _left_over(reach, found, search)
             pool = np.append(pool[0], rest[0]), np.append(pool[1], rest[1]), np.concatenate([pool[2], rest[2]])
     return _problem(regions, groups, observed, *pool, n_found=groups.n_rows)
@@ -180,7 +180,7 @@ def _pool(reach: Reach, found: Descent, rng: np.random.Generator) -> tuple[IntAr
     group, label = of_row[rows], found.labels[rows]
     signature = regions.signature(regions.of_vectors(np.concatenate(vectors)))
     possible = np.ones(len(rows), dtype=bool)
-    if groups.noise == "exact":
+    if groups.draws_known:
         possible = regions.has_draws(signature, label, groups.weight[:, group])
         possible[:n_rows] = True
     group, label, signature = group[possible], label[possible], signature[:, possible]

@@ -59,7 +59,7 @@ class Reach:
                 "so many rows of so large a domain are not covered yet"
             )
         weight = np.repeat(groups.weight, np.diff(regions.leaf_start), axis=0).T  # by group and leaf
-        least = weight if groups.noise == "exact" else np.zeros_like(weight)
+        least = weight if groups.draws_known else np.zeros_like(weight)
         enough = regions.counts[regions.leaf_node].T[None] >= least[:, None]
         box = np.repeat(regions.with_values(groups.values, n_groups)[:, None], n_classes, axis=1)
         possible = np.ascontiguousarray(enough & (weight > 0)[:, None])  # in one order, for which numba compiles

@@ -101,7 +101,7 @@ def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) 
     regions, groups = reach.regions, reach.groups
     rng = np.random.default_rng([search.seed, 21])
     of_row = np.sort(groups.of_row)
-    trees = SoftTrees(regions, groups.weight[:, of_row], groups.noise == "multinomial", known)
+    trees = SoftTrees(regions, groups.weight[:, of_row], not groups.draws_known, known)
     chance = _classes(reach, rng)
     open_bins = reach.allowed[of_row].T
     values, barred = np.zeros(open_bins.shape), np.where(open_bins, 0.0, _PARAMETERS.impossible)
@@ -302,7 +302,7 @@ def _classes(reach: Reach, rng: np.random.Generator) -> Beliefs:
         return by_class
     chance = np.empty((regions.n_classes, n_rows))
     weight = groups.weight[:, of_row]
-    if weight.size > _PARAMETERS.most_solved or groups.noise == "multinomial":
+    if weight.size > _PARAMETERS.most_solved or not groups.draws_known:
         chance[:] = share[:, None] * np.exp(0.1 * rng.normal(size=chance.shape))
     else:
         leaf = regions.leaf_node

@@ -118,7 +118,7 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
     OutOfTimeError
         Where it ends before there is a problem.
     """
-    if groups.noise != "exact":
+    if not groups.draws_known:
         raise NotCoveredError(
             "numeric columns with unknown occurrences (adversary 'published', with bootstrap) are not covered yet: "
             "judge the file with the adversary 'artifact', who reads its seeds"

@@ -84,7 +84,7 @@ class Toy:
         cells = Cells(signature, np.ones(N_VECTORS, np.int64), allowed, np.array([0, 2, 5]))
         of_row = np.sort(rng.permutation(np.arange(n_rows) % n_groups))
         size = np.bincount(of_row, minlength=n_groups)
-        groups = Groups(of_row, size, np.ones((n_trees, n_groups), np.int64), noise="multinomial")
+        groups = Groups(of_row, size, np.ones((n_trees, n_groups), np.int64), draws_known=False)
         group, cell, label = np.indices((n_groups, N_VECTORS, N_CLASSES)).reshape(3, -1)
         truth = of_row * N_VECTORS * N_CLASSES + rng.integers(0, N_VECTORS * N_CLASSES, n_rows)
         hidden = np.concatenate([truth, rng.integers(0, N_VECTORS * N_CLASSES, n_known)])
@@ -276,7 +276,7 @@ def test_when_the_effort_is_out_there_is_a_valid_dataset(effort, **sizes):
 def test_one_row_one_tree_one_class_one_candidate():
     cells = Cells(np.zeros((1, 1), np.int32), np.array([6]), np.ones((1, 5), bool), np.array([0, 2, 5]))
     nobody = np.zeros(1, dtype=np.int64)
-    groups = Groups(nobody, np.array([1]), np.ones((1, 1), np.int64), noise="multinomial")
+    groups = Groups(nobody, np.array([1]), np.ones((1, 1), np.int64), draws_known=False)
     problem = Problem(DOMAIN, cells, groups, (np.array([[4]]),), (np.array([1]),), nobody, nobody, nobody)
     likely = find_likeliest(problem, draws_of(problem), np.ones(1), Search(TimeBox(60)))
     assert likely.chosen.tolist() == [0]
@@ -353,14 +353,14 @@ def test_groups_of_a_forest_with_bootstrap_are_multinomial_where_the_seeds_are_n
     released = release(0)
     knowledge = grant(Adversary.parse(f"published{side}"), released.data, WIDE, released.forest, 0)
     groups = exchangeable_groups(released.forest, f"published{side}", knowledge)
-    assert groups.noise == "multinomial"
+    assert not groups.draws_known
     assert (groups.weight == 1).all()
     assert not groups.ordered
     assert groups.n_rows == 30 - (8 if "rows" in side else 0)
     assert (groups.n_groups > 1) == ("columns" in side)
-    assert exchangeable_groups(released.forest, f"artifact{side}", knowledge).noise == "exact"
+    assert exchangeable_groups(released.forest, f"artifact{side}", knowledge).draws_known
     without = release(0, model=RandomForestClassifier(40, bootstrap=False))
-    assert exchangeable_groups(without.forest, f"published{side}", knowledge).noise == "exact"
+    assert exchangeable_groups(without.forest, f"published{side}", knowledge).draws_known
 
 
 def unseen_at_most(n_trees, missed):

@@ -257,7 +257,7 @@ def test_more_effort_leaves_less_and_beats_the_median_of_each_column(published):
 
 
 def test_unknown_occurrences_are_refused(forests):
-    groups = replace(group_by_occurrences(occurrences(forests["bagging"])), noise="multinomial")
+    groups = replace(group_by_occurrences(occurrences(forests["bagging"])), draws_known=False)
 
     with pytest.raises(NotCoveredError, match="published"):
         posed(forests["bagging"], groups)
