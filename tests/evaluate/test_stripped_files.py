@@ -113,7 +113,7 @@ def drawn(tmp_path):
         joblib.dump(stripped(model, level), tmp_path / "model.joblib")
         forest = read(tmp_path / "model.joblib").forest
         found = with_draws(forest, rows[list("abcde")].to_numpy(np.float32), rows.y.to_numpy().astype(int), 0)
-        return found.bootstrap, found.replacement
+        return found.draws.rows
 
     return settled
 
@@ -125,19 +125,19 @@ def test_a_file_that_says_that_rows_were_drawn_is_not_believed_where_leaves_answ
 ):
     model = kind(20, max_depth=3, bootstrap=False, random_state=0).fit(table[list("abcde")], table.y)
     model.bootstrap = True
-    assert drawn(model, level, table) == (False, False)
+    assert drawn(model, level, table) == "all"
 
 
 @pytest.mark.parametrize("level", ["counts", "decimals:2", "labels"])
 def test_a_file_that_says_so_is_believed_where_rows_were_drawn(level, table, drawn):
     model = RandomForestClassifier(20, max_depth=3, random_state=0).fit(table[list("abcde")], table.y)
-    assert drawn(model, level, table) == (True, True)
+    assert drawn(model, level, table) == "with replacement"
 
 
 def test_pure_leaves_are_no_sign_that_each_tree_saw_all_rows(table, drawn):
     rows = table.assign(y=table.a > 1)
     model = RandomForestClassifier(10, max_features=None, random_state=0).fit(rows[list("abcde")], rows.y)
-    assert drawn(model, "counts", rows) == (True, True)
+    assert drawn(model, "counts", rows) == "with replacement"
 
 
 @pytest.mark.nightly
