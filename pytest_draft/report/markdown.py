@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from pytest_draft.foreign_text import harmless
-from pytest_draft.report import ambiguity, wording
+from pytest_draft.report import ambiguity, measured, wording
 from pytest_draft.report.result import Report, Result
 
 MOST_CHECKS = 200
@@ -83,20 +83,20 @@ def _measured(report: Report) -> Iterator[str]:
 
 def _about(result: Result) -> list[str]:
     """Return what the attack got, what anybody could get, and of which columns; empty where nothing was measured."""
-    measured = wording.about(result, decided=True)
-    columns = wording.best_columns(result)
-    decided = [wording.decision(result)] if measured else []
+    about = measured.about(result)
+    columns = measured.best_columns(result)
+    decided = [measured.decision(result)] if about else []
     anybody = [*ambiguity.given_others(result), *ambiguity.short(result)]
-    return [*decided, *measured, *anybody, *([columns] if columns else [])]
+    return [*decided, *about, *anybody, *([columns] if columns else [])]
 
 
 def _slices(report: Report) -> Iterator[str]:
     rows = [
         tuple(map(escaped, (result["artifact"]["path"], result["adversary"], *(cell or "-" for cell in cells))))
         for result in report["results"]
-        for cells in wording.slices(result)
+        for cells in measured.slices(result)
     ]
-    yield from _table("Slices", ("Model", "Adversary", *wording.SLICE_HEADINGS), rows[:MOST_CHECKS])
+    yield from _table("Slices", ("Model", "Adversary", *measured.SLICE_HEADINGS), rows[:MOST_CHECKS])
     if len(rows) > MOST_CHECKS:
         yield f"{len(rows) - MOST_CHECKS:,} more slices are in the JSON report."
         yield ""
