@@ -95,11 +95,6 @@ def slices(result: Result) -> list[tuple[str, ...]]:
     ]
 
 
-def short(result: Result) -> list[str]:
-    """Return what other datasets explain the file as well, in short; empty where that was not found out."""
-    return list(_of_anybody(result))
-
-
 def between(result: Result) -> str | None:
     """Return between what the error of the best attack lies, and where the check fails, as a phrase."""
     ideal, error = whole(result), result["metrics"]["reconstruction_error"]
@@ -118,7 +113,8 @@ def between(result: Result) -> str | None:
     )
 
 
-def _of_anybody(result: Result) -> Iterator[str]:
+def short(result: Result) -> Iterator[str]:
+    """Yield what other datasets explain the file as well, in short; nothing where that was not found out."""
     found = result.get("ambiguity")
     if not found:
         return

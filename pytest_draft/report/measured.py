@@ -126,13 +126,12 @@ def slices(result: Result) -> list[tuple[str, ...]]:
 
 def figures(result: Result) -> list[str]:
     """Return all that was measured besides error and rows, a line each."""
-    metrics = result["metrics"]
+    metrics, whose = result["metrics"], (("given all other rows", ambiguity.given_others), ("anybody", ambiguity.short))
     told = [
         of_raw_columns(result),
         of_numbers(result),
         of_proofs(result),
-        ("given all other rows: " + " ".join(given)) if (given := ambiguity.given_others(result)) else None,
-        ("anybody: " + " ".join(anybody)) if (anybody := ambiguity.short(result)) else None,
+        *(f"{who}: {' '.join(said)}" for who, say in whose if (said := list(say(result)))),
         of_values(result),
         "; ".join(of_whole_rows(metrics)),
         of_sizes(metrics),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_draft.foreign_text import harmless
+from pytest_draft.policy.waiver import waived as answered
 from pytest_draft.report.result import Report, ReportedCheck, Result
 
 STANDINGS = ("failed", "inconclusive", "warning", "waived", "passed")
@@ -176,9 +177,8 @@ def share(value: float) -> str:
 
 def waived(check: ReportedCheck) -> str | None:
     """Return who answers for a check that did not pass, until when and why; None where nobody does."""
-    if (waiver := check["waiver"]) is None:
-        return None
-    return harmless(f"waived until {waiver['expires']} by {waiver['owner']}: {waiver['reason']}")
+    waiver = check["waiver"]
+    return None if waiver is None else answered(waiver["expires"], waiver["owner"], waiver["reason"])
 
 
 def counted(number: int, noun: str) -> str:
