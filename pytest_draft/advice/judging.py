@@ -31,7 +31,7 @@ from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.rule import Verdict
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.verdict import Check, at_least, check_rule, verdict_of
-from pytest_draft.report.bars import error_bar
+from pytest_draft.report.bounds import error_bar
 from pytest_draft.report.result import result_of
 
 _NOT_OF_NEW_FILES = frozenset(("artifact-pinned",))

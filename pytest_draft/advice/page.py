@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pytest_draft.advice import wording
 from pytest_draft.advice.facts import Tried
 from pytest_draft.advice.recommendation import Recommendation
-from pytest_draft.report.charts import Mark
-from pytest_draft.report.page import environment
+from pytest_draft.report.page import SIGNS, environment
+from pytest_draft.report.svg import WIDTH, Frame, Mark, dot, line, path, text
 
-WIDTH, HEIGHT = 340, 254  # as wide as the other plots, so that letters have the same size
-_LEFT, _RIGHT, _TOP, _BASE = 46, 12, 28, 208
-_INNER = WIDTH - _LEFT - _RIGHT
+HEIGHT = 254
+_FRAME = Frame(left=46, top=28, base=208)
 _LEAST, _MOST = 0.05, 20.0  # of the error over the limit: what lies outside is drawn at the edge
 
 _STATUS = {"confirmed": "passed", "none passes": "failed", "not finished": "inconclusive"}
-_SIGNS = {"passed": "✓", "failed": "✕", "inconclusive": "?"}
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ def render(advice: Recommendation) -> str:
         .get_template("advice.html")
         .render(
             status=_STATUS[advice.status],
-            sign=_SIGNS[_STATUS[advice.status]],
+            sign=SIGNS[_STATUS[advice.status]],
             headline=wording.headline(advice),
             cost=wording.cost(advice),
             tried=wording.tried(advice),
@@ -120,23 +118,18 @@ def _plot(advice: Recommendation, drawn: Sequence[Tried]) -> tuple[tuple[Mark, .
     least, most = least - 0.05 * room, most + 0.05 * room
 
     def across(ratio: float) -> float:
-        return _LEFT + _INNER * (math.log(ratio) - math.log(low)) / (math.log(high) - math.log(low))
+        return (math.log(ratio) - math.log(low)) / (math.log(high) - math.log(low))
 
     def up(value: float) -> float:
-        return _BASE - (_BASE - _TOP) * (value - least) / (most - least)
+        return _FRAME.y((value - least) / (most - least))
 
-    axes = []
-    for share in (0.0, 0.5, 1.0):
-        value = least + share * (most - least)
-        axes.append(_line(_LEFT, up(value), _LEFT + _INNER, up(value), "grid"))
-        axes.append(_text(_LEFT - 5, up(value) + 4, f"{value:.3f}", "end", "small"))
+    axes = _FRAME.lines([(share, f"{least + share * (most - least):.3f}") for share in (0.0, 0.5, 1.0)])
     ticks = [tick for tick in (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 20.0) if low <= tick <= high]
-    axes += [_text(across(tick), _BASE + 15, f"{tick:g}", "middle", "small") for tick in ticks]
-    axes.append(_line(_LEFT, up(leading), _LEFT + _INNER, up(leading), "leading"))
-    axes.append(_line(across(1.0), _TOP, across(1.0), _BASE + 3, "bar"))
-    axes.append(_text(_LEFT + _INNER / 2, _BASE + 33, "error over limit (left of 1 fails)", "middle"))
-    axes.append(_text(_LEFT - 40, _TOP - 16, advice.metric, "start", "small"))
-    points = [_point(one, advice, across(_clipped(one)), up) for one in drawn]
+    axes += _FRAME.below([(across(tick), f"{tick:g}") for tick in ticks], "error over limit (left of 1 fails)")
+    axes.append(line(_FRAME.left, up(leading), _FRAME.right, up(leading), "leading"))
+    axes.append(line(_FRAME.x(across(1.0)), _FRAME.top, _FRAME.x(across(1.0)), _FRAME.base + 3, "bar"))
+    axes.append(text(_FRAME.left - 40, _FRAME.top - 16, advice.metric, "start", "small"))
+    points = [_point(one, advice, _FRAME.x(across(_clipped(one))), up) for one in drawn]
     return tuple(axes), tuple(points)
 
 
@@ -146,33 +139,21 @@ def _clipped(one: Tried) -> float:
     return min(_MOST, max(_LEAST, one.hardened.error_over_limit))
 
 
-def _point(one: Tried, advice: Recommendation, x: float, up) -> Point:  # type: ignore[no-untyped-def]
+def _point(one: Tried, advice: Recommendation, x: float, up: Callable[[float], float]) -> Point:
     """Return a setting's point: its verdict is its shape and its colour."""
     assert one.score is not None
     assert one.hardened is not None
     y = up(one.score.mean)
     kind = "passed" if one.passed else "inconclusive" if one.hardened.verdict == "passed" else one.hardened.verdict
-    marks = [_line(x, up(one.score.mean - one.score.error), x, up(one.score.mean + one.score.error), "whisker")]
+    marks = [line(x, up(one.score.mean - one.score.error), x, up(one.score.mean + one.score.error), "whisker")]
     if kind == "passed":
-        marks.append(Mark("circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": 4.5, "class": kind}))
+        marks.append(dot(x, y, 4.5, kind))
     elif kind == "failed":
-        path = f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8"
-        marks.append(Mark("path", {"d": path, "class": kind}))
+        marks.append(path(f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8", kind))
     else:
-        path = f"M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5 -5z"
-        marks.append(Mark("path", {"d": path, "class": kind}))
+        marks.append(path(f"M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5 -5z", kind))
     if one.setting == advice.pick:
-        marks.append(Mark("circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": 9, "class": "pick"}))
+        marks.append(dot(x, y, 9, "pick"))
         anchor = "end" if x > WIDTH / 2 else "start"
-        marks.append(_text(x - 12 if anchor == "end" else x + 12, y - 8, "the pick", anchor, "strong"))
+        marks.append(text(x - 12 if anchor == "end" else x + 12, y - 8, "the pick", anchor, "strong"))
     return Point(f"{one.setting.name}: {_title(one, advice)}", kind, tuple(marks))
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Mark:
-    ends = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
-    return Mark("line", {**{name: f"{value:.1f}" for name, value in ends.items()}, "class": kind})
-
-
-def _text(x: float, y: float, text: str, anchor: str, kind: str = "") -> Mark:
-    place: dict[str, object] = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}
-    return Mark("text", place | ({"class": kind} if kind else {}), text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_draft.advice import wording
 from pytest_draft.advice.recommendation import Recommendation
 from pytest_draft.foreign_text import harmless
+from pytest_draft.report.markdown import escaped, table
 
 
 def text(advice: Recommendation) -> str:
@@ -29,29 +30,21 @@ def text(advice: Recommendation) -> str:
 
 def markdown(advice: Recommendation) -> str:
     """Return the advice as GitHub-flavoured Markdown, for summaries that others read: without the seed."""
-    rows = [wording.cells(one) for one in wording.shown(advice)]
-    lines = [f"### Advice: {_cell(wording.headline(advice))}", ""]
-    lines += [f"- {_cell(line)}" for line in wording.cost(advice)]
-    lines += ["", f"| {' | '.join(wording.HEADINGS)} |", "| --- | ---: | --- | --- | ---: | --- |"]
-    for one, row in zip(wording.shown(advice), rows, strict=True):
+    lines = [f"### Advice: {escaped(wording.headline(advice))}", ""]
+    lines += [f"- {escaped(line)}" for line in wording.cost(advice)]
+    rows = []
+    for one in wording.shown(advice):
         strong = "**" if one.setting == advice.pick else ""
-        lines.append("| " + " | ".join(f"{strong}{_cell(cell)}{strong}" if cell else "" for cell in row) + " |")
+        rows.append([f"{strong}{escaped(cell)}{strong}" if cell else "" for cell in wording.cells(one)])
+    lines += ["", *table(wording.HEADINGS, ("---", "---:", "---", "---", "---:", "---"), rows)]
     lines += ["", f"{wording.HOW_TO_READ} {wording.tried(advice)}"]
     if advice.public_code is not None:
         lines += ["", "```python", *advice.public_code.splitlines(), "```", "", wording.ANOTHER_MODEL]
     if advice.commands:
         lines += ["", "```sh", *advice.commands, "```"]
-    lines += ["", *(f"- {_cell(note)}" for note in advice.notes)]
+    lines += ["", *(f"- {escaped(note)}" for note in advice.notes)]
     return "\n".join(harmless(line, None) for line in lines).rstrip() + "\n"
 
 
 def _aligned(cell: str, width: int, column: int) -> str:
     return cell.rjust(width) if column in (1, 4) else cell.ljust(width)
-
-
-def _cell(text: str) -> str:
-    """Return a text as one cell of a table, of which nothing is markup."""
-    escaped = harmless(text)
-    for character in "\\`*_[]<>|":
-        escaped = escaped.replace(character, f"\\{character}")
-    return escaped

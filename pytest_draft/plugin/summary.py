@@ -22,8 +22,8 @@ from pytest_draft.plugin.manifest import SUFFIXES
 from pytest_draft.plugin.options import FLEET_TYPES
 from pytest_draft.plugin.records import Records
 from pytest_draft.plugin.session import GateSession
-from pytest_draft.plugin.table import error_text, number, table
-from pytest_draft.report import ambiguity, wording
+from pytest_draft.plugin.table import table
+from pytest_draft.report import measured, wording
 from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.document import document, undecide_changed, undecide_partial
 from pytest_draft.report.fleet import CHANGES, MEANINGS, VERDICTS, Fleet, fleet, story
@@ -120,7 +120,7 @@ class Summary:
             terminal.line(f"and {left_out:,} more, none with a graver verdict: {where}")
         mixed = len({check["asked_by"] for result in results for check in result["checks"]}) > 1
         for result in results:
-            sentences = [*_figures(result), *_sentences(result, self.told, mixed)]
+            sentences = [*measured.figures(result), *_sentences(result, self.told, mixed)]
             about = f"{one_line(result['artifact']['path'])} (adversary {result['adversary']}):"
             self._write(terminal, [about, *sentences] if sentences else [], "  ")
         for part in _of_fleet(self.fleet):
@@ -218,145 +218,6 @@ def _of_fleet(fleet: Fleet) -> Iterator[list[str]]:
     yield lines
 
 
-def _of_values(result: dict[str, Any]) -> list[str]:
-    """Return one line of what the error is made of, where a forest leaves something open."""
-    metrics = result["metrics"]
-    if not metrics["free_values"]:
-        return []
-    if not metrics["determined_values"]:
-        return [f"the forest determines no value: the error of {error_text(result)} is that of guesses"]
-    parts = []
-    for which, kind in (
-        ("determined", "that the forest determines"),
-        ("free", "that it leaves open, which are guessed"),
-    ):
-        share = metrics[f"{which}_values"] / (metrics["determined_values"] + metrics["free_values"])
-        parts.append(f"{number(metrics[f'{which}_error'])} on the {_part(share)} of values {kind}")
-    return [f"the error is {' and '.join(parts)}"]
-
-
-def _part(share: float) -> str:
-    """Return a share of more than none and less than all so that neither is what it is rounded to."""
-    if 0 < share < 1 and round(share, 2) in (0, 1):
-        return "less than 1%" if share < 0.5 else "more than 99%"
-    return f"{share:.0%}"
-
-
-def _of_whole_rows(result: dict[str, Any]) -> list[str]:
-    """Return one line of rows that are known to be rebuilt, and of rows with their labels."""
-    parts = wording.of_whole_rows(result["metrics"])
-    return [f"{'; '.join(parts)}"] if parts else []
-
-
-def _of_raw_columns(result: dict[str, Any]) -> list[str]:
-    """Return one line of the error on raw columns, where the file's transformers have encoded them."""
-    columns = result["metrics"]["raw_columns"]
-    if columns is None:
-        return []
-    return [f"error {error_text(result, 'raw_error')} on the {columns:,} raw columns, each counted once"]
-
-
-def _of_numbers(result: dict[str, Any]) -> list[str]:
-    """Return one line of how close numeric columns come, beside what is got without an attack."""
-    found = result["baselines"].get("numeric")
-    if found is None:
-        return []
-    guesses = found["median"], found["random"]
-    beside = " (median guess {}, random {})".format
-    error = f"error {error_text(result)}" + beside(*(number(guess["error"]) for guess in guesses))
-
-    def shares(name: str) -> str:
-        said = [_share(figures[name]) for figures in (found["attack"], *guesses)]
-        return said[0] + beside(*said[1:])
-
-    near = f"{found['tolerance']:.0%} of the range without far-out ones"
-    close = f"{shares('close_values')} of the numeric values to within {near}"
-    metrics = result["metrics"]
-    if metrics["rank_split_half_error"] is not None:
-        by_rank, others = error_text(result, "rank_error"), number(metrics["rank_split_half_error"])
-        error += f", by rank {by_rank} (other people's rows {others})"
-    order = ", row by row in the order that the attack knows" if found["in_order"] else ""
-    return [f"{error}; {close}, {_share(found['attack']['exact_values'])} exactly{order}"]
-
-
-def _of_anybody(result: dict[str, Any]) -> list[str]:
-    """Return a line of what somebody gets who knows all other rows, and one of how close anybody could get."""
-    told = (("given all other rows", ambiguity.given_others(result)), ("anybody", ambiguity.short(result)))
-    return [f"{who}: {' '.join(sentences)}" for who, sentences in told if sentences]
-
-
-def _of_proofs(result: dict[str, Any]) -> list[str]:
-    """Return one line of the values that the file alone proves."""
-    metrics, said = result["metrics"], result["baselines"].get("proved_values")
-    parts = []
-    if metrics["certain_values"] is not None:
-        whole = metrics["determined_values"] + metrics["free_values"]
-        parts.append(
-            f"{metrics['certain_values']:,} of {whole:,} values are proved by the file alone, "
-            f"and {metrics['certain_rows']:,} rows whole"
-        )
-    if said is not None:
-        parts.append(
-            f"{said['number']:,} different values are proved to be in the data, though not where: "
-            f"they are {said['share']:.0%} of all values"
-        )
-    return [f"{'; '.join(parts)}"] if parts else []
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0%}"
-
-
-def _of_sizes(result: dict[str, Any]) -> list[str]:
-    """Return one line where another number of rows was rebuilt than there are."""
-    rebuilt, n_rows = result["metrics"]["rebuilt_rows"], result["metrics"]["n_rows"]
-    if rebuilt is None:
-        return []
-    so = f"a random {n_rows:,} of them" if rebuilt > n_rows else "these, and random ones of them again,"
-    return [f"the attack rebuilds {rebuilt:,} rows; {so} are compared with the {n_rows:,} true ones"]
-
-
-def _of_holdout(result: dict[str, Any]) -> list[str]:
-    """Return one line on how close datasets of the same population come, where a holdout was given."""
-    found = result["baselines"].get("holdout")
-    if found is None:
-        return []
-    p_value, rank = found["p_value"], result["metrics"]["leak_rank"]
-    normal = "unknown" if p_value is None else "below 1e-300" if not p_value else f"{p_value:.2g}"
-    return [
-        f"leak p-value {normal}; {found['as_close']:,} of {found['draws']:,} datasets drawn from the "
-        f"holdout are as close to the reconstruction as the training data (rank {rank:.2g})"
-    ]
-
-
-def _of_entropy(result: dict[str, Any]) -> list[str]:
-    """Return one line of how much uncertainty is left row by row, where a rule is about that."""
-    found = result["entropy"]
-    if "entropy-reduction" not in result["policy"]["rules"] or "ratio_bounds" not in found:
-        return []
-    quantiles = found["row_ratio_quantiles"]
-    left = f"{quantiles[0]:.1%} for the most exposed row, {quantiles[50]:.1%} for the median one, {quantiles[100]:.1%}"
-    return [
-        f"of {found['bits']:.1f} bits of uncertainty about each row, "
-        f"{one_line(found['rows_measured_on'])} leaves {left} for the least exposed one"
-    ]
-
-
-def _figures(result: dict[str, Any]) -> list[str]:
-    """Return what was measured besides the table."""
-    return [
-        *_of_raw_columns(result),
-        *_of_numbers(result),
-        *_of_proofs(result),
-        *_of_anybody(result),
-        *_of_values(result),
-        *_of_whole_rows(result),
-        *_of_sizes(result),
-        *_of_holdout(result),
-        *_of_entropy(result),
-    ]
-
-
 def _sentences(result: dict[str, Any], told: Collection[str], mixed: bool) -> list[str]:
     """Return what was crossed, check by check; and once, why the rest is inconclusive.
 
@@ -368,35 +229,30 @@ def _sentences(result: dict[str, Any], told: Collection[str], mixed: bool) -> li
     mixed : bool
         Whether not all checks of the run were asked for by the same policy or marker.
     """
-    lines, undecided = [], []
+    lines, reasons = [], result["reasons"]
+    undecided: dict[str, list[str]] = {"": [], "warnings: ": []}
     for check in result["checks"]:
         stops = wording.stops(result, check)
         if check["result"] == "passed" or (stops and check["item"] in told):
             continue
         name = f"{check['rule']} ({one_line(check['asked_by'])})" if mixed else check["rule"]
-        if check["result"] == "inconclusive" and check["sentence"] in (
-            "; ".join(result["reasons"]),
-            *result["reasons"],
-        ):
-            undecided.append(f"{name}{_standing(check)}")
+        waived, warns = wording.waived(check), wording.standing(check) == "warning"
+        by = "" if waived is None else f" ({one_line(waived, None)})"
+        if check["result"] == "inconclusive" and check["sentence"] in ("; ".join(reasons), *reasons):
+            undecided["warnings: " if warns else ""].append(name + by)
+        elif warns:
+            lines.append(f"warning: {name}{' inconclusive' * (check['result'] != 'failed')}: {check['sentence']}")
         else:
-            lines.append(f"{name} {check['result']}{_standing(check)}: {check['sentence']}")
-    if undecided:  # for the reasons of the whole examination
-        lines.append(f"inconclusive: {'; '.join(result['reasons'])} ({', '.join(dict.fromkeys(undecided))})")
-    elif result["reasons"] and not any(check["item"] in told for check in result["checks"]):
-        lines.append(f"in doubt: {'; '.join(result['reasons'])}")
+            lines.append(f"{name} {check['result']}{by}: {check['sentence']}")
+    if any(undecided.values()):  # for the reasons of the whole examination
+        whose = "; ".join(kind + ", ".join(dict.fromkeys(names)) for kind, names in undecided.items() if names)
+        lines.append(f"inconclusive: {'; '.join(reasons)} ({whose})")
+    elif reasons and not any(check["item"] in told for check in result["checks"]):
+        lines.append(f"in doubt: {'; '.join(reasons)}")
     lines += [f"note: {note}" for note in wording.notes(result)]
     if (unread := wording.not_read(result)) is not None:
         lines.append(unread)
     return list(dict.fromkeys(lines))
-
-
-def _standing(check: dict[str, Any]) -> str:
-    """Return why a check that did not pass stops nothing, behind its name; empty where it does."""
-    if (waiver := check["waiver"]) is not None:
-        who = f"by {one_line(waiver['owner'])}: {one_line(waiver['reason'])}"
-        return f" (waived until {waiver['expires']} {who})"
-    return ", a warning" if check["severity"] == "warning" else ""
 
 
 def _version() -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_draft.errors import one_line
+from pytest_draft.report.measured import error_text, number
 
 _HEADINGS = (
     "forest",
@@ -93,20 +94,6 @@ def _verdict(result: dict[str, Any]) -> str:
     if result["verdict"] != "passed":
         return str(result["verdict"]).upper()
     return "passed" if any(check["result"] == "passed" for check in result["checks"]) else "not stopped"
-
-
-def number(value: float | None) -> str:
-    """Return an error as it is shown."""
-    return "-" if value is None else f"{value:.4f}"
-
-
-def error_text(result: dict[str, Any], name: str = "reconstruction_error") -> str:
-    """Return an error of a result as it is shown, or its bounds."""
-    exact = result["metrics"][name]
-    bounds = result["baselines"].get(f"{name}_bounds")
-    if exact is None and bounds:
-        return f"{bounds[0]:.4f} to {bounds[1]:.4f}"
-    return number(exact)
 
 
 def _certain(metrics: dict[str, Any]) -> str:

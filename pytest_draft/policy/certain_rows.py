@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_draft.facts.examination import Examination
+from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.remedies import smaller
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 
@@ -10,7 +11,6 @@ from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     """Fail when more rows are proved than allowed; pass where no more can be, and nothing else is in doubt."""
     most, findings = thresholds["max_certain_rows"], examination.findings
-    allowed = f"at most {most:,} are allowed"
     if examination.certificate is not None:
         proved, at_most = examination.certificate.certain_vectors.lower, examination.certificate.certain_vectors.upper
     elif findings is not None and findings.certain_rows is not None:
@@ -19,20 +19,17 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
         why = "; ".join(examination.reasons) or "the attack proves nothing of single rows here"
         return Outcome("inconclusive", f"it is not known how many rows the file proves: {why}")
     shown = f"{proved:,} training rows are in every dataset that explains the file, and so known for certain"
-    if proved > most:
-        remedy = f"{smaller(examination.artifact)}, so that other datasets explain the file too, and judge the new file"
-        return Outcome("failed", f"{shown}; {allowed}, crossed by {proved - most:,}", remedy)
-    if examination.reasons:
+    bar = Bar(most, f"at most {most:,} are allowed", ",")
+    if examination.reasons and not bar.crossed_by(proved):
         return Outcome("inconclusive", "; ".join(examination.reasons))
-    if at_most > most:
-        return Outcome("inconclusive", f"at least {shown}, and at most {at_most:,}; {allowed}")
-    return Outcome("passed", f"{shown}; {allowed}")
+    remedy = f"{smaller(examination.artifact)}, so that other datasets explain the file too, and judge the new file"
+    return bar.judge((proved, at_most), shown, between=f"at least {shown}, and at most {at_most:,}", remedy=remedy)
 
 
 RULE = Rule(
     id="certain-rows",
     needs=Examination,
-    keys={"max_certain_rows": Key(True, None, min, "fail when more rows than this are proved by the file alone")},
+    keys={"max_certain_rows": Key.rows("fail when more rows than this are proved by the file alone")},
     check=check,
     rationale=(
         "A guess can be denied, a proof cannot. A row that is in every dataset which explains the file is known to "

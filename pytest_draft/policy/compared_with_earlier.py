@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.comparison import NowAndEarlier
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
@@ -50,13 +51,13 @@ def _against(compared: NowAndEarlier, key: str, allowed: float) -> Outcome:
         return Outcome("inconclusive", f"{metric.what} is not known {where}, so {key} cannot be judged")
     now, before = compared.now[metric.name], compared.before[metric.name]
     least, most = (before[0] - now[1], before[1] - now[0]) if metric.fall else (now[0] - before[1], now[1] - before[0])
-    bar = f"{key} allows {'a drop' if metric.fall else 'a rise'} of {allowed:g}"
-    sentence = f"{metric.what} is {_shown(metric, now)}, and was {_shown(metric, before)} in the earlier report; {bar}"
-    if least > allowed + _ROUNDING:
-        return Outcome("failed", f"{sentence}, crossed by {least - allowed:.4g}")
-    if most > allowed + _ROUNDING:
-        return Outcome("inconclusive", f"{sentence}, and whether it was crossed is not known")
-    return Outcome("passed", sentence)
+    bar = Bar(
+        allowed, f"{key} allows {'a drop' if metric.fall else 'a rise'} of {allowed:g}", ".4g", rounding=_ROUNDING
+    )
+    sentence = f"{metric.what} is {_shown(metric, now)}, and was {_shown(metric, before)} in the earlier report"
+    if bar.crossed_by(most) and not bar.crossed_by(least):
+        return Outcome("inconclusive", f"{sentence}; {bar.said}, and whether it was crossed is not known")
+    return bar.judge((least, most), sentence)
 
 
 def _shown(metric: _Metric, bounds: tuple[float, float]) -> str:
@@ -68,12 +69,12 @@ RULE = Rule(
     id="compared-with-earlier",
     needs=NowAndEarlier,
     keys={
-        "max_error_drop": Key(False, 1.0, min, "fail when the attack's error fell by more than this"),
-        "max_perfect_rows_rise": Key(True, None, min, "fail when the perfect rows rose by more than this"),
-        "max_singled_out_rows_rise": Key(True, None, min, "fail when the singled-out rows rose by more than this"),
-        "max_certain_rows_rise": Key(True, None, min, "fail when the certain rows rose by more than this"),
-        "max_entropy_reduction_rise": Key(
-            False, 1.0, min, "fail when the share of the uncertainty that the model takes away rose by more than this"
+        "max_error_drop": Key.share("fail when the attack's error fell by more than this"),
+        "max_perfect_rows_rise": Key.rows("fail when the perfect rows rose by more than this"),
+        "max_singled_out_rows_rise": Key.rows("fail when the singled-out rows rose by more than this"),
+        "max_certain_rows_rise": Key.rows("fail when the certain rows rose by more than this"),
+        "max_entropy_reduction_rise": Key.share(
+            "fail when the share of the uncertainty that the model takes away rose by more than this"
         ),
     },
     check=check,

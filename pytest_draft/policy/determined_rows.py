@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_draft.facts.ambiguity import Determined
 from pytest_draft.facts.findings import Findings
+from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 
 LEAST_BLOCK = 8
@@ -38,10 +39,7 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
         f"given all other rows, the file determines {found.lower:.0%} to {found.upper:.0%} of the rows in blocks of "
         f"{found.block_size} that are like each other{but}: nothing else explains its counts"
     )
-    allowed = f"at most {bar:.0%} are allowed"
-    if found.lower > bar:
-        return Outcome("failed", f"{shown}; {allowed}, crossed by {found.lower - bar:.1%}")
-    return Outcome("passed", f"{shown}; {allowed}")
+    return Bar(bar, f"at most {bar:.0%} are allowed", ".1%").judge(found.lower, shown)
 
 
 def judged(determined: tuple[Determined, ...], n_rows: int) -> Determined | None:
@@ -58,9 +56,7 @@ RULE = Rule(
     id="determined-rows",
     needs=Findings,
     keys={
-        "max_determined_share": Key(
-            False, 1.0, min, "fail when a larger share of the rows is proved to be determined by the file"
-        )
+        "max_determined_share": Key.share("fail when a larger share of the rows is proved to be determined by the file")
     },
     check=check,
     bounds=lambda findings, thresholds, _: check(findings, thresholds),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_draft.facts.entropy import Between, Entropy
+from pytest_draft.policy.bar import Bar, bound
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
 _ROUNDING = 1e-12  # a ratio is a quotient of logarithms: an equal one passes, whatever its last digit
@@ -16,21 +17,18 @@ def check(entropy: Entropy, thresholds: Thresholds) -> Outcome:
         ("max_row_entropy_reduction", "the uncertainty about the most exposed row", entropy.lowest_row),
     ):
         if key in thresholds:
-            outcomes.append(_against(ratio.rest, thresholds[key], what, f"{key} allows at most {thresholds[key]:.4g}"))
+            bar = Bar(thresholds[key], f"{key} allows at most {thresholds[key]:.4g}", rounding=_ROUNDING)
+            outcomes.append(_against(ratio.rest, bar, what))
     return combined(outcomes)
 
 
-def _against(gone: Between, most: float, what: str, allowed: str) -> Outcome:
-    if gone.lower > most + _ROUNDING:
-        shown = f"{gone.lower:.4f}" if gone.exact is not None else f"at least {gone.lower:.4f}"
-        crossed = f"crossed by {gone.lower - most:.4f}"
-        return Outcome("failed", f"the model takes away {shown} of {what}; {allowed}, {crossed}")
-    if gone.upper <= most + _ROUNDING:
-        shown = f"{gone.upper:.4f}" if gone.exact is not None else f"at most {gone.upper:.4f}"
-        return Outcome("passed", f"the model takes away {shown} of {what}; {allowed}")
-    return Outcome(
-        "inconclusive",
-        f"the model is only known to take away between {gone.lower:.4f} and {gone.upper:.4f} of {what}; {allowed}",
+def _against(gone: Between, bar: Bar, what: str) -> Outcome:
+    exact = gone.exact is not None
+    return bar.judge(
+        (gone.lower, gone.upper),
+        f"the model takes away {bound('at most', gone.upper, exact)} of {what}",
+        f"the model takes away {bound('at least', gone.lower, exact)} of {what}",
+        f"the model is only known to take away between {gone.lower:.4f} and {gone.upper:.4f} of {what}",
     )
 
 
@@ -38,11 +36,11 @@ RULE = Rule(
     id="entropy-reduction",
     needs=Entropy,
     keys={
-        "max_entropy_reduction": Key(
-            False, 1.0, min, "fail when the model takes away more than this share of the uncertainty about all rows"
+        "max_entropy_reduction": Key.share(
+            "fail when the model takes away more than this share of the uncertainty about all rows"
         ),
-        "max_row_entropy_reduction": Key(
-            False, 1.0, min, "fail when it takes away more than this share of the uncertainty about some row"
+        "max_row_entropy_reduction": Key.share(
+            "fail when it takes away more than this share of the uncertainty about some row"
         ),
     },
     check=check,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy import dp_required
+from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
 
@@ -21,10 +22,8 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
 
 
 def _against(name: str, declared: float, most: float) -> Outcome:
-    sentence = f"the file declares {name} {declared:g}; max_{name} allows at most {most:g}"
-    if declared > most:
-        return Outcome("failed", f"{sentence}, crossed by {declared - most:.4g}")
-    return Outcome("passed", sentence)
+    bar = Bar(most, f"max_{name} allows at most {most:g}", ".4g")
+    return bar.judge(declared, f"the file declares {name} {declared:g}")
 
 
 RULE = Rule(
@@ -32,7 +31,7 @@ RULE = Rule(
     needs=ArtifactFacts,
     keys={
         "max_epsilon": Key(False, None, min, "fail when the declared epsilon is larger than this"),
-        "max_delta": Key(False, 1.0, min, "fail when the declared delta is larger than this", default=0.0),
+        "max_delta": Key.share("fail when the declared delta is larger than this", default=0.0),
     },
     check=check,
     rationale=(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.informed import Informed
+from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.ideal import ADDED
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
@@ -46,7 +47,8 @@ def _error(informed: Informed, on: str, share: float) -> Outcome:
         return Outcome("passed", f"{shown}; matched without the file {without}")
     fails_at = f"the check fails at {bar:.4f} ({share:g} x the split-half error)"
     if informed.of_split_half <= share:
-        return _crossed(informed, f"{shown}; {fails_at}, crossed by {bar - informed.matched_error:.4f}")
+        by = f"crossed by {bar - informed.matched_error:.4f}"
+        return _as_known(informed, Outcome("failed", f"{shown}; {fails_at}, {by}"))
     return Outcome("passed", f"{shown}; {fails_at}")
 
 
@@ -69,19 +71,15 @@ def _beyond(informed: Informed, shown: str, what: str, reached: float, guessed: 
     allowed = (
         f"at most {most:.1%} of the {what} are allowed ({guessed:.1%} guessed without it, {share:.0%} of the rest)"
     )
-    if reached > most:
-        return _crossed(informed, f"{shown}; {allowed}, crossed by {reached - most:.1%}")
-    return Outcome("passed", f"{shown}; {allowed}")
+    return _as_known(informed, Bar(most, allowed, ".1%").judge(reached, shown))
 
 
-def _crossed(informed: Informed, sentence: str) -> Outcome:
-    """Return a failure, where the adversary knows what makes it true."""
-    if informed.proved:
-        return Outcome("failed", sentence)
-    return Outcome(
-        "passed",
-        f"{sentence}; but that is somebody who knows which rows each tree drew, as nobody does here",
-    )
+def _as_known(informed: Informed, outcome: Outcome) -> Outcome:
+    """Return an outcome, which is no failure where the adversary does not know what makes it true."""
+    if outcome.result != "failed" or informed.proved:
+        return outcome
+    but = "but that is somebody who knows which rows each tree drew, as nobody does here"
+    return Outcome("passed", f"{outcome.sentence}; {but}")
 
 
 def _of_sample(informed: Informed) -> str:
@@ -93,23 +91,14 @@ RULE = Rule(
     id="given-all-other-rows",
     needs=Examination,
     keys={
-        "max_error_of_split_half": Key(
-            False,
-            1.0,
-            max,
-            "fail when whoever knows all other rows guesses each within this share of the split-half error",
+        "max_error_of_split_half": Key.error(
+            "fail when whoever knows all other rows guesses each within this share of the split-half error"
         ),
-        "max_told_rows_share": Key(
-            False,
-            1.0,
-            min,
-            "fail when whoever knows all others is told a larger share whole of the rows not guessed without the file",
+        "max_told_rows_share": Key.share(
+            "fail when whoever knows all others is told a larger share whole of the rows not guessed without the file"
         ),
-        "max_exact_values_share": Key(
-            False,
-            1.0,
-            min,
-            "fail when whoever knows all others guesses more numbers exactly, of those not guessed without the file",
+        "max_exact_values_share": Key.share(
+            "fail when whoever knows all others guesses more numbers exactly, of those not guessed without the file"
         ),
     },
     check=check,

@@ -6,11 +6,14 @@ crosses it without the file, too, may cross it where the file brings them at mos
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.findings import Findings, Part
 from pytest_draft.facts.informed import Informed
+from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.rule import Outcome
 
 ADDED = 0.1
@@ -44,11 +47,6 @@ def ideals_of(part: Part) -> list[Ideal]:
     return [_of_informed(part, part.informed, error, rows), *known]
 
 
-def by_any(outcomes: Sequence[Outcome]) -> Outcome:
-    """Return the first outcome that passes, as one bound is enough; else the last."""
-    return next((outcome for outcome in outcomes if outcome.result == "passed"), outcomes[-1])
-
-
 def _of_informed(part: Part, informed: Informed, split_half: float, base: float) -> Ideal:
     """Return what somebody gets who knows all other rows, as whoever does not is measured.
 
@@ -76,114 +74,74 @@ def _added(share: float, without_file: float) -> float:
     return min(max(beyond, 0.0) / GUESSED, 1.0)
 
 
-def error_of_ideal(attack: Outcome, ideal: Ideal, reached: float, bar: float) -> Outcome:
-    """Hold a bar against the least error that anybody can expect.
+class _Gets(NamedTuple):
+    """What one attacker gets with the file, and without; None where that is not known."""
 
-    Parameters
-    ----------
-    attack : Outcome
-        What the same bar says of the attack's error.
-    reached : float
-        The attack's error, at most.
-    """
-    least = f"{ideal.least_error:.4f}"
+    with_file: float
+    without: float | None
+
+
+def error_of_ideal(attack: Outcome, bar: Bar, ideal: Ideal, reached: float) -> Outcome:
+    """Hold a bar against the least error that anybody can expect, beside what it says of the attack's."""
     if reached < ideal.least_error - _ROUNDING:
-        return _distrusted(attack, f"an error of {least}")
-    crossing = [one for one in ideal.attackers or (ideal,) if one.least_error <= bar + _ROUNDING]
-    added = [
-        one
-        for one in crossing
-        if (without := one.error_without_file) is None or one.least_error < (1 - ADDED) * without - _ROUNDING
-    ]
-    if attack.result != "passed" or added:
-        nearest = min(added, default=ideal, key=lambda one: one.least_error)
-        without = nearest.error_without_file
-        beside = "" if without is None else f", beside {without:.4f} without it"
-        least = f"{nearest.least_error:.4f}{beside}"
-        return Outcome("inconclusive", f"{attack.sentence}; whoever searches better may get as close as {least}")
-    said = f"{attack.sentence}; whoever has the file gets no closer than {least}"
-    return Outcome(
-        "passed", said + _excepted([f"{one.least_error:.4f} beside {one.error_without_file:.4f}" for one in crossing])
-    )
+        return _distrusted(attack, f"an error of {ideal.least_error:.4f}")
+    best, *each = [_Gets(one.least_error, one.error_without_file) for one in (ideal, *(ideal.attackers or (ideal,)))]
+    bar, words = replace(bar, form=".4f", rounding=_ROUNDING), ("may get as close as", "gets no closer than")
+    return _of_attackers(attack, bar, best, each, words, missing=lambda error: error)
 
 
-def rows_of_ideal(attack: Outcome, ideal: Ideal, reached: int, n_rows: int, bar: float) -> Outcome:
-    """Hold a number of rows against the most that anybody can expect to meet perfectly.
-
-    Parameters
-    ----------
-    attack : Outcome
-        What the same bar says of the attack's rows.
-    reached : int
-        The attack's perfect rows, at least.
-    """
-    most = f"{ideal.most_perfect_rows:.1f}"
+def rows_of_ideal(attack: Outcome, bar: Bar, ideal: Ideal, reached: int, n_rows: int) -> Outcome:
+    """Hold a bar against the most rows that anybody can expect to meet, beside what it says of the attack's."""
     expected = min(ideal.most_perfect_rows, float(n_rows))
     by_chance = DEVIATIONS * (expected * (1 - expected / n_rows)) ** 0.5 if n_rows else 0.0
     if reached > expected + 1 + by_chance:
-        return _distrusted(attack, f"{most} rows")
-    crossing = [one for one in ideal.attackers or (ideal,) if one.most_perfect_rows > bar + _ROUNDING]
+        return _distrusted(attack, f"{ideal.most_perfect_rows:.1f} rows")
+    attackers = (ideal, *(ideal.attackers or (ideal,)))
+    best, *each = [_Gets(one.most_perfect_rows, one.perfect_rows_without_file) for one in attackers]
+    bar, words = replace(bar, form=".1f", rounding=_ROUNDING), ("may rebuild", "rebuilds no more than")
+    return _of_attackers(attack, bar, best, each, words, missing=lambda rows: n_rows - rows)
+
+
+def _of_attackers(
+    attack: Outcome,
+    bar: Bar,
+    best: _Gets,
+    each: Sequence[_Gets],
+    words: tuple[str, str],
+    missing: Callable[[float], float],
+) -> Outcome:
+    """Hold a bar against what each attacker gets; `missing` says what somebody does not get."""
+    form = bar.form
+    crossing = [one for one in each if bar.crossed_by(one.with_file)]
     added = [
         one
         for one in crossing
-        if (without := one.perfect_rows_without_file) is None
-        or one.most_perfect_rows > without + ADDED * (n_rows - without) + _ROUNDING
+        if one.without is None or missing(one.with_file) < (1 - ADDED) * missing(one.without) - _ROUNDING
     ]
     if attack.result != "passed" or added:
-        meets_most = max(added, default=ideal, key=lambda one: one.most_perfect_rows)
-        without = meets_most.perfect_rows_without_file
-        beside = "" if without is None else f", beside {without:.1f} without it"
-        most = f"{meets_most.most_perfect_rows:.1f}{beside}"
-        return Outcome("inconclusive", f"{attack.sentence}; whoever searches better may rebuild {most}")
-    said = f"{attack.sentence}; whoever has the file rebuilds no more than {most}"
-    return Outcome(
-        "passed",
-        said
-        + _excepted([f"{one.most_perfect_rows:.1f} beside {one.perfect_rows_without_file:.1f}" for one in crossing]),
-    )
-
-
-def _excepted(crossing: Sequence[str]) -> str:
-    """Say of whom it is no matter that they cross a bar: what they get with the file, and without."""
-    if not crossing:
-        return ""
-    return f", and the file brings whoever crosses it at most a tenth closer than without it ({', '.join(crossing)})"
+        nearest = min(added, default=best, key=lambda one: missing(one.with_file))
+        beside = "" if nearest.without is None else f", beside {nearest.without:{form}} without it"
+        may = f"whoever searches better {words[0]} {nearest.with_file:{form}}{beside}"
+        return Outcome("inconclusive", f"{attack.sentence}; {may}")
+    said = f"{attack.sentence}; whoever has the file {words[1]} {best.with_file:{form}}"
+    if crossing:
+        listed = ", ".join(f"{one.with_file:{form}} beside {one.without:{form}}" for one in crossing)
+        said += f", and the file brings whoever crosses it at most a tenth closer than without it ({listed})"
+    return Outcome("passed", said)
 
 
 def _distrusted(attack: Outcome, thought: str) -> Outcome:
-    return Outcome(
-        "inconclusive",
-        f"{attack.sentence}; that is more than was thought possible ({thought}), so that no pass rests on it",
-    )
+    why = f"that is more than was thought possible ({thought}), so that no pass rests on it"
+    return Outcome("inconclusive", f"{attack.sentence}; {why}")
 
 
-def of_bits(findings: Findings) -> Outcome | None:
-    """Return why so few datasets explain the file that an attacker can try them all; None where there are enough."""
+def of_bits(findings: Findings) -> list[Outcome]:
+    """Return why so few datasets explain the file that an attacker can try them all; nothing where there are enough."""
     known = [found.bits for found in (findings.ambiguity, findings.informed) if found is not None]
     if not known or max(known) >= ENOUGH_BITS:
-        return None
-    return Outcome(
-        "inconclusive",
-        f"it is only known that 2^{max(known):.0f} datasets explain the file, which an attacker can go through by "
-        f"growing the forest again from each; a pass needs 2^{ENOUGH_BITS:.0f}",
-    )
-
-
-def without_ideal(findings: Findings, part: Part, converged: bool, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Return the outcomes of a part of which it is not known what the best attack gets.
-
-    Rows in which nothing is guessed are left out: of the best attack, they are those that can be certain.
-    """
-    if part is findings.fully_determined:
         return []
-    return list(outcomes) if converged else unless_converged(outcomes)
-
-
-def unless_converged(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Return outcomes of which none passes, as only an attack that converged could tell."""
-    return [
-        outcome
-        if outcome.result != "passed"
-        else Outcome("inconclusive", f"{outcome.sentence}; this is known of an attack that converged only")
-        for outcome in outcomes
-    ]
+    why = (
+        f"it is only known that 2^{max(known):.0f} datasets explain the file, which an attacker can go through by "
+        f"growing the forest again from each; a pass needs 2^{ENOUGH_BITS:.0f}"
+    )
+    return [Outcome("inconclusive", why)]

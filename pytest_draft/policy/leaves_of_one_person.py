@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_draft.facts.files import ArtifactFacts
+from pytest_draft.policy.bar import Bar, bound
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 from pytest_draft.policy.smallest_leaf import without_structure
 
@@ -30,27 +31,23 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
 
 def _against(key: str, bounds: tuple[float, float], most: float, what: str) -> Outcome:
     """Hold the least and the most that there can be against a threshold."""
-    whole = key == "max_rows"
-    low, high, allowed = (f"{int(n):,}" if whole else f"{n:.4f}" for n in (*bounds, most))
-    lead = "" if whole else "a share of "
-    exact = bounds[0] == bounds[1]
-    if bounds[0] > most:
-        over = f"{int(bounds[0] - most):,}" if whole else f"{bounds[0] - most:.4f}"
-        shown = low if exact else f"at least {low}"
-        return Outcome("failed", f"{lead}{shown} {what}; {key} allows at most {allowed}, crossed by {over}")
-    if bounds[1] <= most:
-        return Outcome("passed", f"{lead}{high if exact else f'at most {high}'} {what}; {key} allows at most {allowed}")
-    return Outcome("inconclusive", f"{lead}{low} to {high} {what}, by the file alone; {key} allows at most {allowed}")
+    lower, upper = bounds
+    lead, form = ("", ",") if key == "max_rows" else ("a share of ", ".4f")
+    exact = lower == upper
+    return Bar(most, f"{key} allows at most {most:{form}}", form).judge(
+        bounds,
+        f"{lead}{bound('at most', upper, exact, form)} {what}",
+        f"{lead}{bound('at least', lower, exact, form)} {what}",
+        f"{lead}{lower:{form}} to {upper:{form}} {what}, by the file alone",
+    )
 
 
 RULE = Rule(
     id="leaves-of-one-person",
     needs=ArtifactFacts,
     keys={
-        "max_share": Key(
-            False, 1.0, min, "fail when more than this share of the training rows is alone in a leaf of some tree"
-        ),
-        "max_rows": Key(True, None, min, "fail when more training rows than this are alone in a leaf of some tree"),
+        "max_share": Key.share("fail when more than this share of the training rows is alone in a leaf of some tree"),
+        "max_rows": Key.rows("fail when more training rows than this are alone in a leaf of some tree"),
     },
     check=check,
     rationale=(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.figures import TOLERANCE
 from pytest_draft.facts.findings import Findings, Part, ScaleName
 from pytest_draft.facts.slices import Measured, SliceFigures
-from pytest_draft.policy.ideal import by_any, ideals_of, of_bits, rows_of_ideal, unless_converged, without_ideal
-from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
-from pytest_draft.policy.thresholds_on_labels import of_labelled
+from pytest_draft.policy.bar import Bar
+from pytest_draft.policy.held import Held, by_attack, by_best_attack, of_labelled, of_parts
+from pytest_draft.policy.ideal import ideals_of, rows_of_ideal
+from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 from pytest_draft.policy.thresholds_on_slices import named, of_slices
 
-_WITH_LABELS = {
-    "max_perfect_rows_with_labels": "max_perfect_rows",
-    "max_share_with_labels_beyond_split_half": "max_share_beyond_split_half",
-}
+NOT_MATCHED = "which is all that is known where very many rows are close, or the time is out"
 
 
 def check(findings: Findings, thresholds: Thresholds) -> Outcome:
@@ -23,81 +24,48 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     So do more values that come back exactly. A slice holds no more perfect rows than all rows do, so that numbers of
     them are not held against it.
     """
-    outcomes = [outcome for part in findings.judged for outcome in _of_part(part, thresholds)]
-    outcomes += of_labelled(findings, thresholds, _WITH_LABELS, _of_part)
-    if (most := thresholds.get("max_certain_unique_rows")) is not None:
-        outcomes.append(_certain(findings, most))
-    if (share := thresholds.get("max_share_beyond_split_half")) is not None:
-        on = within(findings.numeric is not None)
-        outcomes += of_slices(findings, lambda one, found: [_of_slice(one, found, share, on)], _spared)
-    if not outcomes:  # no other threshold, and nothing to hold it against
-        outcomes.append(Outcome("passed", "no numeric column is to be rebuilt, whose values could come back exactly"))
-    return combined(outcomes)
+    return by_attack(_held(findings, thresholds))
 
 
 def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outcome:
     """Pass where nobody can rebuild so many: by each part's ideal attacker, else by an attack that converged."""
-    too_few = of_bits(findings)
-    outcomes = [] if too_few is None else [too_few]
-    for part in findings.judged:
-        ideals = ideals_of(part)
-        if not ideals:
-            outcomes += without_ideal(findings, part, converged, _of_part(part, thresholds))
-            continue
-        for outcome, bar in _held_against(part, thresholds):
-            bounded = [rows_of_ideal(outcome, one, part.perfect_rows, part.n_rows, bar or 0.0) for one in ideals]
-            outcomes.append(outcome if bar is None else by_any(bounded))
-        if "max_exact_values_beyond_split_half" in thresholds and part.scale == "rank":
-            share = thresholds["max_exact_values_beyond_split_half"]
-            outcomes.append(by_any([_values_of_ideal(part, ideal, share) for ideal in ideals]))
-    if (proved := thresholds.get("max_certain_unique_rows")) is not None:
-        outcomes.append(_certain_at_most(findings, proved))
-    others = of_labelled(findings, thresholds, _WITH_LABELS, _of_part)
+    return by_best_attack(findings, _held(findings, thresholds), converged)
+
+
+def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:
+    held = of_parts(findings, lambda part: _of_part(part, thresholds))
+    if (most := thresholds.get("max_certain_unique_rows")) is not None:
+        held.append(_certain(findings, most))
+    held += of_labelled(findings, thresholds, _of_part)
     if (share := thresholds.get("max_share_beyond_split_half")) is not None:
         on = within(findings.numeric is not None)
-        others += of_slices(findings, lambda one, found: [_of_slice(one, found, share, on)], _spared)
-    outcomes += others if converged else unless_converged(others)
-    return combined(
-        outcomes or [Outcome("passed", "no numeric column is to be rebuilt, whose values could come back exactly")]
-    )
+        held += of_slices(findings, lambda one, found: [_of_slice(one, found, share, on)], _spared)
+    if held:
+        return held
+    nothing = Outcome("passed", "no numeric column is to be rebuilt, whose values could come back exactly")
+    return [Held(nothing, (nothing,))]
 
 
-def _certain_at_most(findings: Findings, most: int) -> Outcome:
+def _certain(findings: Findings, most: int) -> Held:
     """Judge the rows that are unique and proved: none is that is missing in a dataset that explains the file."""
-    shared = None if findings.ambiguity is None else findings.ambiguity.shared_unique_rows
+    bar = Bar(most, f"at most {most:,} are allowed", ",")
+    attack = _proved(findings, bar)
     if findings.informed is not None and not findings.informed.most_told_rows:
-        return Outcome("passed", "no row can be proved, not even by somebody who knows all others")
-    if shared is not None and shared <= most:
-        return Outcome(
-            "passed", f"at most {shared:,} unique rows can be proved by the file; at most {most:,} are allowed"
-        )
-    return _certain(findings, most)
+        return Held(attack, (Outcome("passed", "no row can be proved, not even by somebody who knows all others"),))
+    shared = None if findings.ambiguity is None else findings.ambiguity.shared_unique_rows
+    if shared is None or bar.crossed_by(shared):
+        return Held(attack, (attack,))
+    return Held(attack, (bar.judge((0, shared), f"at most {shared:,} unique rows can be proved by the file"),))
 
 
-def _values_of_ideal(part: Part, ideal: Ideal, share: float) -> Outcome:
-    """Judge how many numeric values anybody can have exactly."""
-    outcome = _of_values(part, share)
-    if part.exact is None or ideal.most_exact is None:
-        return outcome
-    most = part.exact.split_half + share * (1 - part.exact.split_half)
-    what = f"{ideal.most_exact:.1%} of the numeric values exactly{part.on}; at most {most:.1%} are allowed"
-    if ideal.most_exact <= most:
-        return Outcome("passed", f"whoever has the file rebuilds no more than {what}")
-    return Outcome("inconclusive", f"the best attack rebuilds between {part.exact.share:.1%} and {what}")
-
-
-def _certain(findings: Findings, most: int) -> Outcome:
-    """Judge the rows that are unique and proved: of what is not finished, only what is proved by now fails."""
+def _proved(findings: Findings, bar: Bar) -> Outcome:
+    """Judge what is proved by now, which can be fewer rows than can be."""
     proved, at_most = findings.certain_unique_rows, findings.most_certain_unique_rows
     if proved is None:
         return Outcome("passed", "no row is proved: the attack proves nothing of single rows here")
     shown = f"{proved:,} rows that are unique in the training data are proved by the file alone"
-    allowed = f"at most {most:,} are allowed"
-    if proved > most:
-        return Outcome("failed", f"{shown}; {allowed}, crossed by {proved - most:,}")
-    if at_most is not None and at_most > most:
-        return Outcome("inconclusive", f"at least {shown}, and at most {at_most:,}: the proof was cut short; {allowed}")
-    return Outcome("passed", f"{shown}; {allowed}")
+    cut_short = f"at least {shown}, and at most {at_most or 0:,}: the proof was cut short"
+    return bar.judge((proved, proved if at_most is None else at_most), shown, between=cut_short)
 
 
 def _spared(found: Measured) -> float:
@@ -115,75 +83,74 @@ def _of_slice(one: SliceFigures, found: Measured, share: float, on: str) -> Outc
     if baseline is None:
         missing = f"the split-half baseline of {named(one)} is missing: the time was out"
         return Outcome("failed", what) if whole else Outcome("inconclusive", missing)
-    most = baseline + share * (1 - baseline)
-    allowed = f"at most {most:.1%} is allowed (its split-half baseline of {baseline:.1%} and {share:g} of the rest)"
-    if found.perfect_share > most or whole:
-        return Outcome("failed", f"{what}; {allowed}, crossed by {max(0.0, found.perfect_share - most):.1%}")
-    if found.most_perfect_share is not None and found.most_perfect_share > most:
-        least = f"{what} or more, up to {found.most_perfect_share:.1%}, where very many rows are close"
-        return Outcome("inconclusive", f"{least}; {allowed}")
-    return Outcome("passed", f"{what}; {allowed}")
+    most, share_at_most = baseline + share * (1 - baseline), found.most_perfect_share
+    where_from = f"its split-half baseline of {baseline:.1%} and {share:g} of the rest"
+    return Bar(most, f"at most {most:.1%} is allowed ({where_from})", ".1%").judge(
+        (found.perfect_share, found.perfect_share if share_at_most is None else share_at_most),
+        what,
+        between=f"{what} or more, up to {share_at_most or 0:.1%}, where very many rows are close",
+        surely=whole,
+    )
 
 
-def _held_against(part: Part, thresholds: Thresholds) -> list[tuple[Outcome, float | None]]:
+def _of_part(part: Part, thresholds: Thresholds) -> list[Held]:
+    by_ideal = partial(rows_of_ideal, reached=part.perfect_rows, n_rows=part.n_rows)
+    held = [Held.by(found, bar, ideals_of(part), by_ideal) for found, bar in _against(part, thresholds)]
+    if "max_exact_values_beyond_split_half" in thresholds and part.scale == "rank":
+        held.append(_of_values(part, thresholds["max_exact_values_beyond_split_half"]))
+    return held
+
+
+def _against(part: Part, thresholds: Thresholds) -> list[tuple[Outcome, Bar | None]]:
     """Return what each threshold says of the perfect rows, and its bar; None without the baseline that makes it."""
-    outcomes: list[tuple[Outcome, float | None]] = []
+    outcomes: list[tuple[Outcome, Bar | None]] = []
     if "max_perfect_rows" in thresholds and part.absolute:
-        most = thresholds["max_perfect_rows"]
-        outcomes.append((_against(part, most, ""), most))
+        outcomes.append(_judged(part, thresholds["max_perfect_rows"]))
     if "max_share_beyond_split_half" in thresholds:
         share, baseline = thresholds["max_share_beyond_split_half"], part.split_half.perfect_rows
         if baseline is None:
             outcomes.append((_without_baseline(part), None))
         else:
-            most = baseline + share * (part.n_rows - baseline)
             where_from = f" (the split-half baseline of {baseline:.1f} and {share:g} of the rest)"
-            outcomes.append((_against(part, most, where_from), most))
+            outcomes.append(_judged(part, baseline + share * (part.n_rows - baseline), where_from))
     return outcomes
 
 
-def _of_part(part: Part, thresholds: Thresholds) -> list[Outcome]:
-    outcomes = [outcome for outcome, _ in _held_against(part, thresholds)]
-    if "max_exact_values_beyond_split_half" in thresholds and part.scale == "rank":
-        outcomes.append(_of_values(part, thresholds["max_exact_values_beyond_split_half"]))
-    return outcomes
-
-
-def _of_values(part: Part, share: float) -> Outcome:
-    """Judge how many numeric values come back as they are."""
-    exact = part.exact
-    if exact is None:
-        return Outcome(
-            "inconclusive",
-            f"it is not known how many numeric values come back exactly{part.on}: the time was out, or the data have "
-            "too few rows for the split-half baseline",
-        )
-    most = exact.split_half + share * (1 - exact.split_half)
-    what = f"{exact.share:.1%} of {exact.values:,} numeric values exactly{part.on}"
-    where_from = f"the split-half baseline of {exact.split_half:.1%} and {share:g} of the rest"
-    allowed = f"at most {most:.1%} are allowed ({where_from})"
-    if exact.share > most:
-        return Outcome("failed", f"the attack rebuilds {what}; {allowed}, crossed by {exact.share - most:.1%}")
-    return Outcome("passed", f"the attack rebuilds {what}; {allowed}")
-
-
-def _against(part: Part, most: float, where_from: str) -> Outcome:
+def _judged(part: Part, most: float, where_from: str = "") -> tuple[Outcome, Bar]:
     perfect, n_rows = part.perfect_rows, part.n_rows
-    allowed = f"at most {most:.4g} are allowed{where_from}"
+    upper = perfect if part.most_perfect_rows is None else part.most_perfect_rows
     on = within(part.numeric, part.scale) + part.on
-    if perfect > most or (where_from and perfect == n_rows):
-        return Outcome(
-            "failed",
-            f"the attack rebuilds {perfect:,} of {n_rows:,} rows perfectly{on}; {allowed}, "
-            f"crossed by {perfect - most:.4g}",
-        )
-    if part.most_perfect_rows is not None and part.most_perfect_rows > most:
-        return Outcome(
-            "inconclusive",
-            f"between {perfect:,} and {part.most_perfect_rows:,} of {n_rows:,} rows are rebuilt perfectly{on}, which "
-            f"is all that is known where very many rows are close, or the time is out; {allowed}",
-        )
-    return Outcome("passed", f"{perfect:,} of {n_rows:,} rows are rebuilt perfectly{on}; {allowed}")
+    bar = Bar(most, f"at most {most:.4g} are allowed{where_from}", ".4g")
+    return bar.judge(
+        (perfect, upper),
+        f"{perfect:,} of {n_rows:,} rows are rebuilt perfectly{on}",
+        f"the attack rebuilds {perfect:,} of {n_rows:,} rows perfectly{on}",
+        f"between {perfect:,} and {upper:,} of {n_rows:,} rows are rebuilt perfectly{on}, {NOT_MATCHED}",
+        surely=bool(where_from) and perfect == n_rows,
+    ), bar
+
+
+def _of_values(part: Part, share: float) -> Held:
+    """Judge how many numeric values come back as they are, and how many anybody can have."""
+    if (exact := part.exact) is None:
+        missing = "the time was out, or the data have too few rows for the split-half baseline"
+        not_known = f"it is not known how many numeric values come back exactly{part.on}: {missing}"
+        return Held(outcome := Outcome("inconclusive", not_known), (outcome,) if ideals_of(part) else None)
+    most = exact.split_half + share * (1 - exact.split_half)
+    where_from = f" (the split-half baseline of {exact.split_half:.1%} and {share:g} of the rest)"
+    bar = Bar(most, f"at most {most:.1%} are allowed", ".1%")
+    shown = f"the attack rebuilds {exact.share:.1%} of {exact.values:,} numeric values exactly{part.on}"
+    attack = replace(bar, said=bar.said + where_from).judge(exact.share, shown)
+
+    def of_ideal(attack: Outcome, bar: Bar, ideal: Ideal) -> Outcome:
+        if ideal.most_exact is None:
+            return attack
+        what = f"{ideal.most_exact:.1%} of the numeric values exactly{part.on}"
+        between = f"the best attack rebuilds between {exact.share:.1%} and {what}"
+        reached = (exact.share, ideal.most_exact)
+        return bar.judge(reached, f"whoever has the file rebuilds no more than {what}", between=between)
+
+    return Held.by(attack, bar, ideals_of(part), of_ideal)
 
 
 def within(numeric: bool, scale: ScaleName = "range") -> str:
@@ -195,48 +162,30 @@ def within(numeric: bool, scale: ScaleName = "range") -> str:
 def _without_baseline(part: Part) -> Outcome:
     """Judge without a baseline: nothing is worse than every row."""
     if part.perfect_rows == part.n_rows:
-        return Outcome(
-            "failed",
-            f"the attack rebuilds all {part.n_rows:,} rows perfectly{within(part.numeric, part.scale)}{part.on}",
-        )
-    return Outcome(
-        "inconclusive",
-        f"the split-half baseline{part.on} is missing: the time was out, or the data have too few rows for it",
-    )
+        on = within(part.numeric, part.scale) + part.on
+        return Outcome("failed", f"the attack rebuilds all {part.n_rows:,} rows perfectly{on}")
+    why = f"the split-half baseline{part.on} is missing: the time was out, or the data have too few rows for it"
+    return Outcome("inconclusive", why)
 
 
 RULE = Rule(
     id="perfect-rows",
     needs=Findings,
     keys={
-        "max_perfect_rows": Key(True, None, min, "fail when more rows than this are perfect"),
-        "max_share_beyond_split_half": Key(
-            False,
-            1.0,
-            min,
-            "fail when more than this share of the rows that the split-half baseline leaves is perfect",
+        "max_perfect_rows": Key.rows("fail when more rows than this are perfect"),
+        "max_share_beyond_split_half": Key.share(
+            "fail when more than this share of the rows that the split-half baseline leaves is perfect"
         ),
-        "max_exact_values_beyond_split_half": Key(
-            False,
-            1.0,
-            min,
-            "fail when more than this share of the numeric values that the split-half baseline leaves is exact",
+        "max_exact_values_beyond_split_half": Key.share(
+            "fail when more than this share of the numeric values that the split-half baseline leaves is exact"
         ),
-        "max_certain_unique_rows": Key(
-            True,
-            None,
-            min,
-            "fail when more rows than this are unique in the training data and proved by the file alone",
+        "max_certain_unique_rows": Key.rows(
+            "fail when more rows than this are unique in the training data and proved by the file alone"
         ),
-        "max_perfect_rows_with_labels": Key(
-            True, None, min, "fail when more rows than this are perfect and have the right label"
-        ),
-        "max_share_with_labels_beyond_split_half": Key(
-            False,
-            1.0,
-            min,
+        "max_perfect_rows_with_labels": Key.rows("fail when more rows than this are perfect and have the right label"),
+        "max_share_with_labels_beyond_split_half": Key.share(
             "fail when more than this share of the rows that the split-half baseline leaves is perfect, each with its "
-            "label",
+            "label"
         ),
     },
     check=check,

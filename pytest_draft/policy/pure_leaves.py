@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_draft.facts.files import ArtifactFacts
+from pytest_draft.policy.bar import Bar, bound
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 from pytest_draft.policy.smallest_leaf import without_structure
 
@@ -23,22 +24,14 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
     )
     where = "rules that captured one class only" if found.what == "rule" else f"leaves of one {one}"
     where += "" if found.what == "rule" or artifact.n_trees == 1 else ", in the tree where they are most"
-    allowed = f"max_share allows at most {most:.4g}"
-    if share.lower > most:
-        shown = f"{share.lower:.4f}" if share.exact is not None else f"at least {share.lower:.4f}"
-        crossed = f"crossed by {share.lower - most:.4f}"
-        remedy = "retrain with fewer and shorter rules, which mix classes, and judge the new file"
-        return Outcome(
-            "failed",
-            f"a share of {shown} of the training rows lies in {where}; {allowed}, {crossed}",
-            remedy if found.what == "rule" else None,
-        )
-    if share.upper <= most:
-        return Outcome("passed", f"a share of {share.upper:.4f} of the training rows lies in {where}; {allowed}")
-    return Outcome(
-        "inconclusive",
+    remedy = "retrain with fewer and shorter rules, which mix classes, and judge the new file"
+    return Bar(most, f"max_share allows at most {most:.4g}").judge(
+        (share.lower, share.upper),
+        f"a share of {share.upper:.4f} of the training rows lies in {where}",
+        f"a share of {bound('at least', share.lower, share.exact is not None)} of the training rows lies in {where}",
         f"between {share.lower:.4f} and {share.upper:.4f} of the training rows lie in {where}: the file does not tell "
-        f"which leaves of several rows have one target; {allowed}",
+        "which leaves of several rows have one target",
+        remedy=remedy if found.what == "rule" else None,
     )
 
 
@@ -46,9 +39,7 @@ RULE = Rule(
     id="pure-leaves",
     needs=ArtifactFacts,
     keys={
-        "max_share": Key(
-            False, 1.0, min, "fail when in some tree more than this share of its rows lies in leaves of one class"
-        )
+        "max_share": Key.share("fail when in some tree more than this share of its rows lies in leaves of one class")
     },
     check=check,
     rationale=(

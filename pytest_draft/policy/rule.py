@@ -47,6 +47,21 @@ class Key:
     listed: bool = False
     """Whether it is a list of texts, not a number."""
 
+    @classmethod
+    def share(cls, help: str, default: float | None = None) -> Key:
+        """Return the threshold of a share of which no more is allowed."""
+        return cls(False, 1.0, min, help, default)
+
+    @classmethod
+    def error(cls, help: str) -> Key:
+        """Return the threshold of an attacker's error, or of a share of one, of which no less is allowed."""
+        return cls(False, 1.0, max, help)
+
+    @classmethod
+    def rows(cls, help: str) -> Key:
+        """Return the threshold of a number of rows of which no more are allowed."""
+        return cls(True, None, min, help)
+
     def wrong(self, value: object) -> str | None:
         """Say what a value must be that is none of this threshold; None where nothing is wrong."""
         if self.listed:

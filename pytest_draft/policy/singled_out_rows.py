@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pytest_draft.facts.findings import Findings
-from pytest_draft.policy.perfect_rows import within
+from pytest_draft.policy.bar import Bar
+from pytest_draft.policy.perfect_rows import NOT_MATCHED, within
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 from pytest_draft.policy.thresholds_on_slices import named
 
@@ -13,19 +14,13 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     most = thresholds["max_singled_out_rows"]
     found = f"{findings.singled_out_rows:,} of {findings.unique_rows:,} rows that are unique in the training data"
     on = within(findings.numeric is not None) + _of_slice(findings)
-    if findings.singled_out_rows > most:
-        return Outcome(
-            "failed",
-            f"the attack rebuilds {found} perfectly{on}; at most {most:g} are allowed, "
-            f"crossed by {findings.singled_out_rows - most:g}",
-        )
-    if findings.most_singled_out_rows is not None and findings.most_singled_out_rows > most:
-        return Outcome(
-            "inconclusive",
-            f"at least {found} are rebuilt perfectly{on}, and no more than {findings.most_singled_out_rows:,}, which "
-            f"is all that is known where very many rows are close, or the time is out; at most {most:g} are allowed",
-        )
-    return Outcome("passed", f"{found} are rebuilt perfectly{on}; at most {most:g} are allowed")
+    upper = findings.singled_out_rows if findings.most_singled_out_rows is None else findings.most_singled_out_rows
+    return Bar(most, f"at most {most:g} are allowed", "g").judge(
+        (findings.singled_out_rows, upper),
+        f"{found} are rebuilt perfectly{on}",
+        f"the attack rebuilds {found} perfectly{on}",
+        f"at least {found} are rebuilt perfectly{on}, and no more than {upper:,}, {NOT_MATCHED}",
+    )
 
 
 def _of_slice(findings: Findings) -> str:
@@ -40,7 +35,7 @@ def _of_slice(findings: Findings) -> str:
 RULE = Rule(
     id="singled-out-rows",
     needs=Findings,
-    keys={"max_singled_out_rows": Key(True, None, min, "fail when more unique rows than this are perfect")},
+    keys={"max_singled_out_rows": Key.rows("fail when more unique rows than this are perfect")},
     check=check,
     rationale=(
         "A row that is unique in the training data singles out one person (GDPR, recital 26; Article 29 "

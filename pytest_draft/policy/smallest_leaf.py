@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_draft.facts.files import ArtifactFacts
+from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 
 
@@ -18,12 +19,10 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
         sentence = (
             f"the smallest of {found.leaves:,} leaves holds {rows} (the median tree's: {found.median_smallest:,.4g})"
         )
-    sentence += f"; min_rows asks for at least {least:,}"
-    if found.smallest < least:
-        larger = "min_samples_leaf" if found.what == "leaf" else "minimum support of each rule"
-        remedy = f"retrain with a larger {larger}, and judge the new file"
-        return Outcome("failed", f"{sentence}, crossed by {least - found.smallest:,}", remedy)
-    return Outcome("passed", sentence)
+    larger = "min_samples_leaf" if found.what == "leaf" else "minimum support of each rule"
+    return Bar(least, f"min_rows asks for at least {least:,}", ",", "below").judge(
+        found.smallest, sentence, remedy=f"retrain with a larger {larger}, and judge the new file"
+    )
 
 
 def without_structure(artifact: ArtifactFacts) -> Outcome:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pytest_draft.errors import one_line
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.slices import LEAST_ROWS, Measured, SliceFigures
+from pytest_draft.policy.held import Held
 from pytest_draft.policy.rule import Outcome, combined
 
 
@@ -15,7 +16,7 @@ def of_slices(
     findings: Findings,
     judge: Callable[[SliceFigures, Measured], list[Outcome]],
     spared: Callable[[Measured], float],
-) -> list[Outcome]:
+) -> list[Held]:
     """Return the gravest outcome of all slices that were measured, and one for those that were not.
 
     Parameters
@@ -45,7 +46,7 @@ def of_slices(
                 "them, or take them out of the policy",
             )
         )
-    return outcomes
+    return [Held(outcome) for outcome in outcomes]
 
 
 def named(one: SliceFigures) -> str:

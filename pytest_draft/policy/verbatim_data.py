@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_draft.facts.contents import Copy, Rarest, SingleValues, StoredFacts
 from pytest_draft.facts.files import ArtifactFacts
+from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
 _MOST_SHOWN = 3  # copies or doubts that a sentence names; of other copies it tells how many there are
@@ -64,14 +65,11 @@ def _of_single_values(met: SingleValues, most: float) -> Outcome:
         f"{met.share:.0%} of the numbers that tell people apart stand in the file, exactly or as quantiles "
         f"({', '.join(met.places)}); other people's rows would meet {met.others:.0%}"
     )
-    allowed = f"at most {most:.0%} of the rest may"
-    if share > most:
-        return Outcome(
-            "failed",
-            f"{shown}; {allowed}, crossed by {share - most:.0%}",
-            "use fewer quantiles or bins, or a scaler that keeps means, and judge the new file",
-        )
-    return Outcome("passed", f"{shown}; {allowed}")
+    return Bar(most, f"at most {most:.0%} of the rest may", ".0%").judge(
+        share,
+        shown,
+        remedy="use fewer quantiles or bins, or a scaler that keeps means, and judge the new file",
+    )
 
 
 def _of_categories(rarest: tuple[Rarest, ...], least: int) -> Outcome:
@@ -103,10 +101,7 @@ RULE = Rule(
         "min_rows_of_a_category": Key(
             True, None, max, "fail when an encoder knows a value that fewer training rows have", default=2
         ),
-        "max_single_values_beyond_split_half": Key(
-            False,
-            1.0,
-            min,
+        "max_single_values_beyond_split_half": Key.share(
             "fail when a larger share of the numbers stands in transformers to the last digit, of those that other "
             "people's rows would not meet",
             default=0.1,

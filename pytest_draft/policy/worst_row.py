@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings
+from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
 _ROUNDING = 1e-12  # one distance, not a sum of many: an equal one fails, whatever its last digit
@@ -14,32 +15,26 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
 
     One far-out value that nobody guesses is wrong by most of its column's range, and hides that all else is exact.
     """
-    bar = thresholds["max_error_of_worst_row"]
+    most = thresholds["max_error_of_worst_row"]
     rescaled = [
         part for part in findings.rescaled if (part.n_rows, part.columns) == (findings.n_rows, findings.n_columns)
     ]
-    return combined([_of_scale(findings.error, "", bar), *(_of_scale(part.error, part.on, bar) for part in rescaled)])
+    return combined([_of_scale(findings.error, "", most), *(_of_scale(part.error, part.on, most) for part in rescaled)])
 
 
-def _of_scale(error: Distance, on: str, bar: float) -> Outcome:
-    fails_at = f"the check fails at an error of at most {bar:.4f}"
+def _of_scale(error: Distance, on: str, most: float) -> Outcome:
+    bar = Bar(most, f"the check fails at an error of at most {most:.4f}", fails="at most", rounding=_ROUNDING)
     if (worst := error.worst) is None:
         not_known = f"the rows were not matched exactly, so the worst one is not known{on}"
-        return Outcome("inconclusive", f"{not_known}; {fails_at}")
+        return Outcome("inconclusive", f"{not_known}; {bar.said}")
     shown = f"the row that is rebuilt worst has an error of {worst:.4f}{on}"
-    if worst <= bar + _ROUNDING:
-        return Outcome("failed", f"even {shown}; {fails_at}, crossed by {max(0.0, bar - worst):.4f}")
-    return Outcome("passed", f"{shown}; {fails_at}")
+    return bar.judge(worst, shown, f"even {shown}")
 
 
 RULE = Rule(
     id="worst-row",
     needs=Findings,
-    keys={
-        "max_error_of_worst_row": Key(
-            False, 1.0, max, "fail when even the worst rebuilt row has an error of at most this"
-        )
-    },
+    keys={"max_error_of_worst_row": Key.error("fail when even the worst rebuilt row has an error of at most this")},
     check=check,
     rationale=(
         "A mean hides whom the attack spares. Where even the row that is rebuilt worst is close, nobody in the "

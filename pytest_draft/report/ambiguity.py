@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_draft.report.bars import error_bar
+from pytest_draft.report.bounds import error_bar
 from pytest_draft.report.result import Result
 from pytest_draft.report.wording import share
 
@@ -95,11 +95,6 @@ def slices(result: Result) -> list[tuple[str, ...]]:
     ]
 
 
-def short(result: Result) -> list[str]:
-    """Return what other datasets explain the file as well, in short; empty where that was not found out."""
-    return list(_of_anybody(result))
-
-
 def between(result: Result) -> str | None:
     """Return between what the error of the best attack lies, and where the check fails, as a phrase."""
     ideal, error = whole(result), result["metrics"]["reconstruction_error"]
@@ -118,22 +113,18 @@ def between(result: Result) -> str | None:
     )
 
 
-def _of_anybody(result: Result) -> Iterator[str]:
+def short(result: Result) -> Iterator[str]:
+    """Yield what other datasets explain the file as well, in short; nothing where that was not found out."""
     found = result.get("ambiguity")
     if not found:
         return
     if (phrase := between(result)) is not None:
         yield f"{phrase[0].upper()}{phrase[1:]}."
     if (ideal := whole(result)) is not None:
-        exact = (
-            ""
-            if ideal["most_exact"] is None
-            else f", or to have more than {ideal['most_exact']:.0%} of numbers exactly"
-        )
-        yield (
-            f"Nobody can expect to meet more than {ideal['most_perfect_rows']:,.1f} of {ideal['rows']:,} rows "
-            f"perfectly{exact}."
-        )
+        most = ideal["most_exact"]
+        exact = "" if most is None else f", or more than {most:.0%} of the numbers exactly"
+        rows = f"{ideal['most_perfect_rows']:,.1f} of {ideal['rows']:,} rows perfectly right"
+        yield f"No attacker can expect more than {rows}{exact}."
     if found["bits"] > 0:
         yield f"At least {_many(found['bits'])} datasets explain the file equally well, the true one among them."
     elif found["unchanged_rows"] == 1:

@@ -15,7 +15,7 @@ from typing import Any
 from pytest_draft.bounded import what_failed
 from pytest_draft.errors import one_line
 from pytest_draft.foreign_text import HarmlessParser, address, harmless_values
-from pytest_draft.report.wording import file_of
+from pytest_draft.report.wording import file_of, standing, waived
 
 MOST = 10
 """As many annotations of a kind as GitHub shows for a step; more are cut off without a word."""
@@ -50,7 +50,9 @@ def annotations(report: dict[str, Any]) -> list[str]:
         for result in results
         for note in result["notes"]
     ]
-    warnings = [_of_failed("warning", result, check) for result in results for check in _stopping_nothing(result)]
+    warnings = [
+        _of_failed("warning", result, check) for result in results for check in _checks(result, "warning", "waived")
+    ]
     warnings += [
         command("warning", note, file=file, title=_title(name, "note")) for name, file, note in dict.fromkeys(notes)
     ]
@@ -79,23 +81,14 @@ def _gives_back(result: dict[str, Any]) -> tuple[float, float]:
     return perfect, float("-inf") if error is None else -error
 
 
-def _checks(result: dict[str, Any], outcome: str) -> list[dict[str, Any]]:
-    return [check for check in result["checks"] if check["result"] == outcome and _counts(check)]
-
-
-def _stopping_nothing(result: dict[str, Any]) -> list[dict[str, Any]]:
-    return [check for check in result["checks"] if check["result"] != "passed" and not _counts(check)]
-
-
-def _counts(check: dict[str, Any]) -> bool:
-    """Return whether the verdict depends on a check."""
-    return bool(check["severity"] == "error" and check["waiver"] is None)
+def _checks(result: dict[str, Any], *standings: str) -> list[dict[str, Any]]:
+    return [check for check in result["checks"] if standing(check) in standings]
 
 
 def _of_failed(kind: str, result: dict[str, Any], check: dict[str, Any]) -> str:
     lines = [check["sentence"]]
-    if (waiver := check["waiver"]) is not None:
-        lines.append(f"waived until {waiver['expires']} by {waiver['owner']}: {waiver['reason']}")
+    if (by := waived(check)) is not None:
+        lines.append(by)
     lines += [f"{name}: {check[name]}" for name in ("cause", "remedy") if check[name]]
     path, file = result["artifact"]["path"], file_of(result["artifact"])
     title = _title(path, f"{_named(result, [check])} {check['result']}")

@@ -1,8 +1,4 @@
-"""The plots of a page: in goes one result of a report, out come `Chart` objects, which a template draws as inline SVG.
-
-Coordinates are worked out here, colours and fonts are the page's own: so one drawing is right in light and dark mode,
-its text is text, and no plotting library is needed where reports are written. All charts are as wide as a phone's
-screen, so that letters have the same size on every page. Two runs with the same figures give the same bytes.
+"""The plots of a page: in goes one result of a report, out come `Chart` objects, which a template draws.
 
 Charts are drawn from aggregates; one whose figures a report does not hold is left out. Besides what every report holds,
 a result can have:
@@ -22,26 +18,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_draft.report.ambiguity import whole
-from pytest_draft.report.bars import error_bar, perfect_bar
+from pytest_draft.report.bounds import between, bounds_of, error_bar, perfect_bar, span
 from pytest_draft.report.result import Result
-from pytest_draft.report.wording import bounded
-
-WIDTH = 340
-"""Of every chart, in pixels of the page: the narrowest phones have 360."""
+from pytest_draft.report.svg import WIDTH, Frame, Mark, dot, line, path, text
 
 _HEIGHT = 190  # of a chart with axes; one of dots is as high as its rows
-_LEFT, _RIGHT, _TOP = 42, 12, 12  # margins of the axes; on the left are their labels
-_BASE = 150  # where the horizontal axis is; below it are its labels and its name
-_INNER = WIDTH - _LEFT - _RIGHT
-
-
-@dataclass(frozen=True)
-class Mark:
-    """One SVG element."""
-
-    tag: str
-    attributes: dict[str, object]
-    text: str = ""
+_FRAME = Frame(left=42, top=12, base=150)
 
 
 @dataclass(frozen=True)
@@ -83,13 +65,10 @@ def charts(result: Result) -> list[Chart]:
 
 
 def _errors(result: Result) -> Chart | None:
-    metrics, bounds = result["metrics"], result["baselines"].get("reconstruction_error_bounds")
-    error = metrics["reconstruction_error"]
-    said = bounded(error, bounds)
-    if said is None:
+    metrics, bounds = result["metrics"], bounds_of(result)
+    if bounds is None:
         return None
-    low, high = (error, error) if error is not None else bounds
-    rows = [_Row("the attack", said, low, high, attack=True)]
+    rows = [_Row("the attack", between(bounds, ".4f") or "", bounds[0], bounds[1], attack=True)]
     if (ideal := whole(result)) is not None:
         rows.append(_Row("nobody gets closer", f"{ideal['least_error']:.4f}", *[ideal["least_error"]] * 2))
     rows += _baselines(metrics, ("split_half_error", "median_error", "random_error"), "{:.4f}")
@@ -105,8 +84,8 @@ def _errors(result: Result) -> Chart | None:
 
 
 _GUESSES = {
-    "split_half_error": "strangers' rows (split-half)",
-    "split_half_perfect_rows": "strangers' rows (split-half)",
+    "split_half_error": "other people's rows (split-half)",
+    "split_half_perfect_rows": "other people's rows (split-half)",
     "median_error": "the median of every column",
     "random_error": "random guesses",
     "expected_perfect_rows": "random guesses",
@@ -122,12 +101,10 @@ def _baselines(metrics: dict[str, Any], names: Sequence[str], form: str) -> list
 
 def _perfect_rows(result: Result) -> Chart | None:
     metrics = result["metrics"]
-    perfect, most = metrics["perfect_rows"], metrics["n_rows"]
-    if perfect is None or not most:
+    bounds, most = bounds_of(result, "perfect_rows"), metrics["n_rows"]
+    if bounds is None or not most:
         return None
-    high = result["baselines"].get("perfect_rows_bounds", [perfect, perfect])[1]
-    said = f"{perfect:,} of {most:,}" if high == perfect else f"{perfect:,} to {high:,} of {most:,}"
-    rows = [_Row("the attack", said, perfect, high, attack=True)]
+    rows = [_Row("the attack", f"{span(bounds, ',')} of {most:,}", bounds[0], bounds[1], attack=True)]
     if (ideal := whole(result)) is not None:
         bound = min(ideal["most_perfect_rows"], most)
         rows.append(_Row("nobody meets more", f"{bound:,.1f}", bound, bound))
@@ -187,15 +164,14 @@ def _leaf_sizes(result: Result) -> Chart | None:
         for start, end in zip(starts, ends, strict=True)
     ]
     highest = max(leaves)
-    marks = _frame([(0.0, "0"), (highest / 2, _short(highest / 2)), (highest, f"{highest:,}")], highest)
-    step = _INNER / len(leaves)
-    for i, (label, number) in enumerate(zip(labels, leaves, strict=True)):
-        tall = (_BASE - _TOP) * number / highest
-        x = _LEFT + i * step
-        box = {"x": f"{x + 0.15 * step:.1f}", "y": f"{_BASE - tall:.1f}", "width": f"{0.7 * step:.1f}"}
-        marks.append(Mark("rect", {**box, "height": f"{tall:.1f}", "class": "attack"}))
-        marks.append(_text(x + step / 2, _BASE + 14, label, "middle", "small"))
-    marks.append(_text(_LEFT + _INNER / 2, _BASE + 32, "training rows in a leaf", "middle"))
+    marks = _FRAME.lines([(0.0, "0"), (0.5, _short(highest / 2)), (1.0, f"{highest:,}")])
+    step = (_FRAME.right - _FRAME.left) / len(leaves)
+    for i, number in enumerate(leaves):
+        x, y = _FRAME.left + (i + 0.15) * step, _FRAME.y(number / highest)
+        box = {"x": f"{x:.1f}", "y": f"{y:.1f}", "width": f"{0.7 * step:.1f}", "height": f"{_FRAME.base - y:.1f}"}
+        marks.append(Mark("rect", {**box, "class": "attack"}))
+    middles = [((i + 0.5) / len(leaves), label) for i, label in enumerate(labels)]
+    marks += _FRAME.below(middles, "training rows in a leaf")
     described = ", ".join(f"{number:,} of {label} rows" for label, number in zip(labels, leaves, strict=True))
     return Chart(
         "leaf-sizes",
@@ -231,19 +207,19 @@ def _dots(
     for i, row in enumerate(rows):
         y = top + i * step
         kind = "attack" if row.attack else "other"
-        marks.append(_text(left, y + 11, row.label, "start", "strong" if row.attack else ""))
-        marks.append(_text(left + inner, y + 11, row.shown, "end", "strong" if row.attack else ""))
-        marks.append(_line(left, y + 22, left + inner, y + 22, "grid"))
-        marks.append(_line(at(row.low if row.low != row.high else 0), y + 22, at(row.high), y + 22, f"{kind} line"))
+        marks.append(text(left, y + 11, row.label, "start", "strong" if row.attack else ""))
+        marks.append(text(left + inner, y + 11, row.shown, "end", "strong" if row.attack else ""))
+        marks.append(line(left, y + 22, left + inner, y + 22, "grid"))
+        marks.append(line(at(row.low if row.low != row.high else 0), y + 22, at(row.high), y + 22, f"{kind} line"))
         for value in dict.fromkeys((row.low, row.high)):
-            marks.append(_dot(at(value), y + 22, 5, kind))
+            marks.append(dot(at(value), y + 22, 5, kind))
     described = "; ".join(f"{row.label}: {row.shown}" for row in rows)
     height = base + 4
     if bar is not None:
         x = at(bar[0])
-        marks += [_line(x, top + i * step + 15, x, top + i * step + 29, "bar") for i in range(len(rows))]
+        marks += [line(x, top + i * step + 15, x, top + i * step + 29, "bar") for i in range(len(rows))]
         anchor, shift = ("start", -2) if x < WIDTH / 2 else ("end", 2)
-        marks.append(_text(x + shift, base + 14, bar[1], anchor, "bar-label"))
+        marks.append(text(x + shift, base + 14, bar[1], anchor, "bar-label"))
         described += f"; the check {bar[1]}"
         height = base + 20
     return Chart(name, title, f"{described}.", caption, height, tuple(marks))
@@ -260,45 +236,13 @@ def _curve(
 ) -> Chart:
     """Return a chart of the share of rows that have at most a value, which is given by its quantiles."""
     end = end or 1.0
-    marks = _frame([(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")], 1.0)
-    marks += _below([(0.0, "0"), (0.5, _short(end / 2)), (1.0, _short(end))], axis)
-    path = f"M{_LEFT} {_BASE}"
+    marks = _FRAME.lines([(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")])
+    marks += _FRAME.below([(0.0, "0"), (0.5, _short(end / 2)), (1.0, _short(end))], axis)
+    along = f"M{_FRAME.left} {_FRAME.base}"
     for k, value in enumerate(quantiles):
-        share = k / (len(quantiles) - 1)
-        path += f"H{_LEFT + _INNER * min(value / end, 1.0):.1f}V{_BASE - (_BASE - _TOP) * share:.1f}"
-    marks.append(Mark("path", {"d": f"{path}H{_LEFT + _INNER}", "class": "attack line"}))
+        along += f"H{_FRAME.x(min(value / end, 1.0)):.1f}V{_FRAME.y(k / (len(quantiles) - 1)):.1f}"
+    marks.append(path(f"{along}H{_FRAME.right}", "attack line"))
     return Chart(name, title, description, caption, _HEIGHT, tuple(marks))
-
-
-def _frame(ticks: Sequence[tuple[float, str]], highest: float) -> list[Mark]:
-    """Return the lines of a vertical axis from 0 to the highest value, with their labels."""
-    marks = []
-    for value, label in ticks:
-        y = _BASE - (_BASE - _TOP) * value / highest
-        marks.append(_line(_LEFT, y, _LEFT + _INNER, y, "grid"))
-        marks.append(_text(_LEFT - 5, y + 4, label, "end", "small"))
-    return marks
-
-
-def _below(ticks: Sequence[tuple[float, str]], axis: str) -> list[Mark]:
-    """Return the labels of a horizontal axis, at shares of its width, and its name."""
-    anchors = {0.0: "start", 1.0: "end"}
-    marks = [_text(_LEFT + _INNER * at, _BASE + 14, label, anchors.get(at, "middle"), "small") for at, label in ticks]
-    return [*marks, _text(_LEFT + _INNER / 2, _BASE + 32, axis, "middle")]
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Mark:
-    ends = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
-    return Mark("line", {**{name: f"{value:.1f}" for name, value in ends.items()}, "class": kind})
-
-
-def _dot(x: float, y: float, radius: int, kind: str) -> Mark:
-    return Mark("circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": radius, "class": kind})
-
-
-def _text(x: float, y: float, text: str, anchor: str, kind: str = "") -> Mark:
-    place: dict[str, object] = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}
-    return Mark("text", place | ({"class": kind} if kind else {}), text)
 
 
 def _short(value: Any) -> str:

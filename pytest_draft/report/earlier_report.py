@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from jsonschema import Draft202012Validator
 
 from pytest_draft.bounded import content, what_failed
 from pytest_draft.errors import UsageError, one_line
 from pytest_draft.policy.comparison import Figures, NowAndEarlier
+from pytest_draft.report.bounds import Bounds, bounds_of
 from pytest_draft.report.canonical import HASH, sha256
 from pytest_draft.report.matched import file_name, matched
 from pytest_draft.report.result import SCHEMA_VERSION, Result
@@ -147,12 +148,9 @@ def figures(result: Result) -> Figures:
     """
     metrics, baselines, entropy = result["metrics"], result["baselines"], result["entropy"]
     found: dict[str, tuple[float, float]] = {}
-    if (error := metrics["reconstruction_error"]) is not None:
-        found["reconstruction_error"] = (error, error)
-    elif bounds := baselines.get("reconstruction_error_bounds"):
-        found["reconstruction_error"] = _pair(bounds)
-    if (perfect := metrics["perfect_rows"]) is not None:
-        found["perfect_rows"] = _pair(baselines.get("perfect_rows_bounds", [perfect, perfect]))
+    for name in ("reconstruction_error", "perfect_rows"):
+        if bounds := bounds_of(result, name):
+            found[name] = _pair(bounds)
     if (single := metrics["singled_out_rows"]) is not None:
         bounded = "perfect_rows_bounds" in baselines  # those of singled-out rows are not in a report
         found["singled_out_rows"] = (single, metrics["unique_rows"] if bounded else single)
@@ -164,7 +162,7 @@ def figures(result: Result) -> Figures:
     return {name: pair for name, pair in found.items() if None not in pair}
 
 
-def _pair(bounds: list[Any]) -> tuple[float, float]:
+def _pair(bounds: Bounds) -> tuple[float, float]:
     lower, upper = bounds
     return float(lower), float(upper)
 

@@ -10,6 +10,7 @@ from pytest_draft.foreign_text import harmless_values
 from pytest_draft.policy.rule import Verdict
 from pytest_draft.policy.verdict import overall
 from pytest_draft.report import wording
+from pytest_draft.report.bounds import Bounds, bounds_of, span
 from pytest_draft.report.earlier_report import Earlier
 from pytest_draft.report.matched import matched
 from pytest_draft.report.result import Report, Result
@@ -144,22 +145,11 @@ def _worst(result: Result) -> dict[str, Any] | None:
     )
 
 
-def _figures(result: Result | None) -> dict[str, list[float] | None]:
+def _figures(result: Result | None) -> dict[str, Bounds | None]:
     """Return the figures by which a model is compared, each with its bounds."""
     if result is None:
         return {"error": None, "perfect_rows": None}
-    metrics, baselines = result["metrics"], result["baselines"]
-    return {
-        "error": _bounds(metrics.get("reconstruction_error"), baselines.get("reconstruction_error_bounds")),
-        "perfect_rows": _bounds(metrics.get("perfect_rows"), baselines.get("perfect_rows_bounds")),
-    }
-
-
-def _bounds(exact: float | None, bounds: Sequence[float] | None) -> list[float] | None:
-    """Return the lower and upper bound of a figure, equal where it is exact; None where it is not known."""
-    if bounds is not None and None not in bounds:
-        return list(bounds)
-    return None if exact is None else [exact, exact]
+    return {"error": bounds_of(result), "perfect_rows": bounds_of(result, "perfect_rows")}
 
 
 def _compare(models: Sequence[Model], before: Sequence[Model], results: Sequence[Result]) -> list[dict[str, Any]]:
@@ -272,11 +262,3 @@ def story(model: Model) -> str:
     if model["same_file_as"] is not None:
         said.append(f"the same bytes as {model['same_file_as']} had")
     return "; ".join(said)
-
-
-def span(bounds: list[float] | None, form: str) -> str | None:
-    """Return a figure, or its bounds."""
-    if bounds is None:
-        return None
-    lower, upper = (format(bound, form) for bound in bounds)
-    return lower if lower == upper else f"{lower} to {upper}"

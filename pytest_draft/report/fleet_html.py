@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_draft.report.fleet import CHANGES, MEANINGS, VERDICTS, Fleet, Model, span, story
-from pytest_draft.report.page import environment
-
-SIGNS = {"failed": "\u2715", "inconclusive": "?", "warning": "!", "waived": "~", "passed": "\u2713"}
+from pytest_draft.report.bounds import span
+from pytest_draft.report.fleet import CHANGES, MEANINGS, VERDICTS, Fleet, Model, story
+from pytest_draft.report.page import SIGNS, environment
+from pytest_draft.report.wording import counted
 
 
 def render(fleet: Fleet) -> str:
@@ -41,7 +41,7 @@ def _row(model: Model) -> dict[str, Any]:
         "rule": worst["rule"] if worst else None,
         "standing": worst["standing"] if worst else None,
         "sentence": worst["sentence"] if worst else "no check ran",
-        "not_run": f"{not_run:,} planned {'check' if not_run == 1 else 'checks'} did not run" if not_run else None,
+        "not_run": f"{counted(not_run, 'planned check')} did not run" if not_run else None,
         "error_text": span(error, ".4f"),
         "error_key": "" if error is None else error[0],
         "error_beside": span(_twice(model["split_half_error"]), ".4f"),

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_draft.policy.rules import known_rule
-from pytest_draft.report import ambiguity, wording
+from pytest_draft.report import ambiguity, measured, wording
+from pytest_draft.report.bounds import between, bounds_of
 from pytest_draft.report.canonical import HASH
-from pytest_draft.report.charts import WIDTH, charts
-from pytest_draft.report.page import environment
+from pytest_draft.report.charts import charts
+from pytest_draft.report.page import SIGNS, environment
 from pytest_draft.report.result import Report, ReportedCheck, Result
+from pytest_draft.report.svg import WIDTH
 
 _LEADING = ("perfect-rows", "errors")
 """The plots that show what a person decides by."""
@@ -26,8 +28,8 @@ _GRAVEST = ("failed", "inconclusive", "passed")
 def render(report: Report) -> str:
     """Return the page of a report."""
     results = [_described(index, result) for index, result in enumerate(report["results"], start=1)]
-    measured = [result for result in results if result["lead"]]
-    first = min(measured, key=lambda one: _GRAVEST.index(one["verdict"]), default=None)
+    leading = [result for result in results if result["lead"]]
+    first = min(leading, key=lambda one: _GRAVEST.index(one["verdict"]), default=None)
     return (
         environment("pytest_draft.report")
         .get_template("report.html")
@@ -37,15 +39,11 @@ def render(report: Report) -> str:
             results=results,
             first=first,
             remedies=wording.remedies(report),
-            signs={"failed": "✕", "inconclusive": "?", "warning": "!", "waived": "~", "passed": "✓"},
+            signs=SIGNS,
             width=WIDTH,
             glossary=[(word, meaning.replace("*", "")) for word, meaning in wording.GLOSSARY],
-            column_headings=wording.COLUMN_HEADINGS,
-            anybody_title=ambiguity.TITLE,
-            anybody_headings=ambiguity.HEADINGS,
-            others_column_headings=ambiguity.COLUMN_HEADINGS,
-            others_slice_headings=ambiguity.SLICE_HEADINGS,
-            slice_headings=wording.SLICE_HEADINGS,
+            measured=measured,
+            ambiguity=ambiguity,
             no_proof=wording.NO_PROOF,
             canonical=report.get(HASH),
         )
@@ -57,22 +55,14 @@ def _described(index: int, result: Result) -> dict[str, Any]:
     metrics, entropy, drawn = result["metrics"], result.get("entropy", {}), charts(result)
     return {
         "id": f"result-{index}",
+        "raw": result,
         "name": result["artifact"]["path"],
         "adversary": result["adversary"],
         "verdict": result["verdict"],
         "holds": result["artifact"]["holds"],
-        "error": wording.bounded(
-            metrics["reconstruction_error"], result["baselines"].get("reconstruction_error_bounds")
-        ),
+        "error": between(bounds_of(result), ".4f"),
         "perfect": None if metrics["perfect_rows"] is None else f"{metrics['perfect_rows']:,} of {metrics['n_rows']:,}",
-        "about": wording.about(result, decided=True),
-        "decision": wording.decision(result),
         "lead": [chart for name in _LEADING for chart in drawn if chart.name == name],
-        "columns": wording.columns(result),
-        "anybody": ambiguity.sentences(result),
-        "parts": ambiguity.parts(result),
-        "others_columns": ambiguity.columns(result),
-        "others_slices": ambiguity.slices(result),
         "causes": list(dict.fromkeys(check["cause"] for check in result["checks"] if check["cause"])),
         "checks": sorted(map(_explained, [result] * len(result["checks"]), result["checks"]), key=_gravity),
         "reasons": result["reasons"],
@@ -82,7 +72,6 @@ def _described(index: int, result: Result) -> dict[str, Any]:
             (group["name"], f"{group['rows']:,}", f"{group['mean']:.3f}", f"{group['lowest']:.3f}")
             for group in entropy.get("groups", ())
         ],
-        "slices": wording.slices(result),
         "not_audited": entropy.get("not_audited"),
         "provenance": _provenance(result),
         "figures": [(name.replace("_", " "), _figure(value)) for name, value in metrics.items() if value is not None],
@@ -97,6 +86,7 @@ def _explained(result: Result, check: ReportedCheck) -> dict[str, Any]:
     return {
         **check,
         "standing": wording.standing(check),
+        "waived": wording.waived(check),
         "rationale": None if known is None else known.rationale,
         "thresholds": [(key, _figure(value), helps.get(key, "")) for key, value in thresholds.items()],
     }

@@ -7,10 +7,10 @@ of the page: no HTML, no links, no table cells.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_draft.foreign_text import harmless
-from pytest_draft.report import ambiguity, wording
+from pytest_draft.report import ambiguity, measured, wording
 from pytest_draft.report.result import Report, Result
 
 MOST_CHECKS = 200
@@ -35,6 +35,11 @@ def escaped(text: object) -> str:
     return line.strip() or "(empty)"
 
 
+def table(headings: Sequence[str], aligned: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table of escaped cells."""
+    return [f"| {' | '.join(cells)} |" for cells in (headings, aligned, *rows)]
+
+
 def _verdicts(report: Report) -> Iterator[str]:
     (verdict, sentence), *others = wording.headlines(report)
     yield f"# {_SIGNS[verdict]} {escaped(sentence)}"
@@ -46,60 +51,43 @@ def _verdicts(report: Report) -> Iterator[str]:
 
 
 def _checks(report: Report) -> Iterator[str]:
-    pairs = wording.worst_first(report)
     rows = []
-    for result, check in pairs[:MOST_CHECKS]:
+    for result, check in wording.worst_first(report):
         stands = wording.standing(check)
         said = f"{stands}: {check['result']}" if stands == "warning" else stands
-        rows.append(
-            (
-                f"{_SIGNS[stands]} {said}",
-                escaped(result["artifact"]["path"]),
-                escaped(check["rule"]),
-                escaped(result["adversary"]),
-                escaped(check["sentence"]),
-            )
-        )
-    yield from _table("Checks", ("Result", "Model", "Rule", "Adversary", "What was found"), rows)
-    if len(pairs) > MOST_CHECKS:
-        yield f"{len(pairs) - MOST_CHECKS:,} more checks, none worse than these, are in the JSON report."
-        yield ""
+        cells = (result["artifact"]["path"], check["rule"], result["adversary"], check["sentence"])
+        rows.append((f"{_SIGNS[stands]} {said}", *map(escaped, cells)))
+    yield from _table(
+        "Checks", ("Result", "Model", "Rule", "Adversary", "What was found"), rows, "checks, none worse than these,"
+    )
 
 
 def _measured(report: Report) -> Iterator[str]:
-    said = [(result, _about(result)) for result in report["results"]]
-    if not any(sentences for _, sentences in said):
-        return
-    yield "## What the attack got"
-    yield ""
-    yield wording.HOW_TO_READ
-    yield ""
-    for result, sentences in said:
-        if sentences:
-            name = f"{escaped(result['artifact']['path'])} (adversary: {escaped(result['adversary'])})"
-            yield f"- **{name}**: {' '.join(map(escaped, sentences))}"
-    yield ""
+    lines = [
+        f"- **{escaped(result['artifact']['path'])} (adversary: {escaped(result['adversary'])})**: "
+        + " ".join(map(escaped, sentences))
+        for result in report["results"]
+        if (sentences := _about(result))
+    ]
+    yield from _section("What the attack got", [wording.HOW_TO_READ, "", *lines] if lines else [])
 
 
 def _about(result: Result) -> list[str]:
     """Return what the attack got, what anybody could get, and of which columns; empty where nothing was measured."""
-    measured = wording.about(result, decided=True)
-    columns = wording.best_columns(result)
-    decided = [wording.decision(result)] if measured else []
+    about = measured.about(result)
+    columns = measured.best_columns(result)
+    decided = [measured.decision(result)] if about else []
     anybody = [*ambiguity.given_others(result), *ambiguity.short(result)]
-    return [*decided, *measured, *anybody, *([columns] if columns else [])]
+    return [*decided, *about, *anybody, *([columns] if columns else [])]
 
 
 def _slices(report: Report) -> Iterator[str]:
     rows = [
         tuple(map(escaped, (result["artifact"]["path"], result["adversary"], *(cell or "-" for cell in cells))))
         for result in report["results"]
-        for cells in wording.slices(result)
+        for cells in measured.slices(result)
     ]
-    yield from _table("Slices", ("Model", "Adversary", *wording.SLICE_HEADINGS), rows[:MOST_CHECKS])
-    if len(rows) > MOST_CHECKS:
-        yield f"{len(rows) - MOST_CHECKS:,} more slices are in the JSON report."
-        yield ""
+    yield from _table("Slices", ("Model", "Adversary", *measured.SLICE_HEADINGS), rows, "slices")
 
 
 def _waivers(report: Report) -> Iterator[str]:
@@ -113,22 +101,16 @@ def _waivers(report: Report) -> Iterator[str]:
 
 
 def _not_run(report: Report) -> Iterator[str]:
-    if report["not_run"]:
-        yield "## Not run"
-        yield ""
-        yield from (f"- {escaped(address)}" for address in report["not_run"][:MOST_CHECKS])
-        if len(report["not_run"]) > MOST_CHECKS:
-            yield f"- and {len(report['not_run']) - MOST_CHECKS:,} more"
-        yield ""
+    lines = [f"- {escaped(address)}" for address in report["not_run"][:MOST_CHECKS]]
+    if len(report["not_run"]) > MOST_CHECKS:
+        lines.append(f"- and {len(report['not_run']) - MOST_CHECKS:,} more")
+    yield from _section("Not run", lines)
 
 
 def _what_to_do(report: Report) -> Iterator[str]:
-    if remedies := wording.remedies(report):
-        yield "## What to do"
-        yield ""
-        for remedy, models in remedies.items():
-            yield f"- {', '.join(map(escaped, models))}: {escaped(remedy)}"
-        yield ""
+    remedies = wording.remedies(report).items()
+    lines = [f"- {', '.join(map(escaped, models))}: {escaped(remedy)}" for remedy, models in remedies]
+    yield from _section("What to do", lines)
 
 
 def _judged(report: Report) -> Iterator[str]:
@@ -156,14 +138,15 @@ def _details(report: Report) -> Iterator[str]:
     yield f"Judged by {escaped(tool['name'])} {escaped(tool['version'] or '(version unknown)')}."
 
 
-def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield a section with a table of escaped cells; nothing without a row."""
-    if not rows:
-        return
-    yield f"## {title}"
-    yield ""
-    yield f"| {' | '.join(headings)} |"
-    yield f"|{' --- |' * len(headings)}"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-    yield ""
+def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], cut: str | None = None) -> Iterator[str]:
+    """Yield a section with a table of escaped cells; where it is `cut`, which says what they are, the first ones."""
+    shown = rows if cut is None else rows[:MOST_CHECKS]
+    yield from _section(title, table(headings, ["---"] * len(headings), shown) if rows else [])
+    if len(rows) > len(shown):
+        yield from (f"{len(rows) - len(shown):,} more {cut} are in the JSON report.", "")
+
+
+def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
+    """Yield lines with a title above them; nothing without a line."""
+    if lines:
+        yield from (f"## {title}", "", *lines, "")

@@ -15,6 +15,9 @@ from pytest_draft.foreign_text import harmless
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+SIGNS = {"failed": "✕", "inconclusive": "?", "warning": "!", "waived": "~", "passed": "✓"}
+"""What shows how a check stands to whoever does not see colours."""
+
 
 def environment(*packages: str) -> Environment:
     """Return what renders the templates of packages: all text is one harmless line each, and escaped."""

@@ -25,7 +25,7 @@ from pytest_draft.policy.rule import Rule
 from pytest_draft.policy.rules import RULES, known_rule
 from pytest_draft.report.json_report import indented
 from pytest_draft.report.result import Report, ReportedCheck, Result
-from pytest_draft.report.wording import file_of, standing
+from pytest_draft.report.wording import file_of, waived
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -134,10 +134,8 @@ def _result(result: Result, check: ReportedCheck, rule: int, artifact: int) -> d
     }
     if check["result"] == "failed":
         said["level"] = check["severity"]
-    if standing(check) == "waived":
-        waiver = check["waiver"]
-        reason = f"{waiver['reason']} ({waiver['owner']}, until {waiver['expires']})"
-        said["suppressions"] = [{"kind": "external", "status": "accepted", "justification": harmless(reason)}]
+    if (by := waived(check)) is not None:
+        said["suppressions"] = [{"kind": "external", "status": "accepted", "justification": by}]
     return said
 
 

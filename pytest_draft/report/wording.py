@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pytest_draft.foreign_text import harmless
+from pytest_draft.policy.waiver import waived as answered
 from pytest_draft.report.result import Report, ReportedCheck, Result
 
 STANDINGS = ("failed", "inconclusive", "warning", "waived", "passed")
@@ -64,7 +65,7 @@ def headlines(report: Report) -> list[tuple[str, str]]:
     """
     found = []
     if report["not_run"]:
-        number = _number(len(report["not_run"]), "planned check")
+        number = counted(len(report["not_run"]), "planned check")
         found.append(("inconclusive", f"Not cleared for release: {number} did not run."))
     by_path: dict[str, list[Result]] = {}
     for result in report["results"]:
@@ -83,10 +84,10 @@ def _headline(name: str, verdict: str, results: Sequence[Result], not_all: bool)
     """Return how a model stands, and the sentence; also where not all of its planned checks ran."""
     pairs = [(result, check) for result in results for check in result["checks"]]
     standings = [standing(check) for _, check in pairs]
-    of_all = f"{standings.count(verdict):,} of {_number(len(standings), 'check')}"
+    of_all = f"{standings.count(verdict):,} of {counted(len(standings), 'check')}"
     waived, warnings = standings.count("waived"), standings.count("warning")
     open_ones = sum(standing(check) == "warning" and check["result"] == "inconclusive" for _, check in pairs)
-    besides = f"; {waived:,} waived" * bool(waived) + f"; {_number(warnings, 'warning')}" * bool(warnings)
+    besides = f"; {waived:,} waived" * bool(waived) + f"; {counted(warnings, 'warning')}" * bool(warnings)
     besides += f", {open_ones:,} of which could not be decided" * bool(open_ones)
     if verdict == "failed":
         return verdict, f"Do not release {name}: {of_all} failed{besides}."
@@ -97,7 +98,7 @@ def _headline(name: str, verdict: str, results: Sequence[Result], not_all: bool)
                 f"Not cleared for release: {name}. {of_all} could not be decided, which is no pass{besides}.",
             )
         if not_all:
-            passed = f"{standings.count('passed'):,} of the {_number(len(standings), 'check')} that ran passed"
+            passed = f"{standings.count('passed'):,} of the {counted(len(standings), 'check')} that ran passed"
             return verdict, f"Not cleared for release: {name}. Not all of its checks ran; {passed}{besides}."
         return verdict, f"Undecided, which the policy allows: {name}. {of_all} could not be decided{besides}."
     if warnings and "passed" not in standings:
@@ -117,170 +118,12 @@ GLOSSARY = (
     ("perfect row", "a rebuilt row that is some person's row, with all values right (numbers to within 1 %)"),
     (
         "split-half",
-        "strangers' rows: how close one random half of the training data comes to the other half. Who has as many rows "
-        "of the same population, and not the file, gets that much",
+        "other people's rows: how close one random half of the training data comes to the other half. Someone with "
+        "equally many such rows but no file would get this close",
     ),
-    ("certain row", "a row that every dataset holds which explains the file: the file alone proves it"),
+    ("certain row", "a row found in every dataset consistent with the file: the file alone proves it"),
 )
 """The words of a page that a newcomer does not know, and what they mean."""
-
-
-def decision(result: Result) -> str:
-    """Return the sentence that a person decides by: how many people's rows come back, and how many anyhow."""
-    metrics = result["metrics"]
-    if metrics["perfect_rows"] is None:
-        why = f": {harmless(result['reasons'][0])}" if result["reasons"] else ""
-        return f"Nobody knows how many people's rows come back{why}."
-    perfect, highest = result["baselines"].get("perfect_rows_bounds", [metrics["perfect_rows"]] * 2)
-    number = f"{perfect:,}" if perfect == highest else f"Between {perfect:,} and {highest:,}"
-    back = f"{number} of {metrics['n_rows']:,} people's rows {'comes' if highest == 1 else 'come'} back"
-    others = metrics["split_half_perfect_rows"]
-    beside = "" if others is None else f"; strangers' rows would meet {others:,.0f}"
-    if result["verdict"] == "inconclusive":
-        return f"{back}{beside}. That is not the last word: {_first_reason(result)}."
-    return f"{back}{beside}."
-
-
-def _first_reason(result: Result) -> str:
-    undecided = [check["sentence"] for check in result["checks"] if check["result"] == "inconclusive"]
-    return harmless([*result["reasons"], *undecided, "some of it could not be decided"][0])
-
-
-def columns(result: Result) -> list[tuple[str, str, str, str]]:
-    """Return the columns of a result as cells, those first of which most comes back that others' rows do not have."""
-    return [
-        (
-            one["name"],
-            share(one["right"]),
-            "not known" if one["split_half"] is None else share(one["split_half"]),
-            f"{one['error']:.4f}",
-        )
-        for one in _by_worth(result)
-    ]
-
-
-def _by_worth(result: Result) -> list[Mapping[str, Any]]:
-    return sorted(result.get("column_figures", ()), key=_beyond, reverse=True)
-
-
-def _beyond(one: Mapping[str, Any]) -> float:
-    """Return the share of right values among those that strangers' rows do not have right."""
-    others = one["split_half"] or 0.0
-    return float((one["right"] - others) / (1 - others)) if others < 1 else 0.0
-
-
-def best_columns(result: Result) -> str | None:
-    """Return a sentence on the columns of which most comes back that strangers' rows do not have; None for none."""
-    told = [cells for one, cells in zip(_by_worth(result), columns(result), strict=True) if _beyond(one) > 0][:3]
-    if not told:
-        return None
-    named = "; ".join(
-        f"{harmless(name)} ({right} right, {others} in strangers' rows)" for name, right, others, _ in told
-    )
-    return f"Most comes back of: {named}."
-
-
-COLUMN_HEADINGS = ("Column", "Right", "Right in strangers' rows", "Error")
-"""What the cells of `columns` are."""
-
-
-def share(value: float) -> str:
-    """Return a share in percent so that what is not all or none does not look so."""
-    if 0 < value < 0.005 or 0.995 <= value < 1:
-        return "less than 1 %" if value < 0.5 else "more than 99 %"
-    return f"{value:.0%}".replace("%", " %")
-
-
-def about(result: Result, *, decided: bool = False) -> list[str]:
-    """Return what the attack got on one model, each figure beside its baselines; empty where nothing was measured.
-
-    Parameters
-    ----------
-    result : dict
-    decided : bool
-        Whether `decision` tells perfect rows already.
-    """
-    metrics, sentences = result["metrics"], []
-    error = bounded(metrics["reconstruction_error"], result["baselines"].get("reconstruction_error_bounds"))
-    if error is not None:
-        guesses = [
-            (metrics["split_half_error"], "one half of the training data lies {} from the other"),
-            (metrics["random_error"], "random guesses are {} away"),
-        ]
-        sentences.append(f"The attack's error is {error}{_beside(guesses, '{:.4f}')}.")
-    if metrics["perfect_rows"] is not None and not decided:
-        guesses = [
-            (metrics["split_half_perfect_rows"], "other people's rows would meet {}"),
-            (metrics["expected_perfect_rows"], "random guesses {}"),
-        ]
-        perfect, highest = result["baselines"].get("perfect_rows_bounds", [metrics["perfect_rows"]] * 2)
-        number = f"{perfect:,}" if perfect == highest else f"Between {perfect:,} and {highest:,}"
-        rebuilt = f"{number} of {metrics['n_rows']:,} rows are rebuilt perfectly"
-        sentences.append(f"{rebuilt}{_beside(guesses, '{:,.1f}')}.")
-    if metrics["singled_out_rows"] is not None:
-        single, unique = f"{metrics['singled_out_rows']:,}", f"{metrics['unique_rows']:,}"
-        sentences.append(
-            f"Of the {unique} rows that are unique in the training data, {single} come back."
-            if decided
-            else f"So are {single} of the {unique} rows that are unique in the training data."
-        )
-    if metrics["certain_rows"]:
-        at_least = "" if metrics["certain_rows_exact"] else "At least "
-        sentences.append(
-            f"{at_least}{_number(metrics['certain_rows'], 'certain row')}: every dataset of the stated domain that "
-            "fits the file holds as many of these."
-        )
-    return [*sentences, *(f"{part[0].upper()}{part[1:]}." for part in of_whole_rows(metrics))]
-
-
-def of_whole_rows(metrics: Mapping[str, Any]) -> list[str]:
-    """Return phrases on rows that are known to be rebuilt, and on rows with their labels; empty where none are."""
-    phrases = []
-    if metrics.get("fully_determined_perfect_rows") is not None:
-        rows, compared = metrics["fully_determined_rows"], metrics["fully_determined_compared"]
-        drawn = "" if rows == compared else f", {compared:,} of which were drawn"
-        phrases.append(
-            f"nothing is guessed in {_number(rows, 'rebuilt row')}{drawn}: "
-            f"{metrics['fully_determined_perfect_rows']:,} of {compared:,} are perfect"
-        )
-    if metrics.get("certain_unique_rows"):
-        at_least = "" if metrics["certain_unique_rows_exact"] else "at least "
-        proved = _number(metrics["certain_unique_rows"], "unique row")
-        phrases.append(f"{at_least}{proved} of the training data {_is(metrics['certain_unique_rows'])} proved")
-    if metrics.get("perfect_rows_with_labels") is not None:
-        guesses = [(metrics["split_half_error_with_labels"], "split-half {}")]
-        error = bounded(metrics["error_with_labels"], None)
-        said = "" if error is None else f"the error is {error}{_beside(guesses, '{:.4f}')} with the label counted, and "
-        phrases.append(
-            f"{said}of {_number(metrics['labels_of_perfect_rows'], 'perfect row')} "
-            f"{metrics['perfect_rows_with_labels']:,} come with the right label "
-            f"(by the commonest label {metrics['majority_labels_of_perfect_rows']:,})"
-        )
-    return phrases
-
-
-def slices(result: Result) -> list[tuple[str, ...]]:
-    """Return the slices of a result as cells: name, rows, error, that of others, perfect rows, singled out."""
-    cells: list[tuple[str, ...]] = []
-    for one in result.get("slices", ()):
-        if one["perfect_rows"] is None:
-            cells.append((one["name"], "fewer than 10", "too few rows", "", "", ""))
-            continue
-        errors = ["not known" if error is None else f"{error:.4f}" for error in (one["error"], one["split_half_error"])]
-        counts = [f"{one['perfect_rows']:,}", f"{one['singled_out_rows']:,} of {one['unique_rows']:,} unique"]
-        cells.append((one["name"], f"{one['rows']:,}", *errors, *counts))
-    return cells
-
-
-SLICE_HEADINGS = ("Slice", "Rows", "Error", "Split-half error", "Perfect rows", "Singled out")
-"""What the cells of `slices` are."""
-
-
-def bounded(exact: float | None, bounds: Sequence[float] | None) -> str | None:
-    """Return an error as text: its value, else the bounds that are known; None without either."""
-    if exact is not None:
-        return f"{exact:.4f}"
-    return f"between {bounds[0]:.4f} and {bounds[1]:.4f}" if bounds else None
 
 
 def notes(result: Result) -> list[str]:
@@ -305,7 +148,7 @@ def not_read(result: Result) -> str | None:
     if not paths:
         return None
     more = f" and {len(paths) - _MOST_PATHS:,} more" if len(paths) > _MOST_PATHS else ""
-    return f"only searched for training data and fitted trees: {', '.join(paths[:_MOST_PATHS])}{more}"
+    return f"scanned only for training data and fitted trees: {', '.join(paths[:_MOST_PATHS])}{more}"
 
 
 def remedies(report: Report) -> dict[str, list[str]]:
@@ -325,16 +168,21 @@ def remedies(report: Report) -> dict[str, list[str]]:
     return {remedy: models[remedy] for remedy in sorted(models, key=effect.__getitem__)}
 
 
-def _beside(guesses: Iterable[tuple[float | None, str]], form: str) -> str:
-    said = [text.format(form.format(value)) for value, text in guesses if value is not None]
-    return f" ({', '.join(said)})" if said else ""
+def share(value: float) -> str:
+    """Return a share in percent so that what is not all or none does not look so."""
+    if 0 < value < 0.005 or 0.995 <= value < 1:
+        return "less than 1 %" if value < 0.5 else "more than 99 %"
+    return f"{value:.0%}".replace("%", " %")
 
 
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
+def waived(check: ReportedCheck) -> str | None:
+    """Return who answers for a check that did not pass, until when and why; None where nobody does."""
+    waiver = check["waiver"]
+    return None if waiver is None else answered(waiver["expires"], waiver["owner"], waiver["reason"])
 
 
-def _number(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """Return a number of things."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pytest_draft.plugin.summary import _of_holdout, _of_sizes
+from pytest_draft.report.measured import of_holdout, of_sizes
 
 
 @pytest.fixture
@@ -199,11 +199,11 @@ def judged(rebuilt: int | None = None, **found: object) -> dict:
     ("p_value", "shown"), [(0.0123, "0.012"), (3.4e-49, "3.4e-49"), (0.0, "below 1e-300"), (None, "unknown")]
 )
 def test_a_p_value_is_shown_as_what_it_can_be(p_value, shown):
-    assert _of_holdout(judged(p_value=p_value)) == [
+    assert of_holdout(judged(p_value=p_value)) == (
         f"leak p-value {shown}; 2 of 100 datasets drawn from the holdout are as close to the "
         "reconstruction as the training data (rank 0.03)"
-    ]
-    assert _of_holdout(judged()) == []
+    )
+    assert of_holdout(judged()) is None
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_a_p_value_is_shown_as_what_it_can_be(p_value, shown):
 )
 def test_another_number_of_rebuilt_rows_is_shown(rebuilt, so):
     line = f"the attack rebuilds {so} compared with the 1,100 true ones"
-    assert _of_sizes(judged(rebuilt)) == [line]
-    assert _of_sizes(judged()) == []
+    assert of_sizes(judged(rebuilt)["metrics"]) == line
+    assert of_sizes(judged()["metrics"]) is None
 
 
 def test_no_value_of_a_holdout_is_shown_when_it_is_refused(project, others):

@@ -41,7 +41,7 @@ def test_a_warning_that_could_not_be_checked_fails_no_run_and_its_line_names_it(
         [
             f"{refused} I *",
             f"{refused} * not stopped",
-            "  inconclusive: * (counts-published, a warning)",
+            "  inconclusive: * (warnings: counts-published)",
         ]
     )
 

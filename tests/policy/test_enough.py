@@ -10,7 +10,8 @@ from builders import FINDINGS, INFORMED, PART, examination
 from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.figures import Baseline, Distance, Exact
 from pytest_draft.policy.enough import Enough
-from pytest_draft.policy.ideal import GUESSED, by_any, ideals_of
+from pytest_draft.policy.held import by_any
+from pytest_draft.policy.ideal import GUESSED, ideals_of
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.rule import Outcome
 from pytest_draft.policy.rules import COMPARED

@@ -157,5 +157,5 @@ def test_what_was_not_read_is_named_in_one_line_without_what_is_always_there(tol
     model = with_(harmless().fit(*rows), **{f"kept{i}": [np.zeros(3)] for i in range(8)}, estimator=clone(leaking))
     found, _ = told(model, attack=False)
     assert not_read({"artifact": {"not_read": list(found.artifact.not_read)}}) == (
-        "only searched for training data and fitted trees: kept0, kept1, kept2, kept3, kept4, kept5 and 2 more"
+        "scanned only for training data and fitted trees: kept0, kept1, kept2, kept3, kept4, kept5 and 2 more"
     )

@@ -14,10 +14,9 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Distance
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice
-from pytest_draft.plugin import summary
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import judge
-from pytest_draft.report import ambiguity, html, markdown
+from pytest_draft.report import ambiguity, html, markdown, measured
 from pytest_draft.report.charts import charts
 from pytest_draft.report.document import document, merged
 from pytest_draft.report.result import result_of
@@ -109,7 +108,7 @@ def test_an_attack_that_does_better_than_anybody_could_says_that_nothing_rests_o
 
 def test_all_that_was_found_is_told_in_sentences():
     told = ambiguity.sentences(result())
-    assert "Nobody can expect to meet more than 12.5 of 100 rows perfectly." in told
+    assert "No attacker can expect more than 12.5 of 100 rows perfectly right." in told
     assert "At least 2^63 datasets explain the file equally well, the true one among them." in told
     assert any(one.startswith("Rows by themselves: 100 of 100 rows are determined, which is proved") for one in told)
     assert any(one.startswith("Blocks of 8 rows that are like each other: 12 of 80 rows") for one in told)
@@ -133,7 +132,7 @@ def test_a_file_that_holds_the_rows_says_that_no_other_dataset_was_found():
 def test_numbers_that_come_back_exactly_are_bounded_too():
     told = ambiguity.short(result(ideal=Ideal(0.021, 12.5, 0.3)))
     assert (
-        "Nobody can expect to meet more than 12.5 of 100 rows perfectly, or to have more than 30% of numbers exactly."
+        "No attacker can expect more than 12.5 of 100 rows perfectly right, or more than 30% of the numbers exactly."
         in told
     )
 
@@ -158,7 +157,7 @@ def test_markdown_and_the_terminal_tell_it_in_short():
     text = markdown.render(reported())
     assert "The least error that anybody can get lies between 0.0210 (nobody gets closer) and 0.0340" in text
     assert "At least 2\\^63 datasets" in text
-    of_others, line = summary._of_anybody(result())
+    of_others, line = (line for line in measured.figures(result()) if line.startswith(("given", "anybody")))
     assert of_others.startswith("given all other rows: Whoever has the file")
     assert line.startswith("anybody: The least error")
 

@@ -14,9 +14,9 @@ from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Num
 from pytest_draft.facts.files import ArtifactFacts, DataFacts
 from pytest_draft.facts.findings import Findings, Part, ProvedValues, Raw, ValueFigures
 from pytest_draft.facts.privacy import Privacy
-from pytest_draft.plugin import summary
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check
+from pytest_draft.report import measured
 from pytest_draft.report.document import document, merged, undecide_changed
 from pytest_draft.report.json_report import render
 from pytest_draft.report.result import METRICS, result_of
@@ -149,7 +149,7 @@ def test_errors_and_exact_values_by_rank_are_told_of_the_whole():
         "rank_exact_values": 0.75,
         "rank_split_half_exact_values": 0.125,
     }
-    assert "by rank 0.3000 (other people's rows 0.6000)" in summary._of_numbers(told)[0]
+    assert "by rank 0.3000 (other people's rows 0.6000)" in (measured.of_numbers(told) or "")
     uncounted = replace(whole, exact=None)
     assert result(findings=replace(NUMERIC, rescaled=(uncounted,)))["metrics"]["rank_exact_values"] is None
 
@@ -159,19 +159,20 @@ def test_a_report_on_discrete_columns_says_nothing_of_numeric_ones():
     assert not {"numeric", "proved_values", "perfect_rows_bounds"} & set(told["baselines"])
     assert told["metrics"]["median_error"] is told["metrics"]["certain_values"] is None
     assert told["metrics"]["rank_error"] is None
-    assert summary._of_numbers(told) == summary._of_proofs(told) == []
+    assert not measured.of_numbers(told)
+    assert not measured.of_proofs(told)
 
 
 def test_the_table_is_followed_by_what_numeric_columns_and_proofs_come_to():
     told = result(findings=NUMERIC)
-    assert summary._of_numbers(told) == [
+    assert measured.of_numbers(told) == (
         "error 0.1000 (median guess 0.2000, random 0.4000); 60% (median guess 20%, random 10%) of "
         "the numeric values to within 1% of the range without far-out ones, 50% exactly"
-    ]
-    assert summary._of_proofs(told) == [
+    )
+    assert measured.of_proofs(told) == (
         "80 of 320 values are proved by the file alone, and 3 rows whole; 17 different values are "
         "proved to be in the data, though not where: they are 25% of all values"
-    ]
+    )
 
 
 @pytest.mark.parametrize(
@@ -183,14 +184,14 @@ def test_the_error_on_raw_columns_has_a_metric_and_a_line(error, informative_err
     told = json.loads(render(result(findings=replace(DISCRETE, raw=Raw(5, error)))))
     assert (told["metrics"]["raw_error"], told["metrics"]["raw_columns"]) == (informative_error, 5)
     assert told["baselines"]["raw_error_bounds"] == [error.lower, error.upper]
-    assert summary._of_raw_columns(told) == [f"error {shown} on the 5 raw columns, each counted once"]
+    assert measured.of_raw_columns(told) == f"error {shown} on the 5 raw columns, each counted once"
 
 
 def test_without_raw_columns_nothing_is_said_of_them():
     told = result(findings=DISCRETE)
     assert told["metrics"]["raw_error"] is told["metrics"]["raw_columns"] is None
     assert "raw_error_bounds" not in told["baselines"]
-    assert summary._of_raw_columns(told) == []
+    assert measured.of_raw_columns(told) is None
 
 
 def test_the_items_of_one_judgement_are_one_result():

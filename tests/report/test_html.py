@@ -9,7 +9,7 @@ from importlib import resources
 import pytest
 
 from pytest_draft.policy.rules import RULES
-from pytest_draft.report import html, wording
+from pytest_draft.report import html, measured, wording
 from pytest_draft.report.charts import WIDTH, charts
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -93,7 +93,7 @@ def test_the_page_begins_with_the_verdict_and_what_a_person_decides_by_and_ends_
     assert places == sorted(places)
     assert "Do not release" in text[places[0] : places[1]]
     begin = text[places[1] : places[3]]
-    assert "40 of 40 people&#39;s rows come back; strangers&#39; rows would meet " in begin
+    assert "40 of 40 people&#39;s rows come back; other people&#39;s rows would match " in begin
     assert begin.count("<svg") == 2
     assert begin.index("Perfect rows beside") < begin.index("Reconstruction error beside")
     assert text.count("people&#39;s rows come back") == 1  # each sentence once
@@ -120,10 +120,10 @@ def test_an_inconclusive_figure_is_never_told_as_the_last_word(only):
     report = only("quiet")
     (result,) = report["results"]
     result["verdict"], result["reasons"] = "inconclusive", ["the time was out"]
-    assert "come back; strangers' rows would meet" in wording.decision(result)
-    assert wording.decision(result).endswith(". That is not the last word: the time was out.")
+    assert "come back; other people's rows would match" in measured.decision(result)
+    assert measured.decision(result).endswith(". That is not the last word: the time was out.")
     result["baselines"]["perfect_rows_bounds"] = [3, 7]
-    assert wording.decision(result).startswith("Between 3 and 7 of 40 people's rows come back")
+    assert measured.decision(result).startswith("Between 3 and 7 of 40 people's rows come back")
 
 
 def test_the_words_of_the_glossary_are_five_that_the_page_uses(only):
@@ -139,14 +139,14 @@ def test_columns_are_told_by_how_much_more_comes_back_than_strangers_have(only):
     report["results"][0]["column_figures"] = [
         {"name": name, "error": 0.125, "right": right, "split_half": others} for name, right, others in figures
     ]
-    cells = wording.columns(report["results"][0])
+    cells = measured.columns(report["results"][0])
     assert [one[0] for one in cells] == ["<b>&x", "half", "low", "certain"]
     assert cells[0] == ("<b>&x", "more than 99 %", "25 %", "0.1250")
     assert cells[1][2] == "not known"
     assert "&lt;b&gt;&amp;x" in html.render(report)
-    assert wording.best_columns(report["results"][0]) == (
-        "Most comes back of: <b>&x (more than 99 % right, 25 % in strangers' rows); "
-        "half (75 % right, not known in strangers' rows)."
+    assert measured.best_columns(report["results"][0]) == (
+        "Most comes back of: <b>&x (more than 99 % right, 25 % in other people's rows); "
+        "half (75 % right, not known in other people's rows)."
     )
 
 

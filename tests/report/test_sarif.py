@@ -107,7 +107,7 @@ def test_a_waived_check_is_suppressed_with_its_reason(only, waived):
     first, *others = run(report)["results"]
     (suppression,) = first["suppressions"]
     assert suppression["status"] == "accepted"
-    assert suppression["justification"] == "internal use (privacy office, until 2099-12-31)"
+    assert suppression["justification"] == "waived until 2099-12-31 by privacy office: internal use"
     assert not any("suppressions" in other for other in others)
 
 

@@ -1,8 +1,35 @@
-"""Where checks fail on the whole data: in goes one result of a report, out come its strictest thresholds."""
+"""What figures are held against: in goes one result of a report, out come figures' bounds and strictest thresholds."""
 
 from __future__ import annotations
 
 from pytest_draft.report.result import Result
+
+Bounds = list[float]
+"""The lower and the upper bound of a figure, equal where it is exact."""
+
+
+def bounds_of(result: Result, name: str = "reconstruction_error") -> Bounds | None:
+    """Return between what a metric of a result lies; None where nothing is known of it."""
+    exact, bounds = result["metrics"].get(name), result["baselines"].get(f"{name}_bounds")
+    if bounds is not None and None not in bounds:
+        return list(bounds)
+    return None if exact is None else [exact, exact]
+
+
+def span(bounds: Bounds | None, form: str) -> str | None:
+    """Return a figure as the cell of a table, or its bounds."""
+    if bounds is None:
+        return None
+    lower, upper = (format(bound, form) for bound in bounds)
+    return lower if lower == upper else f"{lower} to {upper}"
+
+
+def between(bounds: Bounds | None, form: str) -> str | None:
+    """Return the same as part of a sentence."""
+    if bounds is None:
+        return None
+    lower, upper = (format(bound, form) for bound in bounds)
+    return lower if lower == upper else f"between {lower} and {upper}"
 
 
 def error_bar(result: Result) -> float | None:

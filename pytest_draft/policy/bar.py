@@ -1,0 +1,58 @@
+"""A threshold held against a figure: in go the figure's bounds and what is said of it, out comes an `Outcome`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_draft.policy.rule import Outcome
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A threshold, as it is held against one figure."""
+
+    at: float
+    said: str
+    """What is allowed, as it stands in a sentence behind what was found."""
+    form: str = ".4f"
+    """How numbers are written."""
+    fails: Literal["above", "at most", "below"] = "above"
+    """Which figures cross it."""
+    rounding: float = 0.0
+    """By how much a figure may differ from one that equals the bar."""
+
+    def crossed_by(self, figure: float) -> bool:
+        """Return whether a figure crosses it."""
+        if self.fails == "above":
+            return figure > self.at + self.rounding
+        return figure <= self.at + self.rounding if self.fails == "at most" else figure < self.at
+
+    def judge(
+        self,
+        figure: float | tuple[float, float],
+        passed: str,
+        failed: str | None = None,
+        between: str = "",
+        *,
+        remedy: str | None = None,
+        surely: bool = False,
+    ) -> Outcome:
+        """Judge a figure, or its bounds: failed where it surely crosses the bar, passed where it surely does not.
+
+        `passed`, `failed` and `between` say by result what was found, a failure as a pass where it has no words of its
+        own. With `surely` it fails whatever the bar is.
+        """
+        lower, upper = figure if isinstance(figure, tuple) else (figure, figure)
+        nearest, farthest = (lower, upper) if self.fails == "above" else (upper, lower)
+        if surely or self.crossed_by(nearest):
+            over = max(0.0, nearest - self.at if self.fails == "above" else self.at - nearest)
+            return Outcome("failed", f"{failed or passed}; {self.said}, crossed by {over:{self.form}}", remedy)
+        if self.crossed_by(farthest):
+            return Outcome("inconclusive", f"{between}; {self.said}")
+        return Outcome("passed", f"{passed}; {self.said}")
+
+
+def bound(word: str, figure: float, exact: bool, form: str = ".4f") -> str:
+    """Return a figure as a sentence says it: as it is where it is exact, else as a bound (`at least`, `at most`)."""
+    return f"{figure:{form}}" if exact else f"{word} {figure:{form}}"

@@ -1,0 +1,92 @@
+"""Thresholds of one rule on all that it judges: in go the whole, parts, labels and slices, out comes one `Outcome`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pytest_draft.facts.ambiguity import Ideal
+from pytest_draft.facts.findings import Findings, Part
+from pytest_draft.policy.bar import Bar
+from pytest_draft.policy.ideal import of_bits
+from pytest_draft.policy.rule import Outcome, Thresholds, combined
+
+_WITH_LABELS = "_with_labels"
+
+
+@dataclass(frozen=True)
+class Held:
+    """One threshold, held against one figure."""
+
+    attack: Outcome
+    """What it says of what the attack reached."""
+    best: tuple[Outcome, ...] | None = None
+    """What it says of each bound of the best possible attack, of which any that passes is enough; empty where nobody
+    gets more. None without a bound: then only an attack that converged passes.
+    """
+
+    @classmethod
+    def by(
+        cls,
+        attack: Outcome,
+        bar: Bar | None,
+        ideals: Sequence[Ideal],
+        of_ideal: Callable[[Outcome, Bar, Ideal], Outcome],
+    ) -> Held:
+        """Return what is said of an attack and of each ideal; without a bar, as its baseline is missing, the same."""
+        return cls(attack, tuple(attack if bar is None else of_ideal(attack, bar, one) for one in ideals) or None)
+
+
+def by_attack(held: Sequence[Held]) -> Outcome:
+    """Return the gravest of what is said of the attack."""
+    return combined([one.attack for one in held])
+
+
+def by_best_attack(findings: Findings, held: Sequence[Held], converged: bool) -> Outcome:
+    """Return the gravest of what is said of the best possible attack; where it is not known, of one that converged."""
+    outcomes = of_bits(findings)
+    for one in held:
+        if one.best is None:
+            outcomes.append(one.attack if converged else _unless_converged(one.attack))
+        elif one.best:
+            outcomes.append(by_any(one.best))
+    return combined(outcomes)
+
+
+def by_any(outcomes: Sequence[Outcome]) -> Outcome:
+    """Return the first outcome that passes, as one bound is enough; else the last."""
+    return next((outcome for outcome in outcomes if outcome.result == "passed"), outcomes[-1])
+
+
+def of_parts(findings: Findings, judge: Callable[[Part], list[Held]]) -> list[Held]:
+    """Return what is held against the whole and its parts.
+
+    Of rows in which nothing is guessed, the best attack gets those that can be certain: they need no bound.
+    """
+    held = []
+    for part in findings.judged:
+        certain = part is findings.fully_determined
+        held += [replace(one, best=()) if certain and one.best is None else one for one in judge(part)]
+    return held
+
+
+def of_labelled(
+    findings: Findings, thresholds: Thresholds, judge: Callable[[Part, Thresholds], list[Held]]
+) -> list[Held]:
+    """Return what is held against rows with their labels; nothing, where a policy has no such threshold.
+
+    A label is no attribute of a row, and errors leave it out. But somebody whose features are public may have nothing
+    to hide but the label. Each such threshold is named as the one that it is like, but for `_WITH_LABELS`.
+    """
+    meant = {key.replace(_WITH_LABELS, ""): at for key, at in thresholds.items() if _WITH_LABELS in key}
+    if not meant:
+        return []
+    if findings.labelled is None:
+        return [Held(Outcome("passed", "the model tells no classes apart, so that there are no labels to rebuild"))]
+    return judge(findings.labelled.part, meant)
+
+
+def _unless_converged(outcome: Outcome) -> Outcome:
+    if outcome.result != "passed":
+        return outcome
+    return Outcome("inconclusive", f"{outcome.sentence}; this is known of an attack that converged only")

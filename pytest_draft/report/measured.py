@@ -1,0 +1,259 @@
+"""What was measured, in words: in goes one result of a report, out come sentences, phrases and the cells of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pytest_draft.errors import one_line
+from pytest_draft.facts.findings import ColumnFigures
+from pytest_draft.foreign_text import harmless
+from pytest_draft.report import ambiguity
+from pytest_draft.report.bounds import between, bounds_of, span
+from pytest_draft.report.result import Result
+from pytest_draft.report.wording import counted, share
+
+COLUMN_HEADINGS = ("Column", "Right", "Right in other people's rows", "Error")
+"""What the cells of `columns` are."""
+
+SLICE_HEADINGS = ("Slice", "Rows", "Error", "Split-half error", "Perfect rows", "Singled out")
+"""What the cells of `slices` are."""
+
+
+def decision(result: Result) -> str:
+    """Return the sentence that a person decides by: how many people's rows come back, and how many anyhow."""
+    metrics = result["metrics"]
+    perfect = bounds_of(result, "perfect_rows")
+    if perfect is None:
+        why = f": {harmless(result['reasons'][0])}" if result["reasons"] else ""
+        return f"Nobody knows how many people's rows come back{why}."
+    comes = "comes" if perfect[1] == 1 else "come"
+    said = f"{between(perfect, ',')} of {metrics['n_rows']:,} people's rows {comes} back"
+    others = metrics["split_half_perfect_rows"]
+    said = _begun(said) + ("" if others is None else f"; other people's rows would match {others:,.0f} by chance")
+    if result["verdict"] == "inconclusive":
+        return f"{said}. That is not the last word: {_first_reason(result)}."
+    return f"{said}."
+
+
+def _first_reason(result: Result) -> str:
+    undecided = [check["sentence"] for check in result["checks"] if check["result"] == "inconclusive"]
+    return harmless([*result["reasons"], *undecided, "some of it could not be decided"][0])
+
+
+def about(result: Result) -> list[str]:
+    """Return what the attack got on one model besides what `decision` says; empty where nothing was measured."""
+    metrics, sentences = result["metrics"], []
+    error = between(bounds_of(result), ".4f")
+    if error is not None:
+        guesses = [
+            (metrics["split_half_error"], "one half of the training data lies {:.4f} from the other"),
+            (metrics["random_error"], "random guesses are {:.4f} away"),
+        ]
+        sentences.append(f"The attack's error is {error}{_beside(guesses)}.")
+    if metrics["singled_out_rows"] is not None:
+        single, unique = f"{metrics['singled_out_rows']:,}", f"{metrics['unique_rows']:,}"
+        sentences.append(f"Of the {unique} rows that are unique in the training data, {single} come back.")
+    if metrics["certain_rows"]:
+        at_least = "" if metrics["certain_rows_exact"] else "At least "
+        are, them = ("is", "it") if metrics["certain_rows"] == 1 else ("are", "them")
+        why = f"every dataset of the stated domain that is consistent with the file contains {them}"
+        sentences.append(f"{at_least}{counted(metrics['certain_rows'], 'row')} {are} certain: {why}.")
+    return [*sentences, *(f"{_begun(part)}." for part in of_whole_rows(metrics))]
+
+
+def of_whole_rows(metrics: Mapping[str, Any]) -> list[str]:
+    """Return phrases on rows that are known to be rebuilt, and on rows with their labels; empty where none are."""
+    phrases = []
+    if metrics.get("fully_determined_perfect_rows") is not None:
+        rows, compared = metrics["fully_determined_rows"], metrics["fully_determined_compared"]
+        drawn = "" if rows == compared else f", {compared:,} of which were drawn"
+        phrases.append(
+            f"nothing is guessed in {counted(rows, 'rebuilt row')}{drawn}: "
+            f"{metrics['fully_determined_perfect_rows']:,} of {compared:,} are perfect"
+        )
+    if unique := metrics.get("certain_unique_rows"):
+        at_least = "" if metrics["certain_unique_rows_exact"] else "at least "
+        is_proved = f"of the training data {'is' if unique == 1 else 'are'} proved"
+        phrases.append(f"{at_least}{counted(unique, 'unique row')} {is_proved}")
+    if metrics.get("perfect_rows_with_labels") is not None:
+        error, guesses = metrics["error_with_labels"], [(metrics["split_half_error_with_labels"], "split-half {:.4f}")]
+        said = "" if error is None else f"the error is {error:.4f}{_beside(guesses)} with the label counted, and "
+        phrases.append(
+            f"{said}of {counted(metrics['labels_of_perfect_rows'], 'perfect row')}, "
+            f"{metrics['perfect_rows_with_labels']:,} have the right label too "
+            f"(always guessing the most common label: {metrics['majority_labels_of_perfect_rows']:,})"
+        )
+    return phrases
+
+
+def columns(result: Result) -> list[tuple[str, str, str, str]]:
+    """Return the columns of a result as cells, those first of which most comes back that others' rows do not have."""
+    return [_cells(column) for column in _by_worth(result)]
+
+
+def best_columns(result: Result) -> str | None:
+    """Return a sentence on the columns of which most comes back that other people's rows do not have; None for none."""
+    told = [_cells(column) for column in _by_worth(result) if column.beyond > 0][:3]
+    if not told:
+        return None
+    named = (f"{harmless(name)} ({right} right, {others} in other people's rows)" for name, right, others, _ in told)
+    return f"Most comes back of: {'; '.join(named)}."
+
+
+def _by_worth(result: Result) -> list[ColumnFigures]:
+    found = [ColumnFigures(**one) for one in result.get("column_figures", ())]
+    return sorted(found, key=lambda column: column.beyond, reverse=True)
+
+
+def _cells(column: ColumnFigures) -> tuple[str, str, str, str]:
+    others = "not known" if column.split_half is None else share(column.split_half)
+    return column.name, share(column.right), others, f"{column.error:.4f}"
+
+
+def slices(result: Result) -> list[tuple[str, ...]]:
+    """Return the slices of a result as cells: name, rows, error, that of others, perfect rows, singled out."""
+    cells: list[tuple[str, ...]] = []
+    for one in result.get("slices", ()):
+        if one["perfect_rows"] is None:
+            cells.append((one["name"], "fewer than 10", "too few rows", "", "", ""))
+            continue
+        errors = ["not known" if error is None else f"{error:.4f}" for error in (one["error"], one["split_half_error"])]
+        counts = [f"{one['perfect_rows']:,}", f"{one['singled_out_rows']:,} of {one['unique_rows']:,} unique"]
+        cells.append((one["name"], f"{one['rows']:,}", *errors, *counts))
+    return cells
+
+
+def figures(result: Result) -> list[str]:
+    """Return all that was measured besides error and rows, a line each."""
+    metrics, whose = result["metrics"], (("given all other rows", ambiguity.given_others), ("anybody", ambiguity.short))
+    told = [
+        of_raw_columns(result),
+        of_numbers(result),
+        of_proofs(result),
+        *(f"{who}: {' '.join(said)}" for who, say in whose if (said := list(say(result)))),
+        of_values(result),
+        "; ".join(of_whole_rows(metrics)),
+        of_sizes(metrics),
+        of_holdout(result),
+        of_entropy(result),
+    ]
+    return [line for line in told if line]
+
+
+def of_raw_columns(result: Result) -> str | None:
+    """Say what the error is on raw columns, where the file's transformers have encoded them."""
+    raw = result["metrics"]["raw_columns"]
+    return (
+        None
+        if raw is None
+        else f"error {error_text(result, 'raw_error')} on the {raw:,} raw columns, each counted once"
+    )
+
+
+def of_numbers(result: Result) -> str | None:
+    """Say how close numeric columns come, beside what is got without an attack."""
+    found, metrics = result["baselines"].get("numeric"), result["metrics"]
+    if found is None:
+        return None
+    guesses = found["median"], found["random"]
+    beside = " (median guess {}, random {})".format
+    errors = f"error {error_text(result)}" + beside(*(number(guess["error"]) for guess in guesses))
+    if metrics["rank_split_half_error"] is not None:
+        others = number(metrics["rank_split_half_error"])
+        errors += f", by rank {error_text(result, 'rank_error')} (other people's rows {others})"
+    attack, *close = (number(one["close_values"], ".0%") for one in (found["attack"], *guesses))
+    near = f"{found['tolerance']:.0%} of the range without far-out ones"
+    values = f"{attack}{beside(*close)} of the numeric values to within {near}"
+    order = ", row by row in the order that the attack knows" if found["in_order"] else ""
+    return f"{errors}; {values}, {number(found['attack']['exact_values'], '.0%')} exactly{order}"
+
+
+def of_proofs(result: Result) -> str | None:
+    """Say which values the file alone proves."""
+    metrics, said = result["metrics"], result["baselines"].get("proved_values")
+    parts = []
+    if metrics["certain_values"] is not None:
+        values = metrics["determined_values"] + metrics["free_values"]
+        parts.append(
+            f"{metrics['certain_values']:,} of {values:,} values are proved by the file alone, "
+            f"and {metrics['certain_rows']:,} rows whole"
+        )
+    if said is not None:
+        parts.append(
+            f"{said['number']:,} different values are proved to be in the data, though not where: "
+            f"they are {said['share']:.0%} of all values"
+        )
+    return "; ".join(parts)
+
+
+def of_values(result: Result) -> str | None:
+    """Say what the error is made of, where a forest leaves something open."""
+    metrics = result["metrics"]
+    free, determined = metrics["free_values"], metrics["determined_values"]
+    if not free:
+        return None
+    if not determined:
+        return f"the forest determines no value: the error of {error_text(result)} is that of guesses"
+    parts = (
+        f"{number(metrics[f'{which}_error'])} on the {share(values / (determined + free))} of values that {what}"
+        for which, values, what in (
+            ("determined", determined, "the forest determines"),
+            ("free", free, "it leaves open, which are guessed"),
+        )
+    )
+    return f"the error is {' and '.join(parts)}"
+
+
+def of_sizes(metrics: Mapping[str, Any]) -> str | None:
+    """Say where another number of rows was rebuilt than there are."""
+    rebuilt, n_rows = metrics["rebuilt_rows"], metrics["n_rows"]
+    if rebuilt is None:
+        return None
+    so = f"a random {n_rows:,} of them" if rebuilt > n_rows else "these, and random ones of them again,"
+    return f"the attack rebuilds {rebuilt:,} rows; {so} are compared with the {n_rows:,} true ones"
+
+
+def of_holdout(result: Result) -> str | None:
+    """Say how close datasets of the same population come, where a holdout was given."""
+    found = result["baselines"].get("holdout")
+    if found is None:
+        return None
+    p_value, rank = found["p_value"], result["metrics"]["leak_rank"]
+    normal = "unknown" if p_value is None else "below 1e-300" if not p_value else f"{p_value:.2g}"
+    return (
+        f"leak p-value {normal}; {found['as_close']:,} of {found['draws']:,} datasets drawn from the "
+        f"holdout are as close to the reconstruction as the training data (rank {rank:.2g})"
+    )
+
+
+def of_entropy(result: Result) -> str | None:
+    """Say how much uncertainty is left row by row, where a rule is about that."""
+    found = result["entropy"]
+    if "entropy-reduction" not in result["policy"]["rules"] or "ratio_bounds" not in found:
+        return None
+    least, median, most = (f"{found['row_ratio_quantiles'][at]:.1%}" for at in (0, 50, 100))
+    return (
+        f"of {found['bits']:.1f} bits of uncertainty about each row, {one_line(found['rows_measured_on'])} leaves "
+        f"{least} for the most exposed row, {median} for the median one, {most} for the least exposed one"
+    )
+
+
+def error_text(result: Result, name: str = "reconstruction_error") -> str:
+    """Return an error of a result as it is shown, or its bounds."""
+    return span(bounds_of(result, name), ".4f") or "-"
+
+
+def number(value: float | None, form: str = ".4f") -> str:
+    """Return a figure as it is shown."""
+    return "-" if value is None else f"{value:{form}}"
+
+
+def _begun(phrase: str) -> str:
+    """Return a phrase as the beginning of a sentence."""
+    return phrase[0].upper() + phrase[1:]
+
+
+def _beside(guesses: Iterable[tuple[float | None, str]]) -> str:
+    said = [text.format(value) for value, text in guesses if value is not None]
+    return f" ({', '.join(said)})" if said else ""
