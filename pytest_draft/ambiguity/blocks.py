@@ -25,14 +25,9 @@ from pytest_draft.ambiguity.block_search import (
 from pytest_draft.ambiguity.boxes import Boxes, boxes_of, leaves_of_rows
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.informed.splits import (
-    Splits,
-    alone,
-    narrow_block,
-    sides_of,
-    splits_of,
-    tested_ordered,
-)
+from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.informed.splits import Splits, alone, narrow_block, sides_of, splits_of, tested_ordered
+from pytest_draft.attack.observations import unexplained
 from pytest_draft.domain import Domain
 from pytest_draft.matching import Weights, encoded_weights, row_identities
 from pytest_draft.scales import near
@@ -111,7 +106,7 @@ class Blocks:
         boxes = boxes_of(forest, domain)
         weights = near(encoded_weights(domain, known), rows)
         fixed = _fixed(forest, boxes, rows, labels, times, known, aside, weights)
-        if not _explains(forest, boxes, fixed):
+        if unexplained(forest, KnownRows(rows, labels, times)):
             return None
         everyone = np.arange(len(rows))
         require()
@@ -168,7 +163,7 @@ class Blocks:
             timebox.spend(work / _UNITS)
             if is_only:
                 timebox.spend(_UNITS_PER_PASS * self.fixed.times.size)
-                state[left & self._narrowed(block)] = FIXED
+                state[left & self._narrowed(block, timebox)] = FIXED
         return state
 
     def _find_moving(self) -> None:
@@ -216,7 +211,7 @@ class Blocks:
         inside = np.searchsorted(book, most, side="right") > np.searchsorted(book, least, side="left")
         return np.asarray(inside, dtype=np.bool_)
 
-    def _narrowed(self, block: IntArray) -> BoolArray:
+    def _narrowed(self, block: IntArray, timebox: TimeBox) -> BoolArray:
         """Return which rows of a block midpoints give their values, if all rows of it are in their leaves."""
         if self.splits is None:
             raise ValueError("midpoints say nothing")
@@ -227,7 +222,7 @@ class Blocks:
         values = self.splits.rows[block].astype(np.float64)
         known = np.array([f for f in range(self.domain.n_columns) if skipped[f]], dtype=np.int64)
         bound[:, known, 0], bound[:, known, 1] = values[:, known], -values[:, known]
-        narrow_block(self.splits, block, skipped, bound)
+        narrow_block(self.splits, block, skipped, bound, timebox)
         same = np.ones(len(block), dtype=np.bool_)
         for a in present:
             column = self.domain.attributes[a].columns[0]
@@ -268,21 +263,6 @@ def left_open(
         alone_asked = fixed._replace(counted=boxes.bits([a]), tolerance=tolerance)
         share[a] = 1 - closed_rows(alone_asked, everyone).mean()
     return share
-
-
-def _explains(forest: Forest, boxes: Boxes, fixed: Fixed) -> bool:
-    """Return whether the true rows have the draws and the distinct rows of every leaf."""
-    stored = forest.distinct
-    for t, tree in enumerate(forest.trees):
-        leaf = fixed.row_leaf[:, t] - boxes.first_leaf[t]
-        draws = np.zeros((len(tree.leaves), fixed.n_classes), dtype=np.int64)
-        np.add.at(draws, (leaf, fixed.label), fixed.times[:, t])
-        distinct = np.bincount(leaf[fixed.times[:, t] > 0], minlength=len(tree.leaves))
-        if (draws != forest.counts(t)[tree.leaves]).any():
-            return False
-        if stored is not None and (distinct != stored[t]).any():
-            return False
-    return True
 
 
 def _fixed(

@@ -6,11 +6,19 @@ import numpy as np
 
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import Groups, KnownRows
 from pytest_draft.errors import InfeasibleError
+from pytest_draft.timebox import TimeBox
 
 Observations = tuple[tuple[IntArray, ...], tuple[IntArray, ...] | None, tuple[IntArray, ...] | None]
 """What `Problem` has as `counts`, `distinct` and `known`."""
+
+_UNITS_PER_VISIT = 1e-6
+"""Measured: of counting one row in one tree's leaves."""
+
+_SOON = 1.0
+"""Units of work that are done even where the time is out."""
 
 
 def observations(forest: Forest, groups: Groups) -> Observations:
@@ -52,3 +60,28 @@ def _without_known(
     if any((left < 0).any() for left in (*counts, *(distinct or ()))):
         raise InfeasibleError
     return counts, distinct
+
+
+def unexplained(forest: Forest, everyone: KnownRows, timebox: TimeBox | None = None) -> int:
+    """Return by how much rows with exact occurrences miss the counts, and the distinct rows, of all leaves.
+
+    Raises
+    ------
+    OutOfTimeError
+        Where there are many rows and trees, and the wall clock has ended the time box.
+    """
+    missed, distinct = 0, forest.distinct
+    columns = np.ascontiguousarray(everyone.rows.T)
+    labels = everyone.labels if forest.n_classes > 1 else np.zeros_like(everyone.labels)
+    is_long = _UNITS_PER_VISIT * forest.n_trees * len(everyone.rows) > _SOON
+    for t, tree in enumerate(forest.trees):
+        if timebox is not None and is_long:
+            timebox.require()
+        leaf, times = leaf_positions(tree, columns), everyone.weight[t]
+        draws = np.zeros((len(tree.leaves), forest.n_classes), dtype=np.int64)
+        np.add.at(draws, (leaf, labels), times)
+        missed += int(np.abs(draws - forest.counts(t)[tree.leaves]).sum())
+        if distinct is not None:
+            once = np.bincount(leaf[times > 0], minlength=len(tree.leaves))
+            missed += int(np.abs(once - distinct[t]).sum())
+    return missed

@@ -20,6 +20,7 @@ from pytest_draft.attack.counts.occupancy import Draws
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows, Noise
 from pytest_draft.attack.numeric.extremes import Extremes
+from pytest_draft.attack.observations import unexplained
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import log_posterior
@@ -30,12 +31,6 @@ from pytest_draft.evaluate.threshold_check import missed_splits
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.timebox import TimeBox
-
-_UNITS_PER_VISIT = 1e-6
-"""Measured: of counting one row in one tree's leaves."""
-
-_SOON = 1.0
-"""Units of work that are done even where the time is out."""
 
 OR_IN_ANOTHER_ORDER = (
     "or these rows are in another order than the seeds tell, so that what the adversary was told of a row is another's"
@@ -126,7 +121,7 @@ def identify_granted(forest: Forest, everyone: KnownRows, noise: Noise, timebox:
     if noise == "multinomial":
         counts = tuple(forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees))
         return _identify_drawn(forest, everyone, counts)
-    missed = _unexplained(forest, everyone, timebox)
+    missed = unexplained(forest, everyone, timebox)
     if not missed:
         return Identity("confirmed", "the rows explain every count in the file")
     stranger = (
@@ -135,27 +130,6 @@ def identify_granted(forest: Forest, everyone: KnownRows, noise: Noise, timebox:
     if (everyone.weight == everyone.weight[:, :1]).all():
         return Identity("mismatch", stranger)
     return Identity("unknown", f"{stranger}; {OR_IN_ANOTHER_ORDER}")
-
-
-def _unexplained(forest: Forest, everyone: KnownRows, timebox: TimeBox | None = None) -> int:
-    """Return by how much rows with exact occurrences miss the counts at all leaves.
-
-    Raises
-    ------
-    OutOfTimeError
-        Where there are many rows and trees, and the wall clock has ended the time box.
-    """
-    missed, distinct = 0, forest.distinct
-    is_long = _UNITS_PER_VISIT * forest.n_trees * len(everyone.rows) > _SOON
-    for t, tree in enumerate(forest.trees):
-        if timebox is not None and is_long:
-            timebox.require()
-        times = everyone.weight[t]
-        missed += int(np.abs(everyone.at_leaves(tree, times, forest.n_classes) - forest.counts(t)[tree.leaves]).sum())
-        if distinct is not None:
-            once = everyone.at_leaves(tree, (times > 0).astype(np.int64), forest.n_classes).sum(axis=1)
-            missed += int(np.abs(once - distinct[t]).sum())
-    return missed
 
 
 def confirmed(
@@ -175,7 +149,7 @@ def confirmed(
         return reconstruction
     if known is not None:
         rows, labels = np.concatenate([rows, known.rows]), np.concatenate([labels, known.labels])
-    missed = _unexplained(forest, KnownRows(rows, labels, times.astype(np.int64)))
+    missed = unexplained(forest, KnownRows(rows, labels, times.astype(np.int64)))
     return replace(reconstruction, status="not converged", residual=missed) if missed else reconstruction
 
 

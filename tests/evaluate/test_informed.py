@@ -13,11 +13,11 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, Rando
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact.occurrences import occurrences
+from pytest_draft.attack.best_splits import has_best_splits
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import Held
 from pytest_draft.attack.informed.guesses import Guesser
 from pytest_draft.attack.numeric.extremes import replay_and_decode
-from pytest_draft.attack.numeric.states import has_best_splits
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import informed

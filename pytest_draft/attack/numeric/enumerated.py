@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.best_splits import has_best_splits
 from pytest_draft.attack.groups import Groups
-from pytest_draft.attack.numeric.states import States, has_best_splits, states_of
+from pytest_draft.attack.numeric.states import States, states_of
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.status import SolverStatus

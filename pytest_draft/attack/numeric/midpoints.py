@@ -1,14 +1,10 @@
 """What thresholds tell of values: in go a forest, a domain and each row's leaves, out come bounds of every cell.
 
-A threshold of a best split is ``a / 2 + b / 2`` in float64, ``a`` the largest value of the tested column among the
-node's rows that went left, ``b`` the smallest of those that went right, both float32. A random split's threshold lies
+A threshold of a best split is the midpoint of the extremes on both its sides (`best_splits`). A random split's lies
 between the least and the largest value of its node, which can be known too (`Extremes`). So every split says of a group
 of rows what its extreme value is, or of two groups what their extremes add up to (`split_groups`). Bounds are
-propagated through all these equations of a column to a fixpoint (`column_bounds`), and equations that close an odd
-cycle are solved (`odd_cycles`). Bounds are float32 values and closed: a cell whose bounds meet is certain, given that
-the leaves are right.
-
-Source: ``sklearn.tree._splitter`` (``node_split_best`` and ``node_split_random``), 1.3 to 1.9.
+propagated through all these equations of a column to a fixpoint (`column_bounds`). Bounds are float32 values and
+closed: a cell whose bounds meet is certain, given that the leaves are right.
 """
 
 from __future__ import annotations
@@ -19,10 +15,10 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.best_splits import has_best_splits, midpoints_of
 from pytest_draft.attack.numeric.column_bounds import CHANGED, CONTRADICTORY, SETTLED, ColumnBounds, pass_once, settle
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.split_groups import bare_splits, joined_nodes, members_of, with_extremes
-from pytest_draft.attack.numeric.states import has_best_splits, midpoints_of
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 

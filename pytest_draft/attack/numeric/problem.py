@@ -17,12 +17,13 @@ from scipy.sparse.linalg import LinearOperator
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.best_splits import has_best_splits
 from pytest_draft.attack.groups import Groups, group_by_occurrences
 from pytest_draft.attack.numeric.dataset import NodeArrays
 from pytest_draft.attack.numeric.extremes import Extremes, replay_and_decode
 from pytest_draft.attack.numeric.midpoints import ValueBounds, propagate_thresholds
 from pytest_draft.attack.numeric.replay import Replay
-from pytest_draft.attack.numeric.states import States, has_best_splits, nodes_of, states_of
+from pytest_draft.attack.numeric.states import States, nodes_of, states_of
 from pytest_draft.attack.numeric.targets import identify_rows
 from pytest_draft.attack.target_classes import target_counts
 from pytest_draft.domain import Domain

@@ -17,10 +17,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from profiles import examples
 from pytest_draft.artifact.occurrences import occurrences
+from pytest_draft.attack.best_splits import has_best_splits
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import held_of
 from pytest_draft.attack.numeric.extremes import replay_and_decode
-from pytest_draft.attack.numeric.states import has_best_splits
 from pytest_draft.examine.inputs import complete, open_files
 from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.case import Case
