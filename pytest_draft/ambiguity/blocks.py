@@ -172,10 +172,9 @@ class Blocks:
             return
         n_rows = len(self.closed)
         sides = sides_of(self.splits, np.zeros(n_rows, dtype=np.bool_))
-        bound = np.tile(self._domain_bounds(), (n_rows, 1, 1))
-        pinned, may_miss = np.zeros((2, n_rows, self.domain.n_columns), dtype=np.bool_)
-        for attribute in self.domain.attributes:
-            may_miss[:, list(attribute.columns)] = attribute.missing
+        bound = np.tile(self.domain.reach, (n_rows, 1, 1))
+        may_miss = np.tile(self.domain.by_column(lambda attribute: attribute.missing), (n_rows, 1))
+        pinned = np.zeros_like(may_miss)
         alone(self.splits, sides, np.arange(n_rows), bound, pinned, may_miss)
         for a in self.told:
             column = self.domain.attributes[a].columns[0]
@@ -184,13 +183,6 @@ class Blocks:
             other = ~self._is_same(a, value, least, most) | may_miss[:, column]
             other = np.where(np.isnan(value), self._holds_any(a, least, most), other)
             self.moving[:] |= other & ~pinned[:, column]
-
-    def _domain_bounds(self) -> FloatArray:
-        """Return upper bounds of each column's values and of their negatives, shape (n_columns, 2)."""
-        bound = np.full((self.domain.n_columns, 2), np.inf)
-        for attribute in self.domain.attributes:
-            bound[list(attribute.columns)] = np.array([attribute.high, -attribute.low], dtype=np.float32)
-        return bound
 
     def _is_same(self, a: int, value: FloatArray, least: FloatArray, most: FloatArray) -> BoolArray:
         """Return where all values of an attribute between two bounds, of which one is true, count as one."""
@@ -215,7 +207,7 @@ class Blocks:
         """Return which rows of a block midpoints give their values, if all rows of it are in their leaves."""
         if self.splits is None:
             raise ValueError("midpoints say nothing")
-        bound = np.tile(self._domain_bounds(), (len(block), 1, 1))
+        bound = np.tile(self.domain.reach, (len(block), 1, 1))
         skipped = np.ones(self.domain.n_columns, dtype=np.bool_)
         present = [a for a in self.told if not self.domain.attributes[a].missing]
         skipped[[self.domain.attributes[a].columns[0] for a in present]] = False

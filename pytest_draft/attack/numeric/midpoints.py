@@ -83,7 +83,8 @@ def propagate_thresholds(
     nodes, best, is_midpoint = joined_nodes(forest), has_best_splits(forest), np.concatenate(midpoints_of(forest))
     members = members_of(nodes.parent, np.where(leaves < 0, -1, leaves + nodes.first[:, None]))
     is_whole = np.diff(members.start) == nodes.n_distinct
-    is_number, may_miss = _kinds(domain)
+    is_number = domain.by_column(lambda attribute: attribute.whole and attribute.low < attribute.high)
+    may_miss = domain.by_column(lambda attribute: attribute.missing)
     bound = _start(domain, n_rows, low, high)
     n_compared = n_rows if n_rows <= _MOST_COMPARED else 0
     columns = []
@@ -126,21 +127,9 @@ def _forget_contradictions(bound: FloatArray, state: IntArray, untouched: FloatA
     state[may_miss] = SETTLED
 
 
-def _kinds(domain: Domain) -> tuple[BoolArray, BoolArray]:
-    """Return, by column, whether its values are whole numbers, and whether some may be missing."""
-    is_number, may_miss = np.zeros((2, domain.n_columns), np.bool_)
-    for attribute in domain.attributes:
-        is_number[list(attribute.columns)] = attribute.whole and attribute.low < attribute.high
-        may_miss[list(attribute.columns)] = attribute.missing
-    return is_number, may_miss
-
-
 def _start(domain: Domain, n_rows: int, low: FloatArray | None, high: FloatArray | None) -> FloatArray:
     """Return the upper bounds of ``x`` and ``-x`` before any threshold, shape (n_columns, 2, n_rows)."""
-    bound = np.empty((domain.n_columns, 2, n_rows))
-    for attribute in domain.attributes:
-        # Trees see a value's nearest float32, which can lie outside of the value's own bounds.
-        bound[list(attribute.columns)] = np.array([[attribute.high], [-attribute.low]]).astype(np.float32)
+    bound = np.repeat(domain.reach[:, :, None], n_rows, axis=2)
     if high is not None:
         bound[:, 0] = np.minimum(bound[:, 0], np.asarray(high, np.float32).T if high.ndim == 2 else high[:, None])
     if low is not None:

@@ -149,11 +149,6 @@ def with_extremes(
     known = [np.flatnonzero(~np.isnan(high)), np.flatnonzero(~np.isnan(low))]
     group = np.concatenate([nodes.right[tested[known[0]]], nodes.left[tested[known[1]]]])
     extreme = np.concatenate([high[known[0]], -low[known[1]]])
-    return SplitGroups(
-        np.concatenate([splits.group, group]),
-        np.concatenate([splits.sign, np.repeat([0, 1], [len(k) for k in known])]),
-        np.concatenate([splits.threshold, np.full(len(group), np.nan)]),
-        np.concatenate([splits.is_whole, is_whole[group]]),
-        np.concatenate([splits.reach, np.stack([extreme, -extreme])], axis=1),
-        np.concatenate([splits.fixed, np.full(len(group), -np.inf)]),
-    )
+    sign, nothing = np.repeat([0, 1], [len(k) for k in known]), np.full(len(group), np.nan)
+    of_extremes = group, sign, nothing, is_whole[group], np.stack([extreme, -extreme]), np.full(len(group), -np.inf)
+    return SplitGroups(*(np.concatenate(both, axis=-1) for both in zip(splits, of_extremes, strict=True)))

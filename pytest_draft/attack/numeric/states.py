@@ -188,21 +188,14 @@ def _numeric_states(
         place = int(np.searchsorted(bottom, value, side="right")) - 1
         if bottom[place] == top[place]:
             continue
-        pieces = [(bottom[place], _before(value)), (value, value), (_behind(value), top[place])]
+        before, behind = (float(np.nextafter(np.float32(value), np.float32(end))) for end in (-np.inf, np.inf))
+        pieces = [(bottom[place], before), (value, value), (behind, top[place])]
         kept = [(a, b) for a, b in pieces if a <= b]
         bottom = np.concatenate([bottom[:place], [a for a, _ in kept], bottom[place + 1 :]])
         top = np.concatenate([top[:place], [b for _, b in kept], top[place + 1 :]])
     if attribute.missing:
         bottom, top = np.append(bottom, np.nan), np.append(top, np.nan)
     return bottom, top
-
-
-def _before(value: float) -> float:
-    return float(np.nextafter(np.float32(value), np.float32(-np.inf)))
-
-
-def _behind(value: float) -> float:
-    return float(np.nextafter(np.float32(value), np.float32(np.inf)))
 
 
 def attribute_states(states: States) -> Attributes:
