@@ -35,7 +35,9 @@ def observations(forest: Forest, groups: Groups) -> Observations:
         return counts, distinct, None
     known = _known_at_leaves(forest, groups.known)
     if groups.noise == "exact":
-        counts, distinct = _without_known(forest, groups.known, counts, distinct)
+        counts, distinct = _without(forest, groups.known)
+        if any((left < 0).any() for left in (*counts, *(distinct or ()))):
+            raise InfeasibleError
     return counts, distinct, known
 
 
@@ -45,21 +47,24 @@ def _known_at_leaves(forest: Forest, known: KnownRows) -> tuple[IntArray, ...]:
     return tuple(known.at_leaves(tree, once, forest.n_classes) for tree in forest.trees)
 
 
-def _without_known(
-    forest: Forest, known: KnownRows, counts: tuple[IntArray, ...], distinct: tuple[IntArray, ...] | None
+def _without(
+    forest: Forest, known: KnownRows, timebox: TimeBox | None = None
 ) -> tuple[tuple[IntArray, ...], tuple[IntArray, ...] | None]:
-    """Return counts and distinct rows after those of the known rows are taken off."""
-    seen = [known.at_leaves(tree, known.weight[t], forest.n_classes) for t, tree in enumerate(forest.trees)]
-    counts = tuple(whole - part for whole, part in zip(counts, seen, strict=True))
-    if distinct is not None:
-        once = [
-            known.at_leaves(tree, (known.weight[t] > 0).astype(np.int64), forest.n_classes).sum(axis=1)
-            for t, tree in enumerate(forest.trees)
-        ]
-        distinct = tuple(whole - part for whole, part in zip(distinct, once, strict=True))
-    if any((left < 0).any() for left in (*counts, *(distinct or ()))):
-        raise InfeasibleError
-    return counts, distinct
+    """Return counts and distinct rows of all leaves after those of rows with exact occurrences are taken off."""
+    counts, distinct, stored = [], [], forest.distinct
+    columns = np.ascontiguousarray(known.rows.T)
+    labels = known.labels if forest.n_classes > 1 else np.zeros_like(known.labels)
+    is_long = _UNITS_PER_VISIT * forest.n_trees * len(known.rows) > _SOON
+    for t, tree in enumerate(forest.trees):
+        if timebox is not None and is_long:
+            timebox.require()
+        leaf, times = leaf_positions(tree, columns), known.weight[t]
+        left = forest.counts(t)[tree.leaves]
+        np.subtract.at(left, (leaf, labels), times)
+        counts.append(left)
+        if stored is not None:
+            distinct.append(stored[t] - np.bincount(leaf[times > 0], minlength=len(tree.leaves)))
+    return tuple(counts), None if stored is None else tuple(distinct)
 
 
 def unexplained(forest: Forest, everyone: KnownRows, timebox: TimeBox | None = None) -> int:
@@ -70,18 +75,5 @@ def unexplained(forest: Forest, everyone: KnownRows, timebox: TimeBox | None = N
     OutOfTimeError
         Where there are many rows and trees, and the wall clock has ended the time box.
     """
-    missed, distinct = 0, forest.distinct
-    columns = np.ascontiguousarray(everyone.rows.T)
-    labels = everyone.labels if forest.n_classes > 1 else np.zeros_like(everyone.labels)
-    is_long = _UNITS_PER_VISIT * forest.n_trees * len(everyone.rows) > _SOON
-    for t, tree in enumerate(forest.trees):
-        if timebox is not None and is_long:
-            timebox.require()
-        leaf, times = leaf_positions(tree, columns), everyone.weight[t]
-        draws = np.zeros((len(tree.leaves), forest.n_classes), dtype=np.int64)
-        np.add.at(draws, (leaf, labels), times)
-        missed += int(np.abs(draws - forest.counts(t)[tree.leaves]).sum())
-        if distinct is not None:
-            once = np.bincount(leaf[times > 0], minlength=len(tree.leaves))
-            missed += int(np.abs(once - distinct[t]).sum())
-    return missed
+    counts, distinct = _without(forest, everyone, timebox)
+    return int(sum(np.abs(left).sum() for left in (*counts, *(distinct or ()))))
