@@ -132,10 +132,9 @@ def encoded_weights(domain: Domain, known: Sequence[int] = ()) -> Weights:
         common = float(math.lcm(*(int(size) for size in ranges if size > 0)))
     columns = np.where(ranges > 0, common / np.where(ranges > 0, ranges, 1.0), 0.0)
     counted = _counted(domain, known)
-    tolerance = np.zeros_like(ranges)
-    for attribute in domain.attributes:
-        if attribute.kind == "numeric":
-            tolerance[list(attribute.columns)] = TOLERANCE * (attribute.high - attribute.low)
+    tolerance = domain.by_column(
+        lambda attribute: TOLERANCE * (attribute.high - attribute.low) if attribute.kind == "numeric" else 0.0
+    )
     tolerance[~counted] = 0.0
     return Weights(columns, counted, common * float(counted.sum()), np.full_like(ranges, common), tolerance, books)
 
@@ -147,10 +146,8 @@ def original_weights(domain: Domain, known: Sequence[int] = ()) -> Weights:
     """
     encoded = encoded_weights(domain, known)
     common = encoded.total / float(encoded.counted.sum())
-    by = np.full(domain.n_columns, 2.0)
-    for attribute in domain.attributes:
-        if attribute.kind == "one-hot":
-            by[list(attribute.columns)] = 1.0  # two columns differ when the value differs
+    # Of a group, two columns differ when the value differs.
+    by = domain.by_column(lambda attribute: 1.0 if attribute.kind == "one-hot" else 2.0)
     return replace(encoded.scaled(by), total=2 * common * (len(domain.attributes) - len(known)))
 
 

@@ -14,7 +14,7 @@ from pytest_draft.ambiguity.explained import ExplainedRows, explained
 from pytest_draft.ambiguity.median import median_guess
 from pytest_draft.ambiguity.population import Population, fitted, uniform
 from pytest_draft.ambiguity.sampled import Sampled, facts_of
-from pytest_draft.ambiguity.sampler import PARAMETERS, ExplainingChain, neighbours
+from pytest_draft.ambiguity.sampler import PARAMETERS, ExplainingChain, neighbours, unchanged
 from pytest_draft.ambiguity.values import StateValues
 from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.artifact.forest import Forest
@@ -121,11 +121,9 @@ class _Look:
         sampled = self._sampled(chains, priors, values, moving)
         if self._stop.asked or any(len(one.datasets) < LEAST_SAMPLES for one in sampled):
             return None
-        changed = np.any([chain.changed for chain in chains.values()], axis=0)[moving]
-        unchanged = float(1 - changed.mean())
-        return Alternatives(
-            sampled, facts_of(sampled, truth.domain, values.rows, bits, unchanged, self._stop.timebox, proved)
-        )
+        left = unchanged(chains.values(), moving)
+        facts = facts_of(sampled, truth.domain, values.rows, bits, left, self._stop.timebox, proved)
+        return Alternatives(sampled, facts)
 
     def _moving(self, truth: ExplainedRows) -> IntArray:
         """Return the rows that move: all, or neighbourhoods of some."""
@@ -189,7 +187,7 @@ class _Look:
         """Return the last datasets of each chain with all values, as many as there is time for."""
         truth, rngs = self._truth, {name: np.random.default_rng([self._seed, 64, len(name)]) for name in chains}
         datasets, without = ({name: list[Rows]() for name in chains} for _ in range(2))
-        last = {name: chain.samples[: -chain.kept - 1 : -1] for name, chain in chains.items()}
+        last = {name: chain.last for name, chain in chains.items()}
         for place in range(min(map(len, last.values()))):
             for name, rng in rngs.items():
                 if self._stop.now(self._stop.by_clock):

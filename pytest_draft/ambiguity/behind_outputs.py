@@ -15,13 +15,13 @@ import numpy as np
 from pytest_draft.ambiguity import behind_counts
 from pytest_draft.ambiguity.alternatives import Alternatives, AlternativesSearch, NotExplainedError, Stop
 from pytest_draft.ambiguity.bits_of_outputs import bits_at
-from pytest_draft.ambiguity.bounds import kept
 from pytest_draft.ambiguity.counted import counted_by
 from pytest_draft.ambiguity.gaps import tell_gaps_only
 from pytest_draft.ambiguity.population import RowKinds, fitted, kinds, uniform
 from pytest_draft.ambiguity.sampled import Sampled, facts_of
+from pytest_draft.ambiguity.sampler import Visited, unchanged
 from pytest_draft.ambiguity.values import StateValues
-from pytest_draft.arrays import BoolArray, Flag, Int32Array, IntArray, Rows
+from pytest_draft.arrays import Flag, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.compiled_trees import leaves_of
 from pytest_draft.attack.fractions.problem import build_stripped
@@ -45,7 +45,7 @@ _SECONDS_A_VALUE = 1e-8
 """Of a sweep, for each value that one row can have, in each tree."""
 
 
-class ChainFromTruth:
+class ChainFromTruth(Visited):
     """A chain that begins at the truth, and the datasets that it was.
 
     Parameters
@@ -59,14 +59,6 @@ class ChainFromTruth:
         Of each row: a mixture that all other rows make, all values alike, or `kinds`.
     seed : int
     kinds : RowKinds or None
-
-    Attributes
-    ----------
-    kept : int
-        How many samples are kept.
-    samples : list of ndarray of int32, shape (n_rows, n_attributes)
-    changed : ndarray of bool, shape (n_rows,)
-        Rows whose values were others after some sweep.
     """
 
     def __init__(
@@ -80,7 +72,7 @@ class ChainFromTruth:
     ) -> None:
         n_values = sum(attribute.n_values for attribute in problem.model.domain.attributes)
         alike = np.zeros((problem.model.n_classes, n_values))
-        self._truth = value
+        super().__init__(value, int((problem.value < 0).any(axis=1).sum()))
         self._chain = RowChain(
             problem, (value, label), [seed, 66, len(prior)], alike if prior == "uniform" else NO_PRIOR
         )
@@ -88,10 +80,6 @@ class ChainFromTruth:
         if kinds is not None:
             whole = np.ascontiguousarray(kinds.state, dtype=np.int32)
             self._kinds = JumpCandidates(whole, leaves_of(problem.model.walks, whole), kinds.log_prior)
-        self._sweeps, self._keep_every = 0, 1
-        self.kept = kept(int((problem.value < 0).any(axis=1).sum()))
-        self.samples: list[Int32Array] = []
-        self.changed: BoolArray = np.zeros(len(value), dtype=bool)
 
     def turn(self, stop: Flag = GO_ON) -> Int32Array:
         """Draw every open value and label anew, once, until a flag is raised; return the values."""
@@ -100,12 +88,7 @@ class ChainFromTruth:
         else:
             self._chain.jump(self._kinds, 1.0, stop=stop)
         value, _ = self._chain.dataset
-        self.changed |= (value != self._truth).any(axis=1)
-        self._sweeps += 1
-        if self._sweeps % self._keep_every == 0:
-            self.samples.append(value)
-            if len(self.samples) >= 2 * self.kept:
-                self.samples, self._keep_every = self.samples[1::2], 2 * self._keep_every
+        self.look(value)
         return value
 
 
@@ -234,7 +217,7 @@ def _alternatives(
     sampled = []
     for name, chain in chains.items():
         datasets, without = list[Rows](), list[Rows]()
-        for sample in chain.samples[: -chain.kept - 1 : -1]:
+        for sample in chain.last:
             drawn = of_population.drawn(len(value), rng) if name not in priors else priors[name].drawn(states, rng)
             drawn = np.where(values.fixed, value, drawn)
             for found, state in ((datasets, sample), (without, drawn)):
@@ -242,6 +225,6 @@ def _alternatives(
                 if written is not None:
                     found.append(written[moving])
         sampled.append(Sampled(name, tuple(datasets), tuple(without), moving))
-    changed = np.any([chain.changed for chain in chains.values()], axis=0)[moving]
-    facts = facts_of(sampled, problem.domain, values.rows, bits, float(1 - changed.mean()), stop.timebox)
+    left = unchanged(chains.values(), moving)
+    facts = facts_of(sampled, problem.domain, values.rows, bits, left, stop.timebox)
     return Alternatives(tuple(sampled), facts)

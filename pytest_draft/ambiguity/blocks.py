@@ -26,15 +26,8 @@ from pytest_draft.ambiguity.boxes import Boxes, boxes_of, leaves_of_rows
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import KnownRows
-from pytest_draft.attack.informed.splits import (
-    Splits,
-    alone,
-    narrow_block,
-    sides_of,
-    splits_of,
-    tested_ordered,
-)
-from pytest_draft.attack.observations import missed_by
+from pytest_draft.attack.informed.splits import Splits, alone, narrow_block, sides_of, splits_of, tested_ordered
+from pytest_draft.attack.observations import unexplained
 from pytest_draft.domain import Domain
 from pytest_draft.matching import Weights, encoded_weights, row_identities
 from pytest_draft.scales import near
@@ -113,7 +106,7 @@ class Blocks:
         boxes = boxes_of(forest, domain)
         weights = near(encoded_weights(domain, known), rows)
         fixed = _fixed(forest, boxes, rows, labels, times, known, aside, weights)
-        if missed_by(forest, KnownRows(rows, labels, times)):
+        if unexplained(forest, KnownRows(rows, labels, times)):
             return None
         everyone = np.arange(len(rows))
         require()
@@ -170,7 +163,7 @@ class Blocks:
             timebox.spend(work / _UNITS)
             if is_only:
                 timebox.spend(_UNITS_PER_PASS * self.fixed.times.size)
-                state[left & self._narrowed(block)] = FIXED
+                state[left & self._narrowed(block, timebox)] = FIXED
         return state
 
     def _find_moving(self) -> None:
@@ -179,10 +172,9 @@ class Blocks:
             return
         n_rows = len(self.closed)
         sides = sides_of(self.splits, np.zeros(n_rows, dtype=np.bool_))
-        bound = np.tile(self._domain_bounds(), (n_rows, 1, 1))
-        pinned, may_miss = np.zeros((2, n_rows, self.domain.n_columns), dtype=np.bool_)
-        for attribute in self.domain.attributes:
-            may_miss[:, list(attribute.columns)] = attribute.missing
+        bound = np.tile(self.domain.reach, (n_rows, 1, 1))
+        may_miss = np.tile(self.domain.by_column(lambda attribute: attribute.missing), (n_rows, 1))
+        pinned = np.zeros_like(may_miss)
         alone(self.splits, sides, np.arange(n_rows), bound, pinned, may_miss)
         for a in self.told:
             column = self.domain.attributes[a].columns[0]
@@ -191,13 +183,6 @@ class Blocks:
             other = ~self._is_same(a, value, least, most) | may_miss[:, column]
             other = np.where(np.isnan(value), self._holds_any(a, least, most), other)
             self.moving[:] |= other & ~pinned[:, column]
-
-    def _domain_bounds(self) -> FloatArray:
-        """Return upper bounds of each column's values and of their negatives, shape (n_columns, 2)."""
-        bound = np.full((self.domain.n_columns, 2), np.inf)
-        for attribute in self.domain.attributes:
-            bound[list(attribute.columns)] = np.array([attribute.high, -attribute.low], dtype=np.float32)
-        return bound
 
     def _is_same(self, a: int, value: FloatArray, least: FloatArray, most: FloatArray) -> BoolArray:
         """Return where all values of an attribute between two bounds, of which one is true, count as one."""
@@ -218,18 +203,18 @@ class Blocks:
         inside = np.searchsorted(book, most, side="right") > np.searchsorted(book, least, side="left")
         return np.asarray(inside, dtype=np.bool_)
 
-    def _narrowed(self, block: IntArray) -> BoolArray:
+    def _narrowed(self, block: IntArray, timebox: TimeBox) -> BoolArray:
         """Return which rows of a block midpoints give their values, if all rows of it are in their leaves."""
         if self.splits is None:
             raise ValueError("midpoints say nothing")
-        bound = np.tile(self._domain_bounds(), (len(block), 1, 1))
+        bound = np.tile(self.domain.reach, (len(block), 1, 1))
         skipped = np.ones(self.domain.n_columns, dtype=np.bool_)
         present = [a for a in self.told if not self.domain.attributes[a].missing]
         skipped[[self.domain.attributes[a].columns[0] for a in present]] = False
         values = self.splits.rows[block].astype(np.float64)
         known = np.array([f for f in range(self.domain.n_columns) if skipped[f]], dtype=np.int64)
         bound[:, known, 0], bound[:, known, 1] = values[:, known], -values[:, known]
-        narrow_block(self.splits, block, skipped, bound)
+        narrow_block(self.splits, block, skipped, bound, timebox)
         same = np.ones(len(block), dtype=np.bool_)
         for a in present:
             column = self.domain.attributes[a].columns[0]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pytest_draft.arrays import FloatArray, Rows
+from pytest_draft.arrays import Rows
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.best_splits import ROUNDING, partners
 from pytest_draft.decimals import shortest_decimal
 from pytest_draft.domain import Domain
 
@@ -40,13 +41,6 @@ def tell_gaps_only(forest: Forest, domain: Domain, rows: Rows) -> bool:
         for threshold, place in zip(thresholds.tolist(), above.tolist(), strict=True):
             if threshold != shortest_decimal(float(values[place - 1]), float(values[place])):
                 return False
-            rewritten = rewritten or not _is_midpoint(threshold, values)
+            slack = ROUNDING * float(np.abs(values[[0, -1]]).max())
+            rewritten = rewritten or not partners(values[:place], values[place:], threshold, slack)[1].any()
     return rewritten or not tested
-
-
-def _is_midpoint(threshold: float, values: FloatArray) -> bool:
-    """Return whether a threshold is the middle of two values, by scikit-learn's rule: half of each, added."""
-    partner = 2 * threshold - values
-    place = np.clip(np.searchsorted(values, partner), 1, len(values) - 1)
-    found = [values / 2 + values[place + step] / 2 == threshold for step in (-1, 0)]
-    return bool(np.logical_or(*found).any())

@@ -7,7 +7,7 @@ lies nearer to the truth than it should: on the safe side.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +53,48 @@ class SamplerParameters:
 PARAMETERS = SamplerParameters()
 
 
-class ExplainingChain:
+class Visited:
+    """What a chain met on its way from the truth.
+
+    Parameters
+    ----------
+    truth : ndarray of int32, shape (n_rows, n_attributes)
+    n_moving : int
+        Rows that can change.
+
+    Attributes
+    ----------
+    samples : list of ndarray of int32, shape (n_rows, n_attributes)
+    changed : ndarray of bool, shape (n_rows,)
+        Rows that were others than the truth's after some move.
+    """
+
+    def __init__(self, truth: Int32Array, n_moving: int) -> None:
+        self._truth, self._looks, self._keep_every, self._kept = truth, 0, 1, kept(n_moving)
+        self.samples: list[Int32Array] = []
+        self.changed: BoolArray = np.zeros(len(truth), dtype=bool)
+
+    def look(self, now: Int32Array) -> None:
+        """Note the dataset as it is; where there are twice as many samples as are kept, every second one goes."""
+        self.changed |= (now != self._truth).any(axis=1)
+        self._looks += 1
+        if self._looks % self._keep_every == 0:
+            self.samples.append(now.copy())
+            if len(self.samples) >= 2 * self._kept:
+                self.samples, self._keep_every = self.samples[1::2], 2 * self._keep_every
+
+    @property
+    def last(self) -> list[Int32Array]:
+        """The samples that are kept, the last one first."""
+        return self.samples[: -self._kept - 1 : -1]
+
+
+def unchanged(chains: Iterable[Visited], moving: IntArray) -> float:
+    """Return the share of the rows that could move and that no chain has changed."""
+    return float(1 - np.any([chain.changed for chain in chains], axis=0)[moving].mean())
+
+
+class ExplainingChain(Visited):
     """A dataset on its way from the truth, and what it was on that way.
 
     Parameters
@@ -67,12 +108,6 @@ class ExplainingChain:
         The rows that move; None for all.
     stop : ndarray of uint8, shape (1,), or None
         Where it is raised, blocks stay as they are.
-
-    Attributes
-    ----------
-    samples : list of ndarray of int32, shape (n_rows, n_attributes)
-    changed : ndarray of bool, shape (n_rows,)
-        Rows whose states some accepted move has changed.
     """
 
     def __init__(
@@ -85,22 +120,19 @@ class ExplainingChain:
         moving: IntArray | None = None,
         stop: Flag | None = None,
     ) -> None:
-        self._truth, self._prior = truth, prior
+        self._moving = np.arange(truth.n_rows) if moving is None else moving
+        super().__init__(truth.state, len(self._moving))
+        self._explained, self._prior = truth, prior
         self._stop: Flag = np.zeros(1, dtype=np.uint8) if stop is None else stop
         self._rng = np.random.default_rng([seed, 62])
         self._data = truth.dataset(seed)
         n_attributes, n_classes = truth.state.shape[1], truth.nodes.count.shape[1]
         nothing = np.zeros((n_classes, n_attributes)), np.zeros((n_attributes, n_attributes)), np.ones(n_attributes)
         self._copula = Copula(0.0, *nothing)
-        self._moving = np.arange(truth.n_rows) if moving is None else moving
         self._near = neighbours(truth, self._moving, PARAMETERS.neighbours * max(PARAMETERS.sizes))
         self._sizes = (1,) if within_cells else PARAMETERS.sizes
         shape = len(self._sizes), len(PARAMETERS.temperatures)
         self._moved, self._tried = np.zeros(shape), np.zeros(shape)
-        self._turns, self._keep_every = 0, 1
-        self.kept = kept(len(self._moving))
-        self.samples: list[Int32Array] = []
-        self.changed: BoolArray = np.zeros(truth.n_rows, dtype=bool)
 
     def turn(self) -> None:
         """Let some blocks move, and keep what came of it."""
@@ -110,12 +142,7 @@ class ExplainingChain:
         moved = self._excurse(self._blocks(size, number), PARAMETERS.temperatures[heat])
         self._moved[place, heat] += float((moved == MOVED).sum()) * size**0.5
         self._tried[place, heat] += number * _steps(size)
-        self.changed |= (self._data.state != self._truth.state).any(axis=1)
-        self._turns += 1
-        if self._turns % self._keep_every == 0:
-            self.samples.append(self._data.state.copy())
-            if len(self.samples) >= 2 * self.kept:
-                self.samples, self._keep_every = self.samples[1::2], 2 * self._keep_every
+        self.look(self._data.state)
 
     def _kind_of_move(self) -> tuple[int, int]:
         """Draw a size and a temperature: the more often those that have moved more rows for the same work so far."""
@@ -125,7 +152,7 @@ class ExplainingChain:
         return int(place), int(heat)
 
     def _excurse(self, blocks: IntArray, temperature: float) -> IntArray:
-        truth, prior = self._truth, self._prior
+        truth, prior = self._explained, self._prior
         moved: IntArray = excursions(
             truth.nodes,
             truth.attributes,
@@ -170,7 +197,7 @@ class ExplainingChain:
         over : callable
             Whether to stop.
         """
-        truth, size = self._truth, min(PARAMETERS.partition, len(self._moving))
+        truth, size = self._explained, min(PARAMETERS.partition, len(self._moving))
         within_cells = cell_bits(truth, self._moving, self._stop)
         if len(self._sizes) == 1 or within_cells >= PARAMETERS.plenty:
             return within_cells

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.attack.best_splits import midpoints_of, partners
 from pytest_draft.attack.descent import Passing, descend
-from pytest_draft.attack.numeric.states import midpoints_of
 from pytest_draft.domain import Domain
 
 _SLACK = 1e-6
@@ -81,8 +81,7 @@ def _narrowest(book: FloatArray, threshold: float) -> tuple[float, float]:
     slack = _SLACK * max(1.0, abs(threshold), float(np.abs(book[[0, -1]]).max()))
     if not len(below) or not len(above):
         return np.inf, -np.inf
-    partner = np.minimum(np.searchsorted(above, 2 * threshold - below - 2 * slack), len(above) - 1)
-    fits = np.abs(below + above[partner] - 2 * threshold) <= 2 * slack
+    partner, fits = partners(below, above, threshold, slack)
     if not fits.any():  # no row of the domain explains this threshold
         return np.inf, -np.inf
     nearest = int(np.argmax(fits))

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import Groups, KnownRows
 from pytest_draft.errors import InfeasibleError
+from pytest_draft.timebox import TimeBox
 
 Observations = tuple[tuple[IntArray, ...], tuple[IntArray, ...] | None, tuple[IntArray, ...] | None]
 """What `Problem` has as `counts`, `distinct` and `known`."""
+
+_UNITS_PER_VISIT = 1e-6
+"""Measured: of counting one row in one tree's leaves."""
+
+_SOON = 1.0
+"""Units of work that are done even where the time is out."""
 
 
 def observations(forest: Forest, groups: Groups) -> Observations:
@@ -29,28 +35,10 @@ def observations(forest: Forest, groups: Groups) -> Observations:
         return counts, distinct, None
     known = _known_at_leaves(forest, groups.known)
     if groups.draws_known:
-        counts, distinct = _without_known(forest, groups.known, counts, distinct)
+        counts, distinct = _without(forest, groups.known)
+        if any((left < 0).any() for left in (*counts, *(distinct or ()))):
+            raise InfeasibleError
     return counts, distinct, known
-
-
-def missed_by(forest: Forest, everyone: KnownRows, in_time: Callable[[], None] | None = None) -> int:
-    """Return by how much rows with known occurrences miss the counts, and the distinct rows, of all leaves.
-
-    Parameters
-    ----------
-    in_time : callable or None
-        Called before each tree; it can raise `OutOfTimeError`.
-    """
-    missed, distinct = 0, forest.distinct
-    for t, tree in enumerate(forest.trees):
-        if in_time is not None:
-            in_time()
-        times = everyone.weight[t]
-        missed += int(np.abs(everyone.at_leaves(tree, times, forest.n_classes) - forest.counts(t)[tree.leaves]).sum())
-        if distinct is not None:
-            once = everyone.at_leaves(tree, (times > 0).astype(np.int64), forest.n_classes).sum(axis=1)
-            missed += int(np.abs(once - distinct[t]).sum())
-    return missed
 
 
 def _known_at_leaves(forest: Forest, known: KnownRows) -> tuple[IntArray, ...]:
@@ -59,18 +47,33 @@ def _known_at_leaves(forest: Forest, known: KnownRows) -> tuple[IntArray, ...]:
     return tuple(known.at_leaves(tree, once, forest.n_classes) for tree in forest.trees)
 
 
-def _without_known(
-    forest: Forest, known: KnownRows, counts: tuple[IntArray, ...], distinct: tuple[IntArray, ...] | None
+def _without(
+    forest: Forest, known: KnownRows, timebox: TimeBox | None = None
 ) -> tuple[tuple[IntArray, ...], tuple[IntArray, ...] | None]:
-    """Return counts and distinct rows after those of the known rows are taken off."""
-    seen = [known.at_leaves(tree, known.weight[t], forest.n_classes) for t, tree in enumerate(forest.trees)]
-    counts = tuple(whole - part for whole, part in zip(counts, seen, strict=True))
-    if distinct is not None:
-        once = [
-            known.at_leaves(tree, (known.weight[t] > 0).astype(np.int64), forest.n_classes).sum(axis=1)
-            for t, tree in enumerate(forest.trees)
-        ]
-        distinct = tuple(whole - part for whole, part in zip(distinct, once, strict=True))
-    if any((left < 0).any() for left in (*counts, *(distinct or ()))):
-        raise InfeasibleError
-    return counts, distinct
+    """Return counts and distinct rows of all leaves after those of rows with exact occurrences are taken off."""
+    counts, distinct, stored = [], [], forest.distinct
+    columns = np.ascontiguousarray(known.rows.T)
+    labels = known.labels if forest.n_classes > 1 else np.zeros_like(known.labels)
+    is_long = _UNITS_PER_VISIT * forest.n_trees * len(known.rows) > _SOON
+    for t, tree in enumerate(forest.trees):
+        if timebox is not None and is_long:
+            timebox.require()
+        leaf, times = leaf_positions(tree, columns), known.weight[t]
+        left = forest.counts(t)[tree.leaves]
+        np.subtract.at(left, (leaf, labels), times)
+        counts.append(left)
+        if stored is not None:
+            distinct.append(stored[t] - np.bincount(leaf[times > 0], minlength=len(tree.leaves)))
+    return tuple(counts), None if stored is None else tuple(distinct)
+
+
+def unexplained(forest: Forest, everyone: KnownRows, timebox: TimeBox | None = None) -> int:
+    """Return by how much rows with exact occurrences miss the counts, and the distinct rows, of all leaves.
+
+    Raises
+    ------
+    OutOfTimeError
+        Where there are many rows and trees, and the wall clock has ended the time box.
+    """
+    counts, distinct = _without(forest, everyone, timebox)
+    return int(sum(np.abs(left).sum() for left in (*counts, *(distinct or ()))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.arrays import AnyArray, FloatArray, IntArray
 from pytest_draft.domain.attribute import Attribute, Kind
 from pytest_draft.domain.coarse import coarsened
 from pytest_draft.errors import DataError, one_line
@@ -90,13 +90,23 @@ class Domain:
         """
         return math.prod(attribute.n_values for attribute in self.attributes)
 
+    def by_column(self, of: Callable[[Attribute], Any]) -> AnyArray:
+        """Return for each encoded column something of its attribute, shape (n_columns, ...)."""
+        return np.array([of(attribute) for attribute in self.attributes])[self.attribute_of_column]
+
     @property
     def ranges(self) -> FloatArray:
         """Range of each encoded column, shape (n_columns,)."""
-        result = np.ones(self.n_columns)
-        for attribute in self.attributes:
-            result[list(attribute.columns)] = attribute.high - attribute.low
-        return result
+        return self.by_column(lambda attribute: float(attribute.high - attribute.low))
+
+    @property
+    def reach(self) -> FloatArray:
+        """Largest ``x`` and largest ``-x`` of each encoded column, shape (n_columns, 2).
+
+        Trees see a value's nearest float32, which can lie outside of the value's own bounds.
+        """
+        bounds = self.by_column(lambda attribute: (attribute.high, -attribute.low))
+        return bounds.astype(np.float32).astype(np.float64)
 
     def encoded(self, indices: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """Return encoded rows, shape (n_rows, n_columns), given the index of each attribute's value."""

@@ -20,7 +20,7 @@ from pytest_draft.attack.counts.occupancy import LeafDraws
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.attack.observations import missed_by
+from pytest_draft.attack.observations import unexplained
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import log_posterior
@@ -31,12 +31,6 @@ from pytest_draft.evaluate.threshold_check import missed_splits
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.timebox import TimeBox
-
-_UNITS_PER_VISIT = 1e-6
-"""Measured: of counting one row in one tree's leaves."""
-
-_SOON = 1.0
-"""Units of work that are done even where the time is out."""
 
 OR_IN_ANOTHER_ORDER = (
     "or these rows are in another order than the seeds tell, so that what the adversary was told of a row is another's"
@@ -129,8 +123,7 @@ def identify_granted(
     """
     if not draws_known:
         return _identify_drawn(forest, everyone)
-    is_long = _UNITS_PER_VISIT * forest.n_trees * len(everyone.rows) > _SOON
-    missed = missed_by(forest, everyone, timebox.require if timebox is not None and is_long else None)
+    missed = unexplained(forest, everyone, timebox)
     if not missed:
         return Identity("confirmed", "the rows explain every count in the file")
     stranger = (
@@ -158,7 +151,7 @@ def confirmed(
         return reconstruction
     if known is not None:
         rows, labels = np.concatenate([rows, known.rows]), np.concatenate([labels, known.labels])
-    missed = missed_by(forest, KnownRows(rows, labels, times.astype(np.int64)))
+    missed = unexplained(forest, KnownRows(rows, labels, times.astype(np.int64)))
     return replace(reconstruction, status="not converged", residual=missed) if missed else reconstruction
 
 

@@ -428,11 +428,8 @@ def _exact(guesses: Sequence[Rows], guesser: Guesser, truth: Rows) -> BoolArray:
 
 def _without_file(held: Held) -> Held:
     """Return what the domain alone leaves."""
-    lower, upper, may_miss = np.empty_like(held.lower), np.empty_like(held.upper), np.empty_like(held.may_miss)
-    for attribute in held.domain.attributes:
-        columns = list(attribute.columns)
-        lower[:, columns], upper[:, columns] = np.float32(attribute.low), np.float32(attribute.high)
-        may_miss[:, columns] = attribute.missing
+    (upper, negative), may_miss = held.domain.reach.T, held.domain.by_column(lambda attribute: attribute.missing)
+    lower, upper, may_miss = (np.tile(of_column, (len(held.rows), 1)) for of_column in (-negative, upper, may_miss))
     return replace(held, lower=lower, upper=upper, may_miss=may_miss)
 
 

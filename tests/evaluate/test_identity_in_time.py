@@ -7,9 +7,9 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.artifact import occurrences
+from pytest_draft.attack import observations
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.errors import OutOfTimeError
-from pytest_draft.evaluate import identity
 from pytest_draft.evaluate.identity import identify_granted, identify_in_order
 from pytest_draft.timebox import TimeBox
 from studies.files import through_file
@@ -28,7 +28,7 @@ def ended() -> TimeBox:
 
 
 def test_many_rows_are_not_counted_beyond_the_box(told, monkeypatch):
-    monkeypatch.setattr(identity, "_SOON", 0.0)
+    monkeypatch.setattr(observations, "_SOON", 0.0)
     forest, everyone = told
 
     with pytest.raises(OutOfTimeError):

@@ -127,6 +127,13 @@ class Walk:
             )
         )
 
+    def settle(self, timebox: TimeBox, stop: Flag) -> None:
+        """Move rows to the least energy until no single move lowers it, or the time is out."""
+        while timebox.allows(self.sweep_units):
+            timebox.spend(self.sweep_units)
+            if not self.sweep(0.0, stop):
+                break
+
 
 @njit(cache=True, nogil=True)
 def _sweep(
@@ -200,10 +207,7 @@ def local_search(
     """
     walk = Walk(system, rows, np.arange(len(rows)), group, rng)
     with timebox.flag() as stop:
-        while timebox.allows(walk.sweep_units):
-            timebox.spend(walk.sweep_units)
-            if not walk.sweep(0.0, stop):
-                break
+        walk.settle(timebox, stop)
     return walk.rows
 
 
@@ -247,10 +251,7 @@ def anneal(
             if 2 * i >= n_sweeps:
                 total += walk.rows
                 counted += 1
-        while timebox.allows(walk.sweep_units):
-            timebox.spend(walk.sweep_units)
-            if not walk.sweep(0.0, stop):
-                break
+        walk.settle(timebox, stop)
     return walk.rows, total / counted if counted else walk.rows.astype(np.float64)
 
 

@@ -8,7 +8,6 @@ posterior.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -284,13 +283,13 @@ def _annealed(candidates: _Candidates, draws: LeafDraws, start: IntArray, search
     box = search.timebox.part(_PARAMETERS.annealing_share)
     if box.over:
         return start
-    with box.flag() as stop, ThreadPoolExecutor(search.workers) as pool:
+    with box.flag() as stop, search.threads() as each:
         chains[0].sweep(0.0, stop)
         box.spend(cost)
         for temperature in temperatures:
             if box.over:
                 break
-            list(pool.map(lambda chain, heat=temperature: chain.sweep(heat, stop), chains))
+            each(lambda chain, heat=temperature: chain.sweep(heat, stop), chains)
             box.spend(_PARAMETERS.chains * cost)
             search.clock.note("log-likelihood", max(chain.value for chain in chains))
     best: IntArray = max(chains, key=lambda chain: chain.value).best

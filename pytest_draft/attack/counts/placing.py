@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,12 +119,12 @@ def anneal_rows(
     schedule += [(even, i % _PARAMETERS.sample_every == _PARAMETERS.sample_every - 1) for i in range(extra)]
     schedule += [(t, False) for t in np.geomspace(even, cold, max(1, n_sweeps // 4)).tolist()]
     samples: list[IntArray] = []
-    with timebox.flag() as stop, ThreadPoolExecutor(search.workers) as pool:
+    with timebox.flag() as stop, search.threads() as each:
         for temperature, kept in schedule:
             if not timebox.allows(cost):
                 break
             timebox.spend(cost)
-            list(pool.map(lambda chain, heat=temperature: chain.sweep(heat, stop), chains))
+            each(lambda chain, heat=temperature: chain.sweep(heat, stop), chains)
             if kept:
                 samples += [chain.chosen.copy() for chain in chains]
             search.clock.note("residual", min(chain.missed_least for chain in chains))

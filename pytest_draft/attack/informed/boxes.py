@@ -19,7 +19,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.splits import alone, sides_of, splits_of
 from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.attack.observations import missed_by
+from pytest_draft.attack.observations import unexplained
 from pytest_draft.domain import Domain
 
 
@@ -115,18 +115,13 @@ def held_of(
     Held or None
         None where the rows do not explain the file, so that nothing follows from them.
     """
-    if domain.outside(everyone.rows.astype(np.float64)) or (draws_known and missed_by(forest, everyone)):
+    if domain.outside(everyone.rows.astype(np.float64)) or (draws_known and unexplained(forest, everyone)):
         return None
     splits = splits_of(forest, domain, everyone.rows, everyone.weight, extremes, draws_known=draws_known)
     if splits is None:
         return None
-    bound = np.empty((domain.n_columns, 2))
-    may_miss = np.zeros((len(rows), domain.n_columns), dtype=np.bool_)
-    for attribute in domain.attributes:
-        columns = list(attribute.columns)
-        bound[columns] = np.array([attribute.high, -attribute.low], dtype=np.float32)
-        may_miss[:, columns] = attribute.missing
-    bounds, is_pinned = np.tile(bound, (len(rows), 1, 1)), np.zeros_like(may_miss)
+    may_miss = np.tile(domain.by_column(lambda attribute: attribute.missing), (len(rows), 1))
+    bounds, is_pinned = np.tile(domain.reach, (len(rows), 1, 1)), np.zeros_like(may_miss)
     alone(splits, sides_of(splits, np.zeros(len(everyone.rows), dtype=np.bool_)), rows, bounds, is_pinned, may_miss)
     value = everyone.rows[rows].astype(np.float64)
     return Held(

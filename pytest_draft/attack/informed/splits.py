@@ -1,11 +1,9 @@
 """What thresholds leave open of a few rows' values: in go all rows and some that are open, out come bounds of these.
 
-A best split's threshold is ``a / 2 + b / 2``, with ``a`` the largest value of the node's rows on the left and ``b`` the
-smallest on the right. Where the other rows are fixed, a row that alone takes an extreme can have no other value, and
-all others may go up to it. So it is with the least and the greatest value of a node whose random threshold was decoded
+A best split's threshold is the midpoint of the extremes on both its sides (`pytest_draft.attack.best_splits`). Where
+the other rows are fixed, a row that alone takes an extreme can have no other value, and all others may go up to it. So
+it is with the least and the greatest value of a node whose random threshold was decoded
 (`pytest_draft.attack.numeric.extremes`). Columns that may miss values are left out where several rows are open at once.
-
-Source: ``sklearn.tree._splitter`` (``node_split_best``), 1.3 to 1.9.
 """
 
 from __future__ import annotations
@@ -17,19 +15,16 @@ from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.best_splits import float32_at_most, midpoints_of, off_middle
+from pytest_draft.attack.numeric.column_bounds import CONTRADICTORY, ColumnBounds, settle
 from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.attack.numeric.states import midpoints_of
+from pytest_draft.attack.numeric.split_groups import Members, SplitGroups, joined_nodes
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
-
-_SLACK = 2.0**-50
-"""Of halves and sums in float64, relative."""
+from pytest_draft.timebox import TimeBox
 
 _ROUNDING = 2.0**-22
 """Of values in single precision that were brought to another column's scale, relative."""
-
-_MOST_PASSES = 50
-"""Bounds are not narrowed more often than so: what is left over makes them wider."""
 
 
 @redacted
@@ -52,11 +47,13 @@ class Splits(NamedTuple):
     that rows have.
     """
     is_midpoint: BoolArray
-    """Shape (n_nodes,). Whether the threshold is the midpoint of values that are not just two."""
+    """Shape (n_nodes,). Whether the threshold is the midpoint of the values next to it."""
     is_decoded: BoolArray
     """Shape (n_nodes,). Whether the least and the greatest value of the tested column are told, of a threshold that was
     drawn.
     """
+    decoded: FloatArray
+    """Shape (n_nodes, 2). These values: the greatest, and the least, negated."""
     rows: Rows
     """Shape (n_rows, n_columns)."""
     times: IntArray
@@ -113,41 +110,57 @@ def splits_of(
     """
     many = np.zeros(domain.n_columns, dtype=np.bool_)
     many[domain.columns_of(tested_ordered(forest, domain))] = True
-    trees = forest.trees
-    root = np.cumsum([0, *(tree.n_nodes for tree in trees)])[:-1]
-    left, right = (
-        np.concatenate([getattr(tree, side) + first for tree, first in zip(trees, root, strict=True)])
-        for side in ("left", "right")
-    )
-    feature, threshold = (np.concatenate([getattr(tree, name) for tree in trees]) for name in ("feature", "threshold"))
-    threshold = threshold.astype(np.float64)
-    inner = np.concatenate([tree.left >= 0 for tree in trees])
-    single = threshold.astype(np.float32)
-    highest_left = np.where(single > threshold, np.nextafter(single, np.float32(-np.inf)), single)
-    low, high = (np.full(len(left), np.nan) for _ in range(2))
+    splits = all_splits(forest, rows, times, extremes)
+    splits = splits._replace(is_midpoint=splits.is_midpoint & draws_known & many[splits.feature])
+    top = sides_of(splits, np.zeros(len(rows), dtype=np.bool_)).top
+    # A column that stands for one that repeats it has that one's thresholds, on its own scale but for rounding.
+    slack = np.where(splits.is_midpoint, _ROUNDING * np.abs(top).max(axis=1, initial=0.0), 0.0)
+    return splits if (missed_by(splits, top) <= slack)[splits.is_midpoint | splits.is_decoded].all() else None
+
+
+def all_splits(forest: Forest, rows: Rows, times: IntArray, extremes: Extremes | None) -> Splits:
+    """Return the splits of a forest, whether or not the rows explain them.
+
+    Parameters
+    ----------
+    rows, times, extremes
+        As in `splits_of`.
+    """
+    nodes, inner = joined_nodes(forest), np.concatenate([tree.left for tree in forest.trees]) >= 0
+    decoded = np.full((len(inner), 2), np.nan)
     if extremes is not None:
-        low, high = np.concatenate(extremes.low), np.concatenate(extremes.high)
-    splits = Splits(
-        root,
-        np.where(inner, left, -1),
-        np.where(inner, right, -1),
-        np.where(inner, feature, -1),
-        threshold,
-        np.concatenate([tree.missing_left for tree in trees]),
-        highest_left.astype(np.float64),
-        np.nextafter(highest_left, np.float32(np.inf)).astype(np.float64),
-        draws_known & np.concatenate(midpoints_of(forest)) & many[feature],
-        inner & ~np.isnan(low) & ~np.isnan(high),
+        decoded = np.column_stack([np.concatenate(extremes.high), -np.concatenate(extremes.low)])
+    highest_left = float32_at_most(nodes.threshold)
+    return Splits(
+        nodes.first,
+        nodes.left,
+        nodes.right,
+        np.where(inner, nodes.feature, -1),
+        nodes.threshold,
+        np.concatenate([tree.missing_left for tree in forest.trees]),
+        highest_left,
+        np.nextafter(highest_left.astype(np.float32), np.float32(np.inf)).astype(np.float64),
+        np.concatenate(midpoints_of(forest)),
+        inner & ~np.isnan(decoded).any(axis=1),
+        decoded,
         np.ascontiguousarray(rows),
         np.ascontiguousarray(times.T),
     )
-    tops = sides_of(splits, np.zeros(len(rows), dtype=np.bool_)).top
-    here, there = splits.is_midpoint, splits.is_decoded
-    # A column that stands for one that repeats it has that one's thresholds, on its own scale but for rounding.
-    apart = np.abs(tops[here, 0] / 2 - tops[here, 1] / 2 - threshold[here])
-    wrong = not (apart <= _ROUNDING * np.abs(tops[here]).max(axis=1, initial=0.0)).all()
-    wrong |= (tops[there, 0] != high[there]).any() or (-tops[there, 1] != low[there]).any()
-    return None if wrong else splits
+
+
+def missed_by(splits: Splits, top: FloatArray) -> FloatArray:
+    """Return how far each node's rows are from having its midpoint or its decoded extremes, shape (n_nodes,).
+
+    Not finite where no rows with a value are on one side; NaN where the threshold says no more than who went where.
+
+    Parameters
+    ----------
+    top : ndarray of float64, shape (n_nodes, 2)
+        As in `Sides`.
+    """
+    with np.errstate(invalid="ignore"):
+        off_decoded = np.abs(top - splits.decoded).max(axis=1, initial=0.0)
+        return np.where(splits.is_midpoint, off_middle(top[:, 0], -top[:, 1], splits.threshold), off_decoded)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -225,7 +238,7 @@ def alone(
                 node = splits.left[node] if side == 0 else splits.right[node]
 
 
-def narrow_block(splits: Splits, block: IntArray, skipped: BoolArray, bound: FloatArray) -> None:
+def narrow_block(splits: Splits, block: IntArray, skipped: BoolArray, bound: FloatArray, timebox: TimeBox) -> None:
     """Narrow what the values of a block's rows can be, all at once, if each stays in its leaves.
 
     Parameters
@@ -235,63 +248,37 @@ def narrow_block(splits: Splits, block: IntArray, skipped: BoolArray, bound: Flo
         Columns of which nothing is narrowed.
     bound : ndarray of float64, shape (n_block, n_columns, 2)
         Upper bounds of each value, and of its negative: narrowed here, at first to the leaves.
+    timebox : TimeBox
+        When it ends, bounds are as wide as they are by then.
     """
     left_out = np.zeros(len(splits.rows), dtype=np.bool_)
     left_out[block] = True
-    node, side, row = _visits(splits, block, skipped, bound)
-    order = np.argsort(node, kind="stable")
-    _narrow_all(splits, sides_of(splits, left_out).top, node[order], side[order], row[order], bound)
-
-
-@njit(cache=True, nogil=True)
-def _narrow_all(  # noqa: PLR0912
-    splits: Splits, others: FloatArray, node_of: IntArray, side_of: IntArray, row_of: IntArray, bound: FloatArray
-) -> None:
-    """Narrow bounds by each midpoint in turn, until nothing changes; `others` are the extremes of all other rows."""
-    reach, floor = np.empty(2), np.empty(2)
-    for _ in range(_MOST_PASSES):
-        changed, start = False, 0
-        while start < len(node_of):
-            node, end = node_of[start], start
-            while end < len(node_of) and node_of[end] == node:
-                end += 1
-            f, twice = splits.feature[node], 2 * splits.threshold[node]
-            for side in range(2):  # between what bounds each extreme is
-                reach[side] = floor[side] = others[node, side]
-                for e in range(start, end):
-                    if side_of[e] == side:
-                        reach[side] = max(reach[side], bound[row_of[e], f, side])
-                        floor[side] = max(floor[side], -bound[row_of[e], f, 1 - side])
-            for side in range(2):
-                # The extremes with their signs, left a and right -b: a - (-b) = twice the threshold.
-                total = twice if side == 0 else -twice
-                slack = _SLACK * (abs(twice) + abs(reach[1 - side]))
-                reach[side] = min(reach[side], total + reach[1 - side] + slack)
-                floor[side] = max(floor[side], total + floor[1 - side] - slack)
-            for side in range(2):
-                able, last = 0, -1
-                for e in range(start, end):
-                    if side_of[e] != side:
-                        continue
-                    i = row_of[e]
-                    if bound[i, f, side] > reach[side]:
-                        bound[i, f, side] = reach[side]
-                        changed = True
-                    if bound[i, f, side] >= floor[side]:
-                        able, last = able + 1, i
-                if able == 1 and others[node, side] < floor[side] and bound[last, f, 1 - side] > -floor[side]:
-                    bound[last, f, 1 - side] = -floor[side]
-                    changed = True
-            start = end
-        if not changed:
-            break
+    widest = bound.max(axis=0)
+    node, side, cell = _visits(splits, block, skipped, bound)
+    nodes, place = np.unique(node, return_inverse=True)
+    group = 2 * place.reshape(-1) + side
+    order = np.argsort(group, kind="stable")
+    near = np.column_stack([splits.highest_left[nodes], -splits.lowest_right[nodes]])
+    groups = SplitGroups(
+        np.arange(2 * len(nodes)),
+        np.tile([0, 1], len(nodes)),
+        (splits.threshold[nodes][:, None] * (1, -1)).ravel(),
+        np.ones(2 * len(nodes), dtype=np.bool_),
+        np.stack([near.ravel(), widest[splits.feature[nodes], ::-1].ravel()]),
+        sides_of(splits, left_out).top[nodes].ravel(),
+    )
+    members = Members(np.searchsorted(group[order], np.arange(2 * len(nodes) + 1)), cell[order].astype(np.int32))
+    cells = np.ascontiguousarray(bound.reshape(-1, 2).T)
+    state = settle(ColumnBounds(cells, np.zeros((0, 0), dtype=np.bool_), groups, False), members, timebox)
+    if state != CONTRADICTORY:
+        bound[:] = cells.T.reshape(bound.shape)
 
 
 @njit(cache=True, nogil=True)
 def _visits(
     splits: Splits, block: IntArray, skipped: BoolArray, bound: FloatArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return where rows of a block go through midpoints: node, side and row; narrow them to their leaves."""
+    """Return where cells of a block go through midpoints: node, side and cell; narrow them to their leaves."""
     most = 0
     for i in range(len(block)):
         for t in range(len(splits.root)):
@@ -311,9 +298,9 @@ def _visits(
                 f = splits.feature[node]
                 side = _side(splits, node, np.float64(splits.rows[block[i], f]))
                 if splits.is_midpoint[node] and not skipped[f]:
-                    signed = splits.threshold[node] if side == 0 else -splits.threshold[node]
+                    signed = splits.highest_left[node] if side == 0 else -splits.lowest_right[node]
                     bound[i, f, side] = min(bound[i, f, side], signed)
-                    found[0, n], found[1, n], found[2, n] = node, side, i
+                    found[0, n], found[1, n], found[2, n] = node, side, i * bound.shape[1] + f
                     n += 1
                 node = splits.left[node] if side == 0 else splits.right[node]
     return found[0, :n], found[1, :n], found[2, :n]

@@ -9,8 +9,6 @@ Nothing is proved by it; whether a dataset meets the counts is seen by counting.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +20,7 @@ from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.large_domains.belief_propagation import Marginals, propagate_beliefs
 from pytest_draft.attack.large_domains.domain_reduction import Reach
 from pytest_draft.attack.large_domains.regions import Regions
-from pytest_draft.attack.search import Search
+from pytest_draft.attack.search import Each, Search
 from pytest_draft.timebox import TimeBox
 
 Beliefs = FloatArray
@@ -121,7 +119,7 @@ def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) 
     values[:, alike] += _PARAMETERS.spread * rng.normal(size=(len(values), int(alike.sum())))
     moves = [_Adam(values), _Adam(classes)]
     waited = step = 0
-    with ThreadPoolExecutor(search.workers) as pool:
+    with search.threads() as each:
         while True:
             belief = _softmax(values + barred, regions.first_bin)
             chance = chance if fixed else _softmax(classes, one_class)
@@ -143,7 +141,7 @@ def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) 
                     values[:, wrong] = _PARAMETERS.spread * rng.normal(size=(len(values), int(wrong.sum())))
                     moves = [_Adam(values), _Adam(classes)]
                     waited, latest = 0, None
-            slope, class_slope = trees.slopes(belief, chance, lambda work, chunks: list(pool.map(work, chunks)))
+            slope, class_slope = trees.slopes(belief, chance, each)
             box.spend(trees.units)
             moves[0].move(_through_softmax(belief, slope, regions.first_bin))
             if not fixed:
@@ -205,12 +203,7 @@ class SoftTrees:
         self._known = known
         self._chunks = [chunk for chunk in np.array_split(np.arange(regions.n_trees), _PARAMETERS.chunks) if len(chunk)]
 
-    def slopes(
-        self,
-        belief: Beliefs,
-        chance: Beliefs,
-        run: Callable[[Callable[[IntArray], tuple[Beliefs, Beliefs]], list[IntArray]], list[tuple[Beliefs, Beliefs]]],
-    ) -> tuple[Beliefs, Beliefs]:
+    def slopes(self, belief: Beliefs, chance: Beliefs, each: Each) -> tuple[Beliefs, Beliefs]:
         """Return the gradients by the beliefs in values and in classes."""
         regions = self._regions
         soft, classes = belief.astype(np.float32), chance.astype(np.float32)
@@ -240,7 +233,7 @@ class SoftTrees:
             )
             return slope.astype(np.float64), class_slope.astype(np.float64)
 
-        parts = run(work, self._chunks)  # as many parts on any number of threads, added up in one order
+        parts = each(work, self._chunks)  # as many parts on any number of threads, added up in one order
         return np.sum([part[0] for part in parts], axis=0), np.sum([part[1] for part in parts], axis=0)
 
     def rounded(self, belief: Beliefs, chance: Beliefs) -> Descent:

@@ -1,7 +1,7 @@
 """One column's bounds: in goes what its splits say of groups of rows, out come narrower bounds of every cell.
 
 The bounds of rows and of extremes narrow each other to a fixpoint; rows are compared with each other; and extremes that
-the same rows can take are one unknown, of which the equations are solved (`odd_cycles`).
+the same rows can take are one unknown, of which the equations are solved along odd cycles.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
-from pytest_draft.attack.numeric.odd_cycles import solve_odd_cycles
-from pytest_draft.attack.numeric.split_groups import Members, SplitGroups, snapped
+from pytest_draft.attack.best_splits import ROUNDING, most_beside, snapped
+from pytest_draft.attack.numeric.split_groups import Members, SplitGroups
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.timebox import TimeBox
 
@@ -49,18 +49,6 @@ class ColumnBounds(NamedTuple):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _top(threshold: float, other: float, is_number: bool) -> float:
-    """Return the largest value of which half, less half of another, is at most a threshold in float64."""
-    guess = 2 * threshold + other
-    value = snapped(guess + 2.0**-51 * (abs(2 * threshold) + abs(guess)), is_number)
-    for _ in range(2):
-        if value / 2 - other / 2 <= threshold:
-            break
-        value = snapped(np.float64(np.nextafter(np.float32(value), np.float32(-np.inf))), is_number)
-    return value
-
-
-@njit(cache=True, nogil=True, inline="always")
 def _narrow(bound: FloatArray, sign: int, i: int, value: float) -> bool:
     """Lower one upper bound to a value, where it is higher; return whether that is more than `_CREEPING`."""
     before, width = bound[sign, i], bound[0, i] + bound[1, i]
@@ -75,10 +63,12 @@ def _takers(column: ColumnBounds, members: Members, i: int, taker: IntArray) -> 
     Returns
     -------
     int
-        How many were found, in `taker`; -1 where they are more than it has room for.
+        How many were found, in `taker`; -1 where they are more than it has room for, or a fixed row can take it.
     """
     sign, floor, group = column.splits.sign[i], -column.splits.reach[1, i], column.splits.group[i]
     bound, above, n = column.bound, column.above, 0
+    if column.splits.fixed[i] >= floor:
+        return -1
     for row in members.row[members.start[group] : members.start[group + 1]]:
         if bound[sign, row] >= floor:
             if n == len(taker):
@@ -107,16 +97,16 @@ def _takers(column: ColumnBounds, members: Members, i: int, taker: IntArray) -> 
 def pass_once(column: ColumnBounds, members: Members) -> int:
     """Go through all splits of a column once and narrow its bounds; return the state."""
     bound, is_number = column.bound, column.is_number
-    group, signs, threshold, is_whole, reach = column.splits
+    group, signs, threshold, is_whole, reach, fixed = column.splits
     start, member = members
     taker = np.empty(_MOST_EXAMINED, dtype=np.int64)
     changed = False
     for i in range(len(group)):
         sign, top, negative = signs[i], reach[0, i], reach[1, i]
         if threshold[i] == threshold[i]:
-            top = min(top, _top(threshold[i], reach[0, i ^ 1], is_number))
-            negative = min(negative, _top(-threshold[i], reach[1, i ^ 1], is_number))
-        highest = -np.inf
+            top = min(top, most_beside(threshold[i], reach[0, i ^ 1], is_number))
+            negative = min(negative, most_beside(-threshold[i], reach[1, i ^ 1], is_number))
+        highest, negative = fixed[i], min(negative, -fixed[i])
         for k in range(start[group[i]], start[group[i] + 1]):
             row = member[k]
             highest = max(highest, bound[sign, row])
@@ -219,7 +209,7 @@ def _solve(column: ColumnBounds, members: Members) -> int:
     np.minimum.at(bound, (splits.sign, variable), splits.reach[0])
     np.minimum.at(bound, (1 - splits.sign, variable), splits.reach[1])
     best = np.flatnonzero((splits.threshold == splits.threshold) & (splits.sign == 0))
-    solve_odd_cycles(variable[best], variable[best + 1], splits.threshold[best], bound, column.is_number)
+    _solve_cycles(variable[best], variable[best + 1], splits.threshold[best], bound, column.is_number)
     if (bound[0] < -bound[1]).any():
         return CONTRADICTORY
     reach = np.stack([bound[splits.sign, variable], bound[1 - splits.sign, variable]])
@@ -241,3 +231,66 @@ def _all_takers(column: ColumnBounds, members: Members) -> IntArray:
                 for k in range(n):
                     found[i, k] = taker[k]
     return found
+
+
+@njit(cache=True, nogil=True)
+def _solve_cycles(one: IntArray, other: IntArray, threshold: FloatArray, bound: FloatArray, is_number: bool) -> None:
+    """Narrow the bounds of variables of which pairs add up to twice a threshold, by the odd cycles of the pairs.
+
+    Where ``x + y``, ``y + z`` and ``z + x`` are known, so are all three: along equations every variable is its
+    component's root or the root's negative, plus an offset, and an odd cycle says so twice with different signs.
+    Rounding errors are carried along as half-widths.
+
+    Parameters
+    ----------
+    one, other : ndarray of int64, shape (n,)
+    threshold : ndarray of float64, shape (n,)
+        Rounded halves of the sums.
+    bound : ndarray of float64, shape (2, n_variables)
+        Upper bounds of each variable and its negative; narrowed in place.
+    """
+    n = bound.shape[1]
+    root, sign, offset, error = np.arange(n), np.ones(n), np.zeros(n), np.zeros(n)
+    size = np.ones(n, dtype=np.int64)
+    for e in range(len(one)):
+        _shorten(one[e], root, sign, offset, error)
+        _shorten(other[e], root, sign, offset, error)
+        u, v = one[e], other[e]
+        a, b = root[u], root[v]
+        if a == b:
+            continue
+        if size[a] < size[b]:
+            u, v, a, b = v, u, b, a
+        # sign_u a + offset_u + sign_v b + offset_v = 2 threshold, solved for b
+        rest = 2 * threshold[e] - offset[u] - offset[v]
+        size[a] += size[b]
+        root[b], sign[b], offset[b] = a, -sign[u] * sign[v], sign[v] * rest
+        error[b] = error[u] + error[v] + ROUNDING * (abs(threshold[e]) + abs(offset[u]) + abs(offset[v]))
+    middle, width = np.full(n, np.nan), np.full(n, np.inf)
+    for e in range(len(one)):
+        u, v = one[e], other[e]
+        _shorten(u, root, sign, offset, error)
+        _shorten(v, root, sign, offset, error)
+        if sign[u] == sign[v] and root[u] == root[v]:
+            half = error[u] + error[v] + ROUNDING * (abs(threshold[e]) + abs(offset[u]) + abs(offset[v]))
+            if half < width[root[u]]:
+                width[root[u]] = half
+                middle[root[u]] = sign[u] * (2 * threshold[e] - offset[u] - offset[v]) / 2
+    for u in range(n):
+        _shorten(u, root, sign, offset, error)
+        if width[root[u]] < np.inf:
+            value = sign[u] * middle[root[u]] + offset[u]
+            half = width[root[u]] + error[u] + ROUNDING * (abs(value) + abs(offset[u]))
+            bound[0, u] = min(bound[0, u], snapped(value + half, is_number))
+            bound[1, u] = min(bound[1, u], snapped(half - value, is_number))
+
+
+@njit(cache=True, nogil=True)
+def _shorten(u: int, root: IntArray, sign: FloatArray, offset: FloatArray, error: FloatArray) -> None:
+    """Let a variable refer to its component's root directly."""
+    while root[root[u]] != root[u]:
+        p = root[u]
+        offset[u] += sign[u] * offset[p]
+        error[u] += error[p] + ROUNDING * (abs(offset[u]) + abs(offset[p]))
+        sign[u] *= sign[p]
+        root[u] = root[p]

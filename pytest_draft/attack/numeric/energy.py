@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_draft.arrays import FloatArray, Int32Array
+from pytest_draft.attack.best_splits import cannot_meet
 from pytest_draft.attack.numeric.dataset import FAR, NONE, compiled, lies_left
 from pytest_draft.attack.redacted import redacted
 
@@ -52,12 +53,6 @@ def reach_cost(away, times, present, distinct):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _cannot_meet(low, high, below, above, twice):  # type: ignore[no-untyped-def]
-    """Whether no two values of these states, given by their places among all, have the threshold as their midpoint."""
-    return low[below] + low[above] > twice or high[below] + high[above] < twice
-
-
-@compiled
 def _split_cost(s, cut, twice, below, above, n_below, n_above, lowest, highest, start, low, high):  # type: ignore[no-untyped-def]
     """What a row of a state adds to what the rows of a node contradict about its split."""
     cost = 0.0
@@ -65,13 +60,13 @@ def _split_cost(s, cut, twice, below, above, n_below, n_above, lowest, highest, 
         if s <= cut:
             if s <= below or above == FAR:
                 return 0.0
-            cost += _cannot_meet(low, high, start + s, start + above, twice)
+            cost += cannot_meet(low, high, start + s, start + above, twice)
         else:
             if s >= above or below == NONE:
                 return 0.0
-            cost += _cannot_meet(low, high, start + below, start + s, twice)
+            cost += cannot_meet(low, high, start + below, start + s, twice)
         if below != NONE and above != FAR:
-            cost -= _cannot_meet(low, high, start + below, start + above, twice)
+            cost -= cannot_meet(low, high, start + below, start + above, twice)
         return cost
     if lowest >= 0:
         if s < lowest:
@@ -216,9 +211,7 @@ def missed(nodes, attributes, data):  # type: ignore[no-untyped-def]  # noqa: PL
                 below, above = data.below[v], data.above[v]
                 if below != NONE and above != FAR:
                     start = attributes.start[a]
-                    splits += _cannot_meet(
-                        attributes.low, attributes.high, start + below, start + above, nodes.twice[v]
-                    )
+                    splits += cannot_meet(attributes.low, attributes.high, start + below, start + above, nodes.twice[v])
             else:
                 splits += nodes.lowest[v] >= 0 and data.n_below[v] == 0
                 splits += nodes.highest[v] >= 0 and data.n_above[v] == 0

@@ -136,11 +136,8 @@ def _books(domain: Domain) -> dict[int, FloatArray]:
 
 def _bounds_and_spacing(domain: Domain) -> tuple[FloatArray, FloatArray]:
     """Return each column's bounds, shape (n_columns, 2), and the grid that its kind means: 1, or 0 for none."""
-    bounds, finest = np.empty((domain.n_columns, 2)), np.zeros(domain.n_columns)
-    for attribute in domain.attributes:
-        bounds[list(attribute.columns)] = attribute.low, attribute.high
-        finest[list(attribute.columns)] = attribute.whole
-    return bounds, finest
+    bounds = domain.by_column(lambda attribute: (float(attribute.low), float(attribute.high)))
+    return bounds, domain.by_column(lambda attribute: float(attribute.whole))
 
 
 def _decoded(forest: Forest, domain: Domain, found: Replay, timebox: TimeBox) -> tuple[Extremes, Hints]:

@@ -1,14 +1,10 @@
 """What thresholds tell of values: in go a forest, a domain and each row's leaves, out come bounds of every cell.
 
-A threshold of a best split is ``a / 2 + b / 2`` in float64, ``a`` the largest value of the tested column among the
-node's rows that went left, ``b`` the smallest of those that went right, both float32. A random split's threshold lies
+A threshold of a best split is the midpoint of the extremes on both its sides (`best_splits`). A random split's lies
 between the least and the largest value of its node, which can be known too (`Extremes`). So every split says of a group
 of rows what its extreme value is, or of two groups what their extremes add up to (`split_groups`). Bounds are
-propagated through all these equations of a column to a fixpoint (`column_bounds`), and equations that close an odd
-cycle are solved (`odd_cycles`). Bounds are float32 values and closed: a cell whose bounds meet is certain, given that
-the leaves are right.
-
-Source: ``sklearn.tree._splitter`` (``node_split_best`` and ``node_split_random``), 1.3 to 1.9.
+propagated through all these equations of a column to a fixpoint (`column_bounds`). Bounds are float32 values and
+closed: a cell whose bounds meet is certain, given that the leaves are right.
 """
 
 from __future__ import annotations
@@ -19,10 +15,10 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.best_splits import midpoints_of
 from pytest_draft.attack.numeric.column_bounds import CHANGED, CONTRADICTORY, SETTLED, ColumnBounds, pass_once, settle
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.split_groups import bare_splits, joined_nodes, members_of, with_extremes
-from pytest_draft.attack.numeric.states import midpoints_of
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 
@@ -87,7 +83,8 @@ def propagate_thresholds(
     nodes, best, is_midpoint = joined_nodes(forest), forest.splitter == "best", np.concatenate(midpoints_of(forest))
     members = members_of(nodes.parent, np.where(leaves < 0, -1, leaves + nodes.first[:, None]))
     is_whole = np.diff(members.start) == nodes.n_distinct
-    is_number, may_miss = _kinds(domain)
+    is_number = domain.by_column(lambda attribute: attribute.whole and attribute.low < attribute.high)
+    may_miss = domain.by_column(lambda attribute: attribute.missing)
     bound = _start(domain, n_rows, low, high)
     n_compared = n_rows if n_rows <= _MOST_COMPARED else 0
     columns = []
@@ -130,21 +127,9 @@ def _forget_contradictions(bound: FloatArray, state: IntArray, untouched: FloatA
     state[may_miss] = SETTLED
 
 
-def _kinds(domain: Domain) -> tuple[BoolArray, BoolArray]:
-    """Return, by column, whether its values are whole numbers, and whether some may be missing."""
-    is_number, may_miss = np.zeros((2, domain.n_columns), np.bool_)
-    for attribute in domain.attributes:
-        is_number[list(attribute.columns)] = attribute.whole and attribute.low < attribute.high
-        may_miss[list(attribute.columns)] = attribute.missing
-    return is_number, may_miss
-
-
 def _start(domain: Domain, n_rows: int, low: FloatArray | None, high: FloatArray | None) -> FloatArray:
     """Return the upper bounds of ``x`` and ``-x`` before any threshold, shape (n_columns, 2, n_rows)."""
-    bound = np.empty((domain.n_columns, 2, n_rows))
-    for attribute in domain.attributes:
-        # Trees see a value's nearest float32, which can lie outside of the value's own bounds.
-        bound[list(attribute.columns)] = np.array([[attribute.high], [-attribute.low]]).astype(np.float32)
+    bound = np.repeat(domain.reach[:, :, None], n_rows, axis=2)
     if high is not None:
         bound[:, 0] = np.minimum(bound[:, 0], np.asarray(high, np.float32).T if high.ndim == 2 else high[:, None])
     if low is not None:

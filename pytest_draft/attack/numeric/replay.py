@@ -16,6 +16,7 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.missing import COUNTED_SINCE
+from pytest_draft.attack.best_splits import float32_at_most
 from pytest_draft.attack.numeric.draws import (
     SKIPPED,
     Grown,
@@ -140,12 +141,11 @@ def boxes(tree: Tree, bounds: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     least, most = np.empty((2, tree.n_nodes, len(bounds)))
     least[0], most[0] = bounds.astype(np.float32).T
+    highest_left = float32_at_most(tree.threshold)
     for node in np.flatnonzero(tree.left >= 0).tolist():
         left, right, column = tree.left[node], tree.right[node], tree.feature[node]
         least[[left, right]], most[[left, right]] = least[node], most[node]
-        below = np.float32(tree.threshold[node])
-        if below > tree.threshold[node]:
-            below = np.nextafter(below, np.float32(-np.inf))
+        below = np.float32(highest_left[node])
         most[left, column] = min(most[left, column], below)
         least[right, column] = max(least[right, column], np.nextafter(below, np.float32(np.inf)))
     return least, most

@@ -5,7 +5,6 @@ The smallest value of ``x`` is the largest of ``-x``, negated: both are written 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.best_splits import snapped, snapped_above
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.redacted import redacted
 
@@ -55,6 +55,8 @@ class SplitGroups(NamedTuple):
     """Shape (n,). Whether all rows of the group are known, so that one of them takes the extreme."""
     reach: FloatArray
     """Shape (2, n). Upper bounds of the extreme and of its negative."""
+    fixed: FloatArray
+    """Shape (n,). The extreme of those rows of the group whose values are known; -inf where no more is said of any."""
 
 
 def joined_nodes(forest: Forest) -> JoinedNodes:
@@ -113,6 +115,7 @@ def bare_splits(nodes: JoinedNodes, tested: IntArray, bound: FloatArray, is_numb
         np.full(n, np.nan),
         np.zeros(n, np.bool_),
         reach.reshape(2, n),
+        np.full(n, -np.inf),
     )
 
 
@@ -130,11 +133,11 @@ def _within_boxes(
                 if nodes.left[node] == child:
                     upper = min(upper, snapped(nodes.threshold[node], is_number))
                 else:
-                    negative_lower = min(negative_lower, _above(nodes.threshold[node], is_number))
+                    negative_lower = min(negative_lower, snapped_above(nodes.threshold[node], is_number))
             child, node = node, nodes.parent[node]
         reach[0, i, 0] = min(upper, snapped(nodes.threshold[tested[i]], is_number))
         reach[1, i, 0] = negative_lower
-        reach[0, i, 1] = min(negative_lower, _above(nodes.threshold[tested[i]], is_number))
+        reach[0, i, 1] = min(negative_lower, snapped_above(nodes.threshold[tested[i]], is_number))
         reach[1, i, 1] = upper
 
 
@@ -146,28 +149,6 @@ def with_extremes(
     known = [np.flatnonzero(~np.isnan(high)), np.flatnonzero(~np.isnan(low))]
     group = np.concatenate([nodes.right[tested[known[0]]], nodes.left[tested[known[1]]]])
     extreme = np.concatenate([high[known[0]], -low[known[1]]])
-    return SplitGroups(
-        np.concatenate([splits.group, group]),
-        np.concatenate([splits.sign, np.repeat([0, 1], [len(k) for k in known])]),
-        np.concatenate([splits.threshold, np.full(len(group), np.nan)]),
-        np.concatenate([splits.is_whole, is_whole[group]]),
-        np.concatenate([splits.reach, np.stack([extreme, -extreme])], axis=1),
-    )
-
-
-@njit(cache=True, nogil=True, inline="always")
-def snapped(value: float, is_number: bool) -> float:
-    """Return the largest float32, or whole number, that is at most a value."""
-    nearest = np.float32(value)
-    if nearest > value:
-        nearest = np.nextafter(nearest, np.float32(-np.inf))
-    return float(math.floor(nearest)) if is_number else float(nearest)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _above(threshold: float, is_number: bool) -> float:
-    """Return the largest ``-x`` of an ``x`` above a threshold."""
-    nearest = np.float32(threshold)
-    if nearest <= threshold:
-        nearest = np.nextafter(nearest, np.float32(np.inf))
-    return snapped(-np.float64(nearest), is_number)
+    sign, nothing = np.repeat([0, 1], [len(k) for k in known]), np.full(len(group), np.nan)
+    of_extremes = group, sign, nothing, is_whole[group], np.stack([extreme, -extreme]), np.full(len(group), -np.inf)
+    return SplitGroups(*(np.concatenate(both, axis=-1) for both in zip(splits, of_extremes, strict=True)))

@@ -17,6 +17,7 @@ from scipy.stats import norm
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.attack.best_splits import float32_at_most, midpoints_of
 from pytest_draft.attack.numeric.dataset import Attributes, NodeArrays
 from pytest_draft.attack.target_classes import TargetCounts
 from pytest_draft.domain import Attribute, Domain, nearest
@@ -149,19 +150,6 @@ def states_of(forest: Forest, domain: Domain, known_values: Mapping[int, FloatAr
     return States(domain, tuple(low), tuple(high), cuts, step)
 
 
-def midpoints_of(forest: Forest) -> list[BoolArray]:
-    """Return, by tree, at which nodes the threshold is known to be the midpoint of neighbouring values.
-
-    It is infinite where present values all go left.
-    """
-    best = forest.splitter == "best"
-    found = []
-    for tree in forest.trees:
-        here = best & (tree.left >= 0) & np.isfinite(tree.threshold)
-        found.append(here if tree.no_midpoint is None else here & ~tree.no_midpoint)
-    return found
-
-
 def decimal_step(attribute: Attribute, values: FloatArray) -> float:
     """Return the largest power of ten that some values are multiples of, but for float32; NaN for none.
 
@@ -189,7 +177,7 @@ def _numeric_states(
     """Return the bounds of a numeric attribute's states."""
     least, most = float(np.float32(attribute.low)), float(np.float32(attribute.high))
     inside = thresholds[(thresholds >= least) & (thresholds < most)]
-    below = np.unique(_float32_at_most(inside))
+    below = np.unique(float32_at_most(inside))
     top = np.append(below, most)
     bottom = np.insert(np.nextafter(below.astype(np.float32), np.float32(np.inf)).astype(np.float64), 0, least)
     if not np.isnan(step) and (most - least) / step < MOST_POINTS:
@@ -200,27 +188,14 @@ def _numeric_states(
         place = int(np.searchsorted(bottom, value, side="right")) - 1
         if bottom[place] == top[place]:
             continue
-        pieces = [(bottom[place], _before(value)), (value, value), (_behind(value), top[place])]
+        before, behind = (float(np.nextafter(np.float32(value), np.float32(end))) for end in (-np.inf, np.inf))
+        pieces = [(bottom[place], before), (value, value), (behind, top[place])]
         kept = [(a, b) for a, b in pieces if a <= b]
         bottom = np.concatenate([bottom[:place], [a for a, _ in kept], bottom[place + 1 :]])
         top = np.concatenate([top[:place], [b for _, b in kept], top[place + 1 :]])
     if attribute.missing:
         bottom, top = np.append(bottom, np.nan), np.append(top, np.nan)
     return bottom, top
-
-
-def _float32_at_most(values: FloatArray) -> FloatArray:
-    """Return the greatest float32 value that is at most each value."""
-    near = values.astype(np.float32)
-    return np.where(near > values, np.nextafter(near, np.float32(-np.inf)), near).astype(np.float64)
-
-
-def _before(value: float) -> float:
-    return float(np.nextafter(np.float32(value), np.float32(-np.inf)))
-
-
-def _behind(value: float) -> float:
-    return float(np.nextafter(np.float32(value), np.float32(np.inf)))
 
 
 def attribute_states(states: States) -> Attributes:

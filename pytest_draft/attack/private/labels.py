@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -87,14 +86,14 @@ def rebuild_from_labels(forest: Forest, domain: Domain, n_rows: int, search: Sea
     ]
     cost = published.sweep_seconds(parts)
     n_parts = math.ceil(cost / _PARAMETERS.part_seconds)
-    box = _most_of(search.timebox)
+    box = search.timebox.part(_PARAMETERS.sampling_share)
     n_sweeps = int(np.clip(min(_PARAMETERS.effort, box.effort_left) / _PARAMETERS.chains / cost, *_PARAMETERS.sweeps))
     every = math.ceil(n_sweeps * _PARAMETERS.chains / (2 * _PARAMETERS.samples))
     samples = []
-    with ThreadPoolExecutor(search.workers) as pool:
+    with search.threads() as each:
 
         def sweep(temperature: float, timebox: TimeBox) -> None:
-            list(pool.map(lambda chain: chain.sweep(temperature, n_parts, timebox), chains))
+            each(lambda chain: chain.sweep(temperature, n_parts, timebox), chains)
             timebox.spend(_PARAMETERS.chains * cost)
             search.clock.note("log-posterior", max(chain.best_log_posterior for chain in chains))
 
@@ -132,14 +131,6 @@ def rebuild_from_labels(forest: Forest, domain: Domain, n_rows: int, search: Sea
         log_posterior=best.best_log_posterior,
         disagreement=spread,
         statistics=figures,
-    )
-
-
-def _most_of(timebox: TimeBox) -> TimeBox:
-    """Return the box that leaves some of what is left for the steps after sampling."""
-    seconds = timebox.elapsed + _PARAMETERS.sampling_share * timebox.remaining
-    return replace(
-        timebox, seconds=seconds, effort=timebox.meter.spent + _PARAMETERS.sampling_share * timebox.effort_left
     )
 
 

@@ -9,7 +9,6 @@ expected error.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -216,7 +215,7 @@ def _cooled(
     if n_chains * n_sweeps * seconds > search.workers * box.remaining / 2:
         n_chains = min(n_chains, 2)
     n_sweeps = int(np.clip(box.effort_left / (n_chains * seconds), parameters.steps or 2, n_sweeps))
-    with box.flag() as stop, ThreadPoolExecutor(search.workers) as pool:
+    with box.flag() as stop, search.threads() as each:
         for turn in range(parameters.most_rounds):
             cost = n_chains * n_sweeps * seconds
             if best and (cost > box.effort_left or cost / min(search.workers, n_chains) > box.remaining):
@@ -235,9 +234,9 @@ def _cooled(
                 ends = step * n_each, (step + 1) * n_each - 1
                 begin, end = (hot ** (1.0 - min(1.0, max(sweep / last_sweep, gone))) for sweep in ends)
                 if candidates is not None and step % parameters.jump_every == 0:
-                    list(pool.map(lambda run, begin=begin: run.chain.jump(candidates, begin, stop=stop), runs))
+                    each(lambda run, begin=begin: run.chain.jump(candidates, begin, stop=stop), runs)
                 schedule = n_each, begin, end
-                list(pool.map(lambda run, schedule=schedule: run.chain.sweep(*schedule, stop=stop), runs))
+                each(lambda run, schedule=schedule: run.chain.sweep(*schedule, stop=stop), runs)
                 box.spend(cost / n_steps)
             if best and (box.over or hurried):
                 break  # the last ones were cooled as slowly as time allows
@@ -259,8 +258,8 @@ def _warmed(
 ) -> tuple[list[_ChainRun], bool, int]:
     """Return chains that have left a given dataset for others that are about as likely."""
     runs, n_sweeps = _runs(problem, start, parameters.chains, [search.seed, 9]), parameters.first_sweeps
-    with search.timebox.flag() as stop, ThreadPoolExecutor(search.workers) as pool:
-        list(pool.map(lambda run: run.chain.sweep(n_sweeps, 1.0, 1.0, stop=stop), runs))
+    with search.timebox.flag() as stop, search.threads() as each:
+        each(lambda run: run.chain.sweep(n_sweeps, 1.0, 1.0, stop=stop), runs)
     search.timebox.spend(parameters.chains * n_sweeps * parameters.sweep_seconds(problem))
     return runs, not search.timebox.over, n_sweeps
 
@@ -270,7 +269,7 @@ def _sample(problem: RowProblem, runs: Sequence[_ChainRun], search: Search, para
     size = int(np.median([run.chain.n_rows for run in runs]))
     cost = len(runs) * parameters.sample_every * parameters.sweep_seconds(problem)
     box = search.timebox.part(parameters.cooling_share)
-    with box.flag() as stop, ThreadPoolExecutor(search.workers) as pool:
+    with box.flag() as stop, search.threads() as each:
 
         def resize(run: _ChainRun) -> None:
             if run.chain.n_rows != size:
@@ -281,11 +280,11 @@ def _sample(problem: RowProblem, runs: Sequence[_ChainRun], search: Search, para
             run.chain.sweep(parameters.sample_every, 1.0, 1.0, fixed=True, stop=stop)
             run.keep()
 
-        list(pool.map(resize, runs))
+        each(resize, runs)
         for number in range(parameters.samples):
             if number and box.over:
                 break
-            list(pool.map(draw, runs))
+            each(draw, runs)
             box.spend(cost)
 
 
