@@ -17,6 +17,7 @@ from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.nodes import ForestNodes
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.states import midpoints_of
 from pytest_draft.attack.redacted import redacted
@@ -113,31 +114,24 @@ def splits_of(
     """
     many = np.zeros(domain.n_columns, dtype=np.bool_)
     many[domain.columns_of(tested_ordered(forest, domain))] = True
-    trees = forest.trees
-    root = np.cumsum([0, *(tree.n_nodes for tree in trees)])[:-1]
-    left, right = (
-        np.concatenate([getattr(tree, side) + first for tree, first in zip(trees, root, strict=True)])
-        for side in ("left", "right")
-    )
-    feature, threshold = (np.concatenate([getattr(tree, name) for tree in trees]) for name in ("feature", "threshold"))
-    threshold = threshold.astype(np.float64)
-    inner = np.concatenate([tree.left >= 0 for tree in trees])
+    nodes = ForestNodes.of(forest.trees)
+    feature, threshold = nodes.feature, nodes.threshold
     single = threshold.astype(np.float32)
     highest_left = np.where(single > threshold, np.nextafter(single, np.float32(-np.inf)), single)
-    low, high = (np.full(len(left), np.nan) for _ in range(2))
+    low, high = (np.full(len(feature), np.nan) for _ in range(2))
     if extremes is not None:
         low, high = np.concatenate(extremes.low), np.concatenate(extremes.high)
     splits = Splits(
-        root,
-        np.where(inner, left, -1),
-        np.where(inner, right, -1),
-        np.where(inner, feature, -1),
+        nodes.first[:-1],
+        nodes.left,
+        nodes.right,
+        feature,
         threshold,
-        np.concatenate([tree.missing_left for tree in trees]),
+        nodes.missing_left,
         highest_left.astype(np.float64),
         np.nextafter(highest_left, np.float32(np.inf)).astype(np.float64),
         draws_known & np.concatenate(midpoints_of(forest)) & many[feature],
-        inner & ~np.isnan(low) & ~np.isnan(high),
+        (nodes.left >= 0) & ~np.isnan(low) & ~np.isnan(high),
         np.ascontiguousarray(rows),
         np.ascontiguousarray(times.T),
     )
