@@ -25,6 +25,7 @@ from pytest_draft.ambiguity.block_search import (
 from pytest_draft.ambiguity.boxes import Boxes, boxes_of, leaves_of_rows
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.splits import (
     Splits,
     alone,
@@ -111,7 +112,7 @@ class Blocks:
         boxes = boxes_of(forest, domain)
         weights = near(encoded_weights(domain, known), rows)
         fixed = _fixed(forest, boxes, rows, labels, times, known, aside, weights)
-        if not _explains(forest, boxes, fixed):
+        if not KnownRows(rows, labels, times).explain(forest):
             return None
         everyone = np.arange(len(rows))
         require()
@@ -268,21 +269,6 @@ def left_open(
         alone_asked = fixed._replace(counted=boxes.bits([a]), tolerance=tolerance)
         share[a] = 1 - closed_rows(alone_asked, everyone).mean()
     return share
-
-
-def _explains(forest: Forest, boxes: Boxes, fixed: Fixed) -> bool:
-    """Return whether the true rows have the draws and the distinct rows of every leaf."""
-    stored = forest.distinct
-    for t, tree in enumerate(forest.trees):
-        leaf = fixed.row_leaf[:, t] - boxes.first_leaf[t]
-        draws = np.zeros((len(tree.leaves), fixed.n_classes), dtype=np.int64)
-        np.add.at(draws, (leaf, fixed.label), fixed.times[:, t])
-        distinct = np.bincount(leaf[fixed.times[:, t] > 0], minlength=len(tree.leaves))
-        if (draws != forest.counts(t)[tree.leaves]).any():
-            return False
-        if stored is not None and (distinct != stored[t]).any():
-            return False
-    return True
 
 
 def _fixed(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import IntArray
-from pytest_draft.artifact.forest import Tree
+from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.matching import row_identities
 
@@ -62,6 +62,20 @@ class KnownRows:
         table = np.zeros((len(tree.leaves), n_classes), dtype=np.int64)
         np.add.at(table, (leaf_positions(tree, np.ascontiguousarray(self.rows.T)), self.labels), times)
         return table
+
+    def explain(self, forest: Forest) -> bool:
+        """Return whether they have the draws of each class, and the different rows, of every leaf."""
+        distinct, columns = forest.distinct, np.ascontiguousarray(self.rows.T)
+        labels = self.labels if forest.n_classes > 1 else np.zeros_like(self.labels)
+        for t, tree in enumerate(forest.trees):
+            leaf, times = leaf_positions(tree, columns), self.weight[t]
+            draws = np.zeros((len(tree.leaves), forest.n_classes), dtype=np.int64)
+            np.add.at(draws, (leaf, labels), times)
+            if (draws != forest.counts(t)[tree.leaves]).any():
+                return False
+            if distinct is not None and (np.bincount(leaf[times > 0], minlength=len(draws)) != distinct[t]).any():
+                return False
+        return True
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,7 +16,6 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.splits import alone, sides_of, splits_of
 from pytest_draft.attack.numeric.extremes import Extremes
@@ -115,7 +114,7 @@ def held_of(
     Held or None
         None where the rows do not explain the file, so that nothing follows from them.
     """
-    if domain.outside(everyone.rows.astype(np.float64)) or (draws_known and not _explained(forest, everyone)):
+    if domain.outside(everyone.rows.astype(np.float64)) or (draws_known and not everyone.explain(forest)):
         return None
     splits = splits_of(forest, domain, everyone.rows, everyone.weight, extremes, draws_known=draws_known)
     if splits is None:
@@ -136,19 +135,3 @@ def held_of(
         np.where(is_pinned, value, bounds[:, :, 0]),
         may_miss & ~is_pinned,
     )
-
-
-def _explained(forest: Forest, everyone: KnownRows) -> bool:
-    """Return whether rows have the draws of each class, and the distinct rows, of every leaf."""
-    stored = forest.distinct
-    columns = np.ascontiguousarray(everyone.rows.T)
-    for t, tree in enumerate(forest.trees):
-        leaf, times = leaf_positions(tree, columns), everyone.weight[t]
-        draws = np.zeros((len(tree.leaves), forest.n_classes), dtype=np.int64)
-        np.add.at(draws, (leaf, everyone.labels if forest.n_classes > 1 else np.zeros_like(leaf)), times)
-        distinct = np.bincount(leaf[times > 0], minlength=len(tree.leaves))
-        if (draws != forest.counts(t)[tree.leaves]).any():
-            return False
-        if stored is not None and (distinct != stored[t]).any():
-            return False
-    return True
