@@ -20,7 +20,7 @@ from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import leaves_of, tests_of
 from pytest_draft.attack.rows.evidence import LeafModel, score
 from pytest_draft.attack.rows.mixture import SampledRows
-from pytest_draft.attack.rows.sweeps import Scratch, SplitWalks, changes_of
+from pytest_draft.attack.rows.sweeps import Scratch, changes_of
 
 MOST_MOVED = 30
 """Most rows that change between two vectors."""
@@ -33,14 +33,14 @@ MOST_ROWS = 1_000
 
 
 @njit(cache=True, nogil=True)
-def _gains(trees, counts, rows, offset, n_classes, scratch, found):  # type: ignore[no-untyped-def]
+def _gains(walks, counts, rows, offset, n_classes, scratch, found):  # type: ignore[no-untyped-def]
     """Write what each change of one open value of one row adds to the log-likelihood."""
     for row in range(len(rows.value)):
         for a in range(rows.value.shape[1]):
             if not rows.open_value[row, a]:
                 continue
             n_values = offset[a + 1] - offset[a]
-            changes_of(trees, counts, rows, row, a, n_values, n_classes, scratch)
+            changes_of(walks, counts, rows, row, a, n_values, n_classes, scratch)
             for value in range(n_values):
                 found[row, offset[a] + value] = scratch.change[value]
 
@@ -151,8 +151,7 @@ def _gains_of(
     n_values = int((offset[1:] - offset[:-1]).max())
     scratch = Scratch(np.empty(n_values + 1), np.empty(n_values + 1), np.empty((n_values + 1, 3), np.int64))
     found = np.full((len(chosen), int(offset[-1])), -np.inf)
-    trees = SplitWalks.of(model.walks, model.domain)
-    _gains(trees, model.counts(value, label), rows, offset, model.n_classes, scratch, found)
+    _gains(model.walks, model.counts(value, label), rows, offset, model.n_classes, scratch, found)
     return found
 
 

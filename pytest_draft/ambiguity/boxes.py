@@ -15,8 +15,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray, Rows
+from pytest_draft.arrays import BoolArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.nodes import ForestNodes
+from pytest_draft.attack.compiled_trees import binned, cuts_of
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.numeric.states import States, states_of
 from pytest_draft.attack.redacted import redacted
@@ -113,62 +115,43 @@ def leaves_of_rows(forest: Forest, boxes: Boxes, rows: Rows) -> Int32Array:
 def boxes_of(forest: Forest, domain: Domain) -> Boxes:
     """Return the boxes of a forest's leaves."""
     states = states_of(forest, domain, {}, points=False)
-    feature = np.concatenate([tree.feature for tree in forest.trees])
-    threshold = np.concatenate([tree.threshold for tree in forest.trees])
-    missing_left = np.concatenate([tree.missing_left for tree in forest.trees])
-    tested = np.where(feature >= 0, domain.attribute_of_column[feature], -1)
+    nodes = ForestNodes.of(forest.trees)
+    tested, cut = cuts_of(nodes, domain, states.ends)
+    of_known, cut = binned(tested, cut, [len(ends) for ends in states.ends])
     n_attributes = len(domain.attributes)
     packed = np.zeros(n_attributes, dtype=np.bool_)
     place, shift = np.zeros((2, n_attributes), dtype=np.int64)
     bin_of: list[IntArray] = []
     words, n_words, used = [0], 1, 0
     spans: list[tuple[int, int, int]] = []
-    # Of a packed attribute which bits go left; of a span, how many bins.
-    left_bits, left_bins = np.zeros(len(feature), dtype=np.uint64), np.zeros(len(feature), dtype=np.int32)
-    for a, attribute in enumerate(domain.attributes):
-        nodes = np.flatnonzero(tested == a)
-        known = ~np.isnan(states.low[a])
-        if attribute.kind == "one-hot":
-            goes_left = _one_hot_left(domain, feature[nodes], threshold[nodes], attribute.n_states)
-            kind = 3 * feature[nodes] + (threshold[nodes] >= 0) + (threshold[nodes] >= 1)  # each kind of node once
-            bins = _bins(goes_left[np.unique(kind, return_index=True)[1]])
-        else:
-            n_left = np.searchsorted(states.high[a][known], threshold[nodes], side="right")
-            bins = _ordered_bins(n_left, known)
-            left_bins[nodes] = np.where(n_left > 0, bins[n_left - 1] + 1, 0)
-        n_bins = int(bins.max()) + 1
-        bin_of.append(bins)
+    left_bits = np.zeros(len(tested), dtype=np.uint64)  # of packed attributes
+    for a, (attribute, known) in enumerate(zip(domain.attributes, of_known, strict=True)):
+        here, n_known, is_missing = np.flatnonzero(tested == a), int(known.max()) + 1, len(states.low[a]) > len(known)
+        bin_of.append(np.append(known, n_known) if is_missing else known)
+        n_bins = n_known + is_missing
         packed[a] = attribute.kind != "numeric" and n_bins <= _WORD
-        if packed[a]:
-            if used + n_bins > _WORD:
-                n_words, used = n_words + 1, 0
-                words.append(0)
-            place[a], shift[a] = n_words - 1, used
-            used += n_bins
-            words[-1] |= int(_bits(int(shift[a]), n_bins))
-            for state, b in enumerate(bins.tolist()):
-                if attribute.kind == "one-hot":
-                    of_node = goes_left[:, state]
-                else:
-                    of_node = left_bins[nodes] > b if known[state] else missing_left[nodes]
-                left_bits[nodes[of_node]] |= np.uint64(1) << np.uint64(shift[a] + b)
-        else:
+        if not packed[a]:
             place[a] = len(spans)
-            spans.append((0, int(bins[known].max()), int(not known.all())))
+            spans.append((0, n_known - 1, int(is_missing)))
+            continue
+        if used + n_bins > _WORD:
+            n_words, used = n_words + 1, 0
+            words.append(0)
+        place[a], shift[a] = n_words - 1, used
+        used += n_bins
+        words[-1] |= int(_bits(int(shift[a]), n_bins))
+        parts = cut[here]
+        for b in range(n_bins):
+            goes_left = np.where(parts < 0, b != -1 - parts, b < parts) if b < n_known else nodes.missing_left[here]
+            left_bits[here[goes_left]] |= np.uint64(1) << np.uint64(shift[a] + b)
     whole_words = np.array(words, dtype=np.uint64)
     whole_spans = np.array(spans, dtype=np.int32).reshape(-1, 3)
-    start = np.cumsum([0, *(tree.n_nodes for tree in forest.trees)])
-    left, right = (
-        np.concatenate([getattr(tree, side) + first for tree, first in zip(forest.trees, start, strict=False)])
-        for side in ("left", "right")
-    )
-    left = np.where(feature < 0, -1, left)
     node_words, node_spans = _node_boxes(
-        left, right, tested, start, packed, place, left_bits, left_bins, missing_left,
+        nodes, tested, cut, packed, place, left_bits,
         np.array([_bits(int(s), int(bins.max()) + 1) for s, bins in zip(shift, bin_of, strict=True)], dtype=np.uint64),
         whole_words, whole_spans,
     )  # fmt: skip
-    leaves = np.flatnonzero(feature < 0)
+    leaves = nodes.left < 0
     attribute_bits = [
         (int(place[a]), _bits(int(shift[a]), int(bin_of[a].max()) + 1)) for a in np.flatnonzero(packed).tolist()
     ]
@@ -180,7 +163,7 @@ def boxes_of(forest: Forest, domain: Domain) -> Boxes:
         shift=shift,
         words=whole_words,
         spans=whole_spans,
-        first_leaf=np.cumsum([0, *(len(tree.leaves) for tree in forest.trees)]),
+        first_leaf=nodes.first_leaf,
         leaf=_entries(node_words[leaves], node_spans[leaves], whole_spans, attribute_bits),
     )
 
@@ -188,30 +171,6 @@ def boxes_of(forest: Forest, domain: Domain) -> Boxes:
 def _bits(shift: int, n_bins: int) -> np.uint64:
     """Return so many bits from one on."""
     return np.uint64(((1 << n_bins) - 1) << shift) if n_bins + shift <= _WORD else np.uint64(0)
-
-
-def _one_hot_left(domain: Domain, feature: IntArray, threshold: FloatArray, n_states: int) -> BoolArray:
-    """Return which values of a one-hot group each node sends left, shape (n_nodes, n_states)."""
-    value = domain.place_of_column[feature][:, None] == np.arange(n_states)
-    left: BoolArray = value <= threshold[:, None]
-    return left
-
-
-def _ordered_bins(n_left: IntArray, known: BoolArray) -> IntArray:
-    """Return the bin of each state, of which nodes send so many to the left; a missing value is one by itself."""
-    last = int(known.sum())
-    is_cut = np.zeros(last + 1, dtype=np.bool_)
-    is_cut[n_left] = True
-    is_cut[0] = False
-    bins: IntArray = np.cumsum(is_cut[:last], dtype=np.int64)
-    return np.append(bins, bins[-1] + 1) if last < len(known) else bins
-
-
-def _bins(goes_left: BoolArray) -> IntArray:
-    """Return the bin of each value of a one-hot group: those that every node sends to the same side are one."""
-    if not len(goes_left):
-        return np.zeros(goes_left.shape[1], dtype=np.int64)
-    return np.unique(goes_left, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def _entries(
@@ -243,20 +202,18 @@ def _entries(
 
 @njit(cache=True, nogil=True)
 def _node_boxes(
-    left: IntArray,
-    right: IntArray,
+    nodes: ForestNodes,
     tested: IntArray,
-    start: IntArray,
+    cut: IntArray,
     packed: BoolArray,
     place: IntArray,
     left_bits: Words,
-    left_bins: Int32Array,
-    missing_left: BoolArray,
     attribute_bits: Words,
     whole_words: Words,
     whole_spans: Int32Array,
 ) -> tuple[Words, Int32Array]:
     """Return the box of each node; a child's number is above its parent's."""
+    start, left, right, missing_left = nodes.first, nodes.left, nodes.right, nodes.missing_left
     words = np.empty((len(left), len(whole_words)), dtype=np.uint64)
     spans = np.empty((len(left), len(whole_spans), 3), dtype=np.int32)
     for t in range(len(start) - 1):
@@ -280,8 +237,8 @@ def _node_boxes(
             words[below, at] &= left_bits[node] | ~attribute_bits[a]
             words[above, at] &= ~left_bits[node]
         else:
-            spans[below, at, 1] = min(spans[below, at, 1], left_bins[node] - 1)
-            spans[above, at, 0] = max(spans[above, at, 0], left_bins[node])
+            spans[below, at, 1] = min(spans[below, at, 1], cut[node] - 1)
+            spans[above, at, 0] = max(spans[above, at, 0], cut[node])
             spans[below, at, 2] &= missing_left[node]
             spans[above, at, 2] &= not missing_left[node]
     return words, spans

@@ -8,8 +8,9 @@ import numpy as np
 
 from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.nodes import ForestNodes
 from pytest_draft.artifact.observations import Answers, ClassCounts, RowNumbers
-from pytest_draft.attack.descent import descend
+from pytest_draft.attack.descent import leaf_positions
 
 
 def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
@@ -33,16 +34,14 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
     exact = RowNumbers(also=answers.also) if forest.classes is None else ClassCounts("totals", also=answers.also)
     columns, trees = np.ascontiguousarray(rows.T), []
     for tree in forest.trees:
-        leaf = descend(tree, columns)
-        counts = np.zeros((tree.n_nodes, forest.n_classes))
-        np.add.at(counts, (leaf, labels), 1.0)
-        leaves = counts[tree.leaves]
+        leaf = leaf_positions(tree, columns)
+        leaves = np.zeros((len(tree.leaves), forest.n_classes))
+        np.add.at(leaves, (leaf, labels), 1.0)
         if not leaves.sum(axis=1).all():
             return None
         if not answers.explained(leaves, tree.value[tree.leaves]).all():
             return None
-        for node in np.flatnonzero(tree.left >= 0)[::-1]:
-            counts[node] = counts[tree.left[node]] + counts[tree.right[node]]
+        counts = ForestNodes.of([tree]).summed_up(leaves)
         weight = counts.sum(axis=1)
         distinct, of_drawn = weight.astype(np.int64), np.full(tree.n_nodes, True) if forest.draws.drawn else None
         trees.append(replace(tree, value=counts, weight=weight, n_distinct=distinct, no_midpoint=of_drawn))

@@ -15,6 +15,7 @@ import numpy as np
 
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.forest import Tree
+from pytest_draft.artifact.nodes import ForestNodes
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 from pytest_draft.facts.privacy import Privacy
 
@@ -87,13 +88,7 @@ def of_labels(trees: Sequence[Tree], declared: Privacy) -> Privacy:
 
 def with_counts(tree: Tree) -> Tree:
     """Return a tree with exact counts at its leaves as one that has them, and their sums, at all nodes."""
-    value = np.where((tree.left < 0)[:, None], tree.value, 0.0)
-    levels = [np.flatnonzero(tree.left[:1] >= 0)]
-    while len(levels[-1]):
-        below = np.concatenate((tree.left[levels[-1]], tree.right[levels[-1]]))
-        levels.append(below[tree.left[below] >= 0])
-    for level in reversed(levels):
-        value[level] = value[tree.left[level]] + value[tree.right[level]]
+    value = ForestNodes.of([tree]).summed_up(tree.value[tree.leaves])
     weight = value.sum(axis=1)
     if weight[0] > _MOST_VALUE:
         raise CorruptArtifactError("its leaves hold more rows than can be counted")

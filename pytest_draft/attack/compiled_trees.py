@@ -1,25 +1,128 @@
-"""Trees as tests of a domain's values: in go a forest and a domain, out come arrays that compiled code walks.
+"""Trees over the ordered values of attributes: in go a forest and a domain, out come cuts of values, bins, and `Walks`.
 
-A row is the index of its value in each attribute, and a node tells from the index alone where the row goes. So a leaf
-is found without encoding a row, and domains that cannot be enumerated are walked as fast as small ones.
+A node parts an attribute's values, or its bins of values, at one place: so many of them, the lowest ones, go left. A
+node that tests a column of a one-hot group parts one value from all others. So a leaf is found without encoding a row,
+and domains that cannot be enumerated are walked as fast as small ones.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pytest_draft.arrays import BoolArray, Int32Array
+from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.nodes import ForestNodes
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
-from pytest_draft.errors import NotCoveredError
 
-MOST_ANSWERS = 200_000_000
-"""Most answers of nodes to values that are held at once."""
+
+def cuts_of(nodes: ForestNodes, domain: Domain, ends: Sequence[NDArray[np.floating[Any]]]) -> tuple[IntArray, IntArray]:
+    """Return what each node tests, and where it parts it.
+
+    Parameters
+    ----------
+    ends : sequence of ndarray, each of shape (n_bins,)
+        By attribute, the greatest value of each of its bins, ascending; of a one-hot group as many numbers as it has
+        values.
+
+    Returns
+    -------
+    attribute : ndarray of int64, shape (n_nodes,)
+        -1 at leaves.
+    cut : ndarray of int64, shape (n_nodes,)
+        How many bins, the lowest ones, go left; ``-1 - value`` where all values of a one-hot group but one do. 0 at
+        leaves. What goes where, `goes_left` says; a missing value has no part in it.
+    """
+    attribute = np.where(nodes.feature >= 0, domain.attribute_of_column[nodes.feature], -1)
+    cut = np.zeros(len(attribute), dtype=np.int64)
+    for a, made in enumerate(domain.attributes):
+        here = np.flatnonzero(attribute == a)
+        if made.kind == "one-hot":
+            of_zero, of_one = (value <= nodes.threshold[here] for value in (0, 1))
+            value = domain.place_of_column[nodes.feature[here]]
+            cut[here] = np.where(of_one, len(ends[a]), np.where(of_zero, -1 - value, 0))
+        else:
+            cut[here] = np.searchsorted(ends[a], nodes.threshold[here], side="right")
+    return attribute, cut
+
+
+def binned(attribute: IntArray, cut: IntArray, sizes: Sequence[int]) -> tuple[tuple[IntArray, ...], IntArray]:
+    """Return coarser bins, one of all that no node tells apart, and where nodes part these.
+
+    Parameters
+    ----------
+    attribute, cut : ndarray of int64, shape (n_nodes,)
+        As `cuts_of` returns them.
+    sizes : sequence of int
+        How many values each attribute has.
+
+    Returns
+    -------
+    tuple of ndarray of int64, each of shape (n_values,)
+        By attribute, the bin of each value.
+    ndarray of int64, shape (n_nodes,)
+        The cuts of these bins.
+    """
+    bin_of, coarser = [], np.zeros_like(cut)
+    for a, size in enumerate(sizes):
+        here = np.flatnonzero(attribute == a)
+        different = np.unique(cut[here])
+        inside = different[(different > 0) & (different < size)]
+        bins = np.searchsorted(inside, np.arange(size), side="right").astype(np.int64)
+        if len(parted := np.sort(-1 - different[different < 0])):
+            bins[:] = len(parted)
+            bins[parted] = np.arange(len(parted))
+        n_lowest = np.append(0, 1 + np.maximum.accumulate(bins))
+        lowest, one = np.maximum(cut[here], 0), np.maximum(-1 - cut[here], 0)
+        coarser[here] = np.where(cut[here] < 0, -1 - bins[one], n_lowest[lowest])
+        bin_of.append(bins)
+    return tuple(bin_of), coarser
+
+
+def ends_of(domain: Domain) -> list[NDArray[np.float32]]:
+    """Return the values of each attribute, each a bin of its own, as `cuts_of` takes them.
+
+    Raises
+    ------
+    NotCoveredError
+        For attributes that are numeric, or may be missing.
+    """
+    values = [np.arange(made.n_values) for made in domain.attributes]
+    return [
+        some.astype(np.float32) if made.kind == "one-hot" else made.encoded(some)[:, 0]
+        for made, some in zip(domain.attributes, values, strict=True)
+    ]
+
+
+def leaf_boxes(forest: Forest, domain: Domain) -> list[dict[int, BoolArray]]:
+    """Return, for each leaf of all trees, the values that each tested attribute can have there.
+
+    Parameters
+    ----------
+    domain : Domain
+        Without attributes that are numeric or may be missing.
+
+    Returns
+    -------
+    list of dict of int to ndarray of bool, shape (n_values of the attribute,)
+        By attribute; those that no node on the way tests are open and left out.
+    """
+    nodes = ForestNodes.of(forest.trees)
+    attribute, cut = (part.tolist() for part in cuts_of(nodes, domain, ends_of(domain)))
+    values = [np.arange(made.n_values) for made in domain.attributes]
+    box: dict[int, dict[int, BoolArray]] = {root: {} for root in nodes.first[:-1].tolist()}
+    for node in np.flatnonzero(nodes.left >= 0).tolist():
+        here, a = box.pop(node), attribute[node]
+        left = values[a] < cut[node] if cut[node] >= 0 else values[a] != -1 - cut[node]
+        held = here.get(a, True)
+        box[int(nodes.left[node])] = {**here, a: held & left}
+        box[int(nodes.right[node])] = {**here, a: held & ~left}
+    return [box[leaf] for leaf in np.flatnonzero(nodes.left < 0).tolist()]
 
 
 @redacted
@@ -30,12 +133,12 @@ class Walks(NamedTuple):
     """Shape (n_trees,)."""
     attribute: Int32Array
     """Shape (n_nodes,). The attribute that a node tests; ``-1 - leaf`` at leaves."""
-    start: Int32Array
-    """Shape (n_nodes,). Where a node's answers begin in `left`."""
-    left: NDArray[np.int8]
-    """Shape (n_answers,). Whether each value of the tested attribute goes left."""
+    cut: Int32Array
+    """Shape (n_nodes,). Where it parts the attribute's values, as `cuts_of` returns it."""
     child: Int32Array
     """Shape (2 * n_nodes,). Right and left child of each node."""
+    one_hot: BoolArray
+    """Shape (n_attributes,)."""
 
     @classmethod
     def of(cls, forest: Forest, domain: Domain) -> Walks:
@@ -44,41 +147,29 @@ class Walks(NamedTuple):
         Raises
         ------
         NotCoveredError
-            Where the domain is numeric, or too wide.
+            Where an attribute of the domain is numeric, or may be missing.
         """
-        owner, place = domain.attribute_of_column, domain.place_of_column
-        inner_columns = np.concatenate([tree.feature[tree.left >= 0] for tree in forest.trees])
-        n_values = np.array([one.n_values for one in domain.attributes])
-        if (total := int(n_values[owner[inner_columns]].sum())) > MOST_ANSWERS:
-            raise NotCoveredError(
-                f"its nodes test {total:,} values of the domain, more than the {MOST_ANSWERS:,} that are covered: "
-                "declare narrower ordinal columns"
-            )
-        encoded = [one.encoded(np.arange(one.n_values)) for one in domain.attributes]
-        root, attribute, start, left, child = [], [], [], [], []
-        n_nodes = n_leaves = n_answers = 0
-        for tree in forest.trees:
-            inner = tree.left >= 0
-            tested = np.where(inner, owner[tree.feature], -1)
-            attribute.append(np.where(inner, tested, -n_leaves - np.cumsum(~inner)))
-            left += [
-                encoded[tested[node]][:, place[tree.feature[node]]] <= tree.threshold[node]
-                for node in np.flatnonzero(inner)
-            ]
-            sizes = np.where(inner, n_values[tested], 0)
-            start.append(n_answers + np.cumsum(sizes) - sizes)
-            child.append(np.stack([tree.right, tree.left], axis=1).ravel() + n_nodes)
-            root.append(n_nodes)
-            n_nodes += tree.n_nodes
-            n_leaves += int((~inner).sum())
-            n_answers += int(sizes.sum())
+        nodes = ForestNodes.of(forest.trees)
+        attribute, cut = cuts_of(nodes, domain, ends_of(domain))
         return cls(
-            np.array(root, dtype=np.int32),
-            np.concatenate(attribute).astype(np.int32),
-            np.concatenate(start).astype(np.int32),
-            np.concatenate([*left, np.zeros(1, dtype=np.bool_)]).astype(np.int8),
-            np.concatenate(child).astype(np.int32),
+            nodes.first[:-1].astype(np.int32),
+            np.where(nodes.leaf < 0, attribute, -1 - nodes.leaf).astype(np.int32),
+            cut.astype(np.int32),
+            np.stack([nodes.right, nodes.left], axis=1).ravel().astype(np.int32),
+            np.array([made.kind == "one-hot" for made in domain.attributes]),
         )
+
+
+@njit(cache=True, nogil=True, inline="always")
+def goes_left(cut: int, value: int) -> bool:
+    """Return whether a value goes left of a cut."""
+    return value < cut if cut >= 0 else value != -1 - cut
+
+
+@njit(cache=True, nogil=True, inline="always")
+def next_of(walks, node, value):  # type: ignore[no-untyped-def]
+    """Return the child that a value of the tested attribute leads to."""
+    return walks.child[2 * node + goes_left(walks.cut[node], value)]
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -86,8 +177,7 @@ def leaf_of(walks: Walks, tree: int, row: Int32Array) -> int:
     """Return the leaf that a row reaches in one tree."""
     node = walks.root[tree]
     while walks.attribute[node] >= 0:
-        goes_left = walks.left[walks.start[node] + row[walks.attribute[node]]]
-        node = walks.child[2 * node + goes_left]
+        node = next_of(walks, node, row[walks.attribute[node]])
     return int(-1 - walks.attribute[node])
 
 
@@ -97,8 +187,7 @@ def tested_by(walks, tree, row):  # type: ignore[no-untyped-def]
     node, bits = walks.root[tree], np.uint64(0)
     while walks.attribute[node] >= 0:
         bits |= np.uint64(1) << np.uint64(walks.attribute[node] & 63)
-        goes_left = walks.left[walks.start[node] + row[walks.attribute[node]]]
-        node = walks.child[2 * node + goes_left]
+        node = next_of(walks, node, row[walks.attribute[node]])
     return bits
 
 
@@ -141,5 +230,5 @@ def tested_anywhere(walks: Walks, values: Int32Array) -> BoolArray:
             while walks.attribute[node] >= 0:
                 attribute = walks.attribute[node]
                 tested[row, attribute] = True
-                node = walks.child[2 * node + walks.left[walks.start[node] + values[row, attribute]]]
+                node = next_of(walks, node, values[row, attribute])
     return tested

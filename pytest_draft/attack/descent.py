@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.attack.redacted import redacted
-from pytest_draft.domain import Domain
 
 
 @redacted
@@ -74,30 +73,3 @@ def leaf_positions(tree: Tree, columns: NDArray[np.floating[Any]]) -> Int32Array
     """
     position = np.cumsum(tree.left < 0) - 1
     return position[descend(tree, columns)].astype(np.int32)
-
-
-def leaf_boxes(tree: Tree, domain: Domain) -> list[dict[int, BoolArray]]:
-    """Return, for each leaf, the values that each tested attribute can have there.
-
-    Parameters
-    ----------
-    domain : Domain
-        Without numeric attributes.
-
-    Returns
-    -------
-    list of dict of int to ndarray of bool, shape (n_values of the attribute,)
-        By attribute; those that no node on the way tests are open and left out.
-    """
-    encoded = [attribute.encoded(np.arange(attribute.n_values)) for attribute in domain.attributes]
-    box: dict[int, dict[int, BoolArray]] = {0: {}}
-    for node in range(tree.n_nodes):  # a child's index is above its parent's
-        if tree.left[node] < 0:
-            continue
-        here, column = box.pop(node), int(tree.feature[node])
-        a, place = int(domain.attribute_of_column[column]), int(domain.place_of_column[column])
-        below = encoded[a][:, place] <= tree.threshold[node]
-        held = here.get(a, np.ones(len(below), dtype=np.bool_))
-        box[int(tree.left[node])] = {**here, a: held & below}
-        box[int(tree.right[node])] = {**here, a: held & ~below}
-    return [box[leaf] for leaf in tree.leaves.tolist()]

@@ -16,6 +16,7 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.nodes import ForestNodes
 from pytest_draft.artifact.observations import ClassCounts, TargetMeans
 from pytest_draft.errors import NotCoveredError
 
@@ -107,12 +108,11 @@ def target_counts(forest: Forest, times: IntArray) -> TargetCounts | None:
     if not 0 < len(targets) * sum(tree.n_nodes for tree in forest.trees) <= _MOST_COUNTS:
         return None
     table, known = leaves.table(targets, held)
-    parts = [
-        _at_nodes(tree, table[first:last], known[first:last])
-        for tree, first, last in zip(forest.trees, end[:-1], end[1:], strict=True)
-    ]
-    counts, known_at = zip(*parts, strict=True)
-    return TargetCounts(targets, counts, known_at)
+    nodes = ForestNodes.of(forest.trees)
+    counts, unknown = nodes.summed_up(table), nodes.summed_up(~known)  # unknown is where one leaf below is
+    total = counts[unknown].sum(axis=1)
+    counts[unknown], counts[unknown, 0] = 0, total
+    return TargetCounts(targets, nodes.by_tree(counts), nodes.by_tree(~unknown))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -336,24 +336,3 @@ def _nearest(targets: FloatArray, value: FloatArray) -> IntArray:
     """Return the place of the nearest target to each value."""
     middle = (targets[1:] + targets[:-1]) / 2
     return np.searchsorted(middle, value).astype(np.int64)
-
-
-def _at_nodes(tree: Tree, counts: IntArray, known: BoolArray) -> tuple[IntArray, BoolArray]:
-    """Return the counts at all nodes by those at the leaves, and where they are known: where they are below, too."""
-    everywhere = np.zeros((tree.n_nodes, counts.shape[1]), np.int64)
-    everywhere[tree.leaves] = counts
-    known_there = np.ones(tree.n_nodes, np.bool_)
-    known_there[tree.leaves] = known
-    levels = [np.zeros(1, np.int64)]
-    while len(inner := levels[-1][tree.left[levels[-1]] >= 0]):
-        levels.append(np.concatenate([tree.left[inner], tree.right[inner]]))
-    for level in reversed(levels):
-        inner = level[tree.left[level] >= 0]
-        left, right = tree.left[inner], tree.right[inner]
-        together = everywhere[left] + everywhere[right]
-        known_there[inner] = known_there[left] & known_there[right]
-        total = together.sum(axis=1)
-        together[~known_there[inner]] = 0
-        together[~known_there[inner], 0] = total[~known_there[inner]]
-        everywhere[inner] = together
-    return everywhere, known_there

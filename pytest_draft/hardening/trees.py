@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from pytest_draft.artifact.nodes import depth_first, levels
 
 _IS_SUM = 1e-6  # as far as a leaf's class fractions can be from 1 in sum
 
@@ -102,7 +103,8 @@ def rewritten(tree: Any, thresholds: FloatArray, keep_missing: BoolArray, wanted
         values[~was_inner] = _outputs(values[~was_inner], wanted, np.atleast_1d(tree.n_classes))
     if wanted.labels and wanted.classifier:
         left, right, values = merged(left, right, values)
-    order, depth, size = depth_first(left, right)
+    depth = len(levels(left, right)) - 1
+    order, size = depth_first(left, right)
     in_order = bool((np.diff(order) > 0).all())
     if not wanted.reorder and not in_order:
         order = np.sort(order)
@@ -200,46 +202,3 @@ def merged(left: IntArray, right: IntArray, values: FloatArray) -> tuple[IntArra
         values[same] = values[left[same]]
         left[same] = right[same] = -1
     return left, right, values
-
-
-def levels(left: IntArray, right: IntArray) -> list[IntArray]:
-    """Return the nodes of each depth, from the root down."""
-    found = [np.zeros(1, dtype=np.int64)]
-    while True:
-        inner = found[-1][left[found[-1]] >= 0]
-        if not len(inner):
-            return found
-        found.append(np.concatenate([left[inner], right[inner]]))
-
-
-def depth_first(left: IntArray, right: IntArray) -> tuple[IntArray, int, IntArray]:
-    """Return the nodes that the root leads to, depth first and left before right.
-
-    Parameters
-    ----------
-    left, right : ndarray of int64, shape (n_nodes,)
-        Children; -1 at leaves.
-
-    Returns
-    -------
-    order : ndarray of int64, shape (n_reached,)
-    depth : int
-        Of the tree.
-    size : ndarray of int64, shape (n_nodes,)
-        How many nodes are below each node, and itself; 0 where nothing leads.
-    """
-    found = levels(left, right)
-    size = np.zeros(len(left), dtype=np.int64)
-    for level in reversed(found):
-        inner = level[left[level] >= 0]
-        size[level] = 1
-        size[inner] += size[left[inner]] + size[right[inner]]
-    position = np.zeros(len(left), dtype=np.int64)
-    for level in found:
-        inner = level[left[level] >= 0]
-        position[left[inner]] = position[inner] + 1
-        position[right[inner]] = position[inner] + 1 + size[left[inner]]
-    reached = np.concatenate(found)
-    order = np.empty(len(reached), dtype=np.int64)
-    order[position[reached]] = reached
-    return order, len(found) - 1, size

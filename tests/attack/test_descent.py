@@ -1,10 +1,10 @@
-"""Vectors on their way down a tree: what is shown of the way, and the boxes of the leaves."""
+"""Vectors on their way down a tree: what is shown of the way."""
 
 from itertools import pairwise
 
 import numpy as np
 
-from pytest_draft.attack.descent import descend, leaf_boxes, leaf_positions
+from pytest_draft.attack.descent import descend
 from pytest_draft.domain import declared
 
 DOMAIN = declared(
@@ -37,13 +37,3 @@ def test_a_tree_without_a_split_shows_nothing(by_hand):
     shown = []
     assert (descend(by_hand(4, [3, 1]).trees[0], np.zeros((4, 5), np.float32), shown.append) == 0).all()
     assert not shown
-
-
-def test_a_leaf_is_reached_by_the_vectors_of_its_box(by_hand):
-    tree = by_hand(4, NESTED).trees[0]
-    vectors = DOMAIN.vectors()
-    reached = leaf_positions(tree, np.ascontiguousarray(vectors.T))
-    values = DOMAIN.indices(vectors)
-    for leaf, box in enumerate(leaf_boxes(tree, DOMAIN)):
-        inside = np.all([held[values[:, a]] for a, held in box.items()], axis=0)
-        assert (inside == (reached == leaf)).all()

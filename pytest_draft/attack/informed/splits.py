@@ -15,10 +15,11 @@ from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.nodes import ForestNodes
 from pytest_draft.attack.best_splits import float32_at_most, midpoints_of, off_middle
 from pytest_draft.attack.numeric.column_bounds import CONTRADICTORY, ColumnBounds, settle
 from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.attack.numeric.split_groups import Members, SplitGroups, joined_nodes
+from pytest_draft.attack.numeric.split_groups import Members, SplitGroups
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
@@ -126,22 +127,22 @@ def all_splits(forest: Forest, rows: Rows, times: IntArray, extremes: Extremes |
     rows, times, extremes
         As in `splits_of`.
     """
-    nodes, inner = joined_nodes(forest), np.concatenate([tree.left for tree in forest.trees]) >= 0
-    decoded = np.full((len(inner), 2), np.nan)
+    nodes = ForestNodes.of(forest.trees)
+    decoded = np.full((len(nodes.feature), 2), np.nan)
     if extremes is not None:
         decoded = np.column_stack([np.concatenate(extremes.high), -np.concatenate(extremes.low)])
     highest_left = float32_at_most(nodes.threshold)
     return Splits(
-        nodes.first,
+        nodes.first[:-1],
         nodes.left,
         nodes.right,
-        np.where(inner, nodes.feature, -1),
+        nodes.feature,
         nodes.threshold,
-        np.concatenate([tree.missing_left for tree in forest.trees]),
+        nodes.missing_left,
         highest_left,
         np.nextafter(highest_left.astype(np.float32), np.float32(np.inf)).astype(np.float64),
         np.concatenate(midpoints_of(forest)),
-        inner & ~np.isnan(decoded).any(axis=1),
+        (nodes.left >= 0) & ~np.isnan(decoded).any(axis=1),
         decoded,
         np.ascontiguousarray(rows),
         np.ascontiguousarray(times.T),

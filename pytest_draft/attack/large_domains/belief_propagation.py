@@ -90,7 +90,7 @@ def propagate_beliefs(
     n_classes = len(classes)
     widest = int(np.diff(regions.first_bin).max())
     needed = 8 * n_rows * (regions.n_trees * (n_bins + n_classes) + n_classes * len(regions.box))
-    if needed + widest * len(regions.left) > MAX_BYTES:
+    if needed + widest * len(regions.nodes.left) > MAX_BYTES:
         return
     values = np.where(allowed, 0.0, _IMPOSSIBLE)
     class_values = np.log(np.maximum(classes, np.exp(_IMPOSSIBLE)))
@@ -99,7 +99,7 @@ def propagate_beliefs(
     seen = np.repeat(weight > 0, np.diff(regions.leaf_start), axis=0)
     to_leaves = np.where(seen[:, None], possible.transpose(2, 1, 0), True).astype(np.float64)
     trees = _trees(regions, widest)
-    units = _UNITS_PER_VISIT * len(regions.left) * n_rows
+    units = _UNITS_PER_VISIT * len(regions.nodes.left) * n_rows
     for turn in range(_MOST_ROUNDS):
         before = values.copy()
         for t in np.random.default_rng([turn, 31]).permutation(regions.n_trees).tolist():
@@ -127,9 +127,10 @@ def _trees(regions: Regions, widest: int) -> list[tuple[Any, ...]]:
     """Return each tree's own part of the nodes, as `_pass_tree` takes it."""
     trees = []
     for t in range(regions.n_trees):
-        nodes = slice(regions.start[t], regions.start[t + 1])
+        nodes = slice(regions.nodes.first[t], regions.nodes.first[t + 1])
         left, right = (
-            np.where(side[nodes] < 0, -1, side[nodes] - regions.start[t]) for side in (regions.left, regions.right)
+            np.where(side[nodes] < 0, -1, side[nodes] - regions.nodes.first[t])
+            for side in (regions.nodes.left, regions.nodes.right)
         )
         tests = regions.attribute[nodes], regions.low[nodes], regions.high[nodes], regions.inverted[nodes]
         held = _held(left, right, *tests, np.diff(regions.first_bin), widest)

@@ -97,7 +97,7 @@ class Reach:
                     self.alive,
                     weight,
                     self.groups.size,
-                    regions.start,
+                    regions.nodes.first,
                     regions.leaf_start,
                     regions.first_leaf,
                     regions.last_leaf,

@@ -196,7 +196,7 @@ class SoftTrees:
 
     def __init__(self, regions: Regions, weight: IntArray, drawn: bool, known: IntArray) -> None:
         self.drawn = drawn
-        self.units = _PARAMETERS.units_per_visit * len(regions.left) * weight.shape[1] * (1 + regions.n_classes)
+        self.units = _PARAMETERS.units_per_visit * len(regions.nodes.left) * weight.shape[1] * (1 + regions.n_classes)
         self._regions = regions
         self.weight = np.ascontiguousarray(weight)
         self._times = self.weight.astype(np.float32)
@@ -216,13 +216,13 @@ class SoftTrees:
                 self._times,
                 int(chunk[0]),
                 int(chunk[-1]) + 1,
-                regions.left,
-                regions.right,
+                regions.nodes.left,
+                regions.nodes.right,
                 regions.attribute,
                 regions.low,
                 regions.high,
                 regions.inverted,
-                regions.start,
+                regions.nodes.first,
                 regions.first_bin,
                 regions.counts,
                 regions.distinct,
@@ -265,8 +265,8 @@ class SoftTrees:
         With unknown occurrences: whether a leaf lacks a row of a class that was drawn there.
         """
         regions = self._regions
-        nodes = np.arange(regions.start[t], regions.start[t + 1])
-        nodes = nodes[regions.left[nodes] < 0]
+        nodes = np.arange(regions.nodes.first[t], regions.nodes.first[t + 1])
+        nodes = nodes[regions.nodes.left[nodes] < 0]
         seen = np.zeros((len(nodes), regions.n_classes + 1), dtype=np.int64)
         np.add.at(seen, (leaf, labels), self.weight[t])
         if self.drawn:
@@ -285,7 +285,7 @@ def _classes(reach: Reach, rng: np.random.Generator) -> Beliefs:
     rows of a class are the sum over its rows, weighted as the tree saw them: linear equations, solved within 0 and 1.
     """
     regions, groups = reach.regions, reach.groups
-    of_row, roots = np.sort(groups.of_row), regions.start[:-1]
+    of_row, roots = np.sort(groups.of_row), regions.nodes.first[:-1]
     n_rows, draws = len(of_row), regions.counts[roots].sum(axis=0)
     share = draws / max(int(draws.sum()), 1)
     if groups.n_groups == 1:

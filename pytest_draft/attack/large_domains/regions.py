@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.nodes import ForestNodes, depth_first
 from pytest_draft.attack.cells import Cells
+from pytest_draft.attack.compiled_trees import binned, cuts_of, ends_of
 from pytest_draft.attack.groups import KnownValues
-from pytest_draft.domain import Attribute, Domain
+from pytest_draft.domain import Domain
 
 Words = NDArray[np.uint64]
 
@@ -39,9 +41,7 @@ class Regions:
     """
     whole: Words
     """Shape (n_words,). The region of the whole domain."""
-    left: IntArray
-    right: IntArray
-    """`left` and `right`, shape (n_nodes,): children; -1 at leaves."""
+    nodes: ForestNodes
     attribute: IntArray
     low: IntArray
     high: IntArray
@@ -50,8 +50,6 @@ class Regions:
     """
     inverted: BoolArray
     """Shape (n_nodes,). Where those bins go right and the others left; else the other way round."""
-    start: IntArray
-    """Shape (n_trees + 1,). First node, the root, of each tree."""
     counts: IntArray
     """Shape (n_nodes, n_classes). Rows (draws) of each class at each node."""
     distinct: IntArray
@@ -92,44 +90,23 @@ class Regions:
         distinct : tuple of ndarray of int64, each of shape (n_leaves of the tree,), or None
             Both as in `Problem`.
         """
-        n_attributes = len(domain.attributes)
-        owner, place = domain.attribute_of_column.tolist(), domain.place_of_column.tolist()
-        tested: list[set[tuple[int, int, bool]]] = [set() for _ in range(n_attributes)]
-        tests = []
-        for tree in forest.trees:
-            for feature, threshold in zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True):
-                if feature < 0:
-                    tests.append((-1, 0, 0, False))
-                    continue
-                a = owner[feature]
-                values = _tested_values(domain.attributes[a], place[feature], threshold)
-                tested[a].add(values)
-                tests.append((a, *values))
-        bin_of = tuple(_bins(made, tested[a]) for a, made in enumerate(domain.attributes))
+        nodes, ends = ForestNodes.of(forest.trees), ends_of(domain)
+        attribute, cut = cuts_of(nodes, domain, ends)
+        bin_of, cut = binned(attribute, cut, [len(values) for values in ends])
         n_bins = np.array([int(bins.max()) + 1 for bins in bin_of], dtype=np.int64)
         first_bin, first_word = np.cumsum([0, *n_bins]), np.cumsum([0, *((n_bins + 63) // 64)])
-        attribute, low, high, inverted = (np.array(part) for part in zip(*tests, strict=True))
-        for node in np.flatnonzero(attribute >= 0):
-            bins = bin_of[attribute[node]]
-            some = low[node] < high[node]
-            last = bins[high[node] - 1] + 1 if some else 0
-            low[node], high[node] = bins[low[node]] if some else 0, last
-        start = np.cumsum([0, *(tree.n_nodes for tree in forest.trees)])
-        shift = np.repeat(start[:-1], np.diff(start))
-        left, right = (np.concatenate([getattr(tree, side) for tree in forest.trees]) for side in ("left", "right"))
-        left, right = np.where(left < 0, -1, left + shift), np.where(right < 0, -1, right + shift)
-        leaf_start = np.cumsum([0, *(len(tree.leaves) for tree in forest.trees)])
-        at_leaf = np.concatenate([np.arange(len(tree.leaves)) for tree in forest.trees])
-        position = np.full(len(left), -1, dtype=np.int32)
-        position[left < 0] = at_leaf
-        first_leaf, last_leaf = _leaf_ranges(left, right, start, leaf_start)
-        leaf_node = np.empty(int(leaf_start[-1]), dtype=np.int64)
-        leaf_node[first_leaf[left < 0]] = np.flatnonzero(left < 0)
+        inverted = cut < 0
+        low, high = np.where(inverted, -1 - cut, 0), np.where(inverted, -cut, cut)
+        order, size = depth_first(nodes.left, nodes.right, nodes.first[:-1])
+        is_leaf, first_leaf = nodes.left[order] < 0, np.empty_like(order)
+        first_leaf[order] = np.cumsum(is_leaf) - is_leaf
+        leaf_node, leaf_start = order[is_leaf], nodes.first_leaf
+        first_of_tree = np.repeat(leaf_start[:-1], np.diff(nodes.first))
         whole = np.zeros(int(first_word[-1]), dtype=np.uint64)
-        word_attribute = np.repeat(np.arange(n_attributes), np.diff(first_word))
-        for a in range(n_attributes):
+        word_attribute = np.repeat(np.arange(len(n_bins)), np.diff(first_word))
+        for a in range(len(n_bins)):
             _set_bins(whole, int(first_word[a]), 0, int(n_bins[a]))
-        box = _leaf_boxes(left, right, attribute, low, high, inverted, start, first_word, whole, leaf_node)
+        box = _leaf_boxes(nodes, attribute, low, high, inverted, first_word, whole, leaf_node)
         owned = np.logical_or.reduceat(box != whole, first_word[:-1], axis=1)
         leaf, entry = np.nonzero(owned[:, word_attribute])
         return cls(
@@ -138,19 +115,17 @@ class Regions:
             first_bin=first_bin,
             first_word=first_word,
             whole=whole,
-            left=left,
-            right=right,
+            nodes=nodes,
             attribute=attribute,
             low=low,
             high=high,
             inverted=inverted,
-            start=start,
-            counts=_summed_up(left, right, counts),
-            distinct=np.full(len(left), -1, dtype=np.int64) if distinct is None else _summed_up(left, right, distinct),
+            counts=nodes.summed_up(np.concatenate(counts)),
+            distinct=np.full(len(cut), -1) if distinct is None else nodes.summed_up(np.concatenate(distinct)),
             first_leaf=first_leaf,
-            last_leaf=last_leaf,
+            last_leaf=first_leaf + (size + 1) // 2,
             leaf_start=leaf_start,
-            position=position,
+            position=np.where(nodes.leaf < 0, -1, nodes.leaf - first_of_tree).astype(np.int32),
             leaf_node=leaf_node,
             box=box,
             entry_start=np.searchsorted(leaf, np.arange(len(box) + 1)),
@@ -161,7 +136,7 @@ class Regions:
     @property
     def n_trees(self) -> int:
         """Number of trees."""
-        return len(self.start) - 1
+        return len(self.leaf_start) - 1
 
     @property
     def n_classes(self) -> int:
@@ -170,7 +145,7 @@ class Regions:
 
     def at_nodes(self, tables: tuple[IntArray, ...]) -> IntArray:
         """Return tables of each tree's leaves, in the order of `Cells.signature`, summed up for all nodes."""
-        return _summed_up(self.left, self.right, tables)
+        return self.nodes.summed_up(np.concatenate(tables))
 
     def bins(self, box: Words) -> BoolArray:
         """Return which bins regions hold, shape (n_regions, n_bins of all attributes)."""
@@ -204,13 +179,11 @@ class Regions:
         """Return the leaf that holds each region, shape (n_trees, n_regions); -1 where a tree splits the region."""
         return _signature(
             box,
-            self.left,
-            self.right,
+            self.nodes,
             self.attribute,
             self.low,
             self.high,
             self.inverted,
-            self.start,
             self.first_word,
             self.position,
         )
@@ -228,7 +201,7 @@ class Regions:
         -------
         ndarray of bool, shape (n_vectors,)
         """
-        leaves = self.counts[self.left < 0]
+        leaves = self.counts[self.nodes.left < 0]
         enough = np.ones(len(label), dtype=bool)
         for t in range(self.n_trees):
             enough &= leaves[self.leaf_start[t] + signature[t], label] >= times[t]
@@ -293,28 +266,6 @@ class Regions:
         return cells, cell.reshape(-1).astype(np.int64)
 
 
-def _tested_values(attribute: Attribute, column: int, threshold: float) -> tuple[int, int, bool]:
-    """Return the range of values that a node sends to one side, and whether that is the right one."""
-    if attribute.kind == "one-hot":
-        if threshold < 0 or threshold >= 1:
-            return 0, 0, threshold >= 1
-        return column, column + 1, True
-    encoded = attribute.encoded(np.arange(attribute.n_values)).ravel()
-    return 0, int(np.searchsorted(encoded, threshold, side="right")), False
-
-
-def _bins(attribute: Attribute, tested: set[tuple[int, int, bool]]) -> IntArray:
-    """Return the bin of each value: values that are in the same ranges share one."""
-    if attribute.kind == "one-hot":  # values that no node tests by name are all one
-        named = sorted({low for low, high, _ in tested if low < high})
-        bins = np.full(attribute.n_values, len(named), dtype=np.int64)
-        bins[named] = np.arange(len(named))
-        return bins
-    cuts = np.array(sorted({high for _, high, _ in tested}), dtype=np.int64)
-    cuts = cuts[(cuts > 0) & (cuts < attribute.n_values)]
-    return np.searchsorted(cuts, np.arange(attribute.n_values), side="right").astype(np.int64)
-
-
 def _known_values(domain: Domain, values: KnownValues) -> list[tuple[int, IntArray]]:
     """Return each known attribute with the value of each group, as indices."""
     place = {column: i for i, column in enumerate(values.columns)}
@@ -326,32 +277,6 @@ def _known_values(domain: Domain, values: KnownValues) -> list[tuple[int, IntArr
     return found
 
 
-def _summed_up(left: IntArray, right: IntArray, tables: tuple[IntArray, ...]) -> IntArray:
-    """Return tables of each tree's leaves as one of all nodes, each with the sum of the leaves below."""
-    leaves = np.concatenate(tables)
-    nodes = np.zeros((len(left), *leaves.shape[1:]), dtype=np.int64)
-    nodes[left < 0] = leaves
-    for node in np.flatnonzero(left >= 0)[::-1]:  # children come after their parents
-        nodes[node] = nodes[left[node]] + nodes[right[node]]
-    return nodes
-
-
-@njit(cache=True, nogil=True)
-def _leaf_ranges(left: IntArray, right: IntArray, start: IntArray, leaf_start: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the first leaf below each node and the one after the last, numbered from left to right."""
-    n_below, first = np.ones_like(left), np.empty_like(left)
-    for node in range(len(left) - 1, -1, -1):
-        if left[node] >= 0:
-            n_below[node] = n_below[left[node]] + n_below[right[node]]
-    for t in range(len(start) - 1):
-        first[start[t]] = leaf_start[t]
-        for node in range(start[t], start[t + 1]):
-            if left[node] >= 0:
-                first[left[node]] = first[node]
-                first[right[node]] = first[node] + n_below[left[node]]
-    return first, first + n_below
-
-
 @njit(cache=True, nogil=True)
 def _set_bins(words: Words, first_word: int, low: int, high: int) -> None:
     """Add the bins ``low .. high - 1`` of an attribute to a region."""
@@ -361,18 +286,17 @@ def _set_bins(words: Words, first_word: int, low: int, high: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _leaf_boxes(
-    left: IntArray,
-    right: IntArray,
+    nodes: ForestNodes,
     attribute: IntArray,
     low: IntArray,
     high: IntArray,
     inverted: BoolArray,
-    start: IntArray,
     first_word: IntArray,
     whole: Words,
     leaf_node: IntArray,
 ) -> Words:
     """Return the region of each leaf."""
+    left, right, start = nodes.left, nodes.right, nodes.first
     leaves = np.empty((len(leaf_node), len(whole)), dtype=np.uint64)
     leaf_of = np.full(len(left), -1, dtype=np.int64)
     for leaf in range(len(leaf_node)):
@@ -403,17 +327,16 @@ def _leaf_boxes(
 @njit(cache=True, nogil=True)
 def _signature(
     box: Words,
-    left: IntArray,
-    right: IntArray,
+    nodes: ForestNodes,
     attribute: IntArray,
     low: IntArray,
     high: IntArray,
     inverted: BoolArray,
-    start: IntArray,
     first_word: IntArray,
     position: Int32Array,
 ) -> Int32Array:
     """Return the leaf that holds each region; -1 where a tree splits it."""
+    left, right, start = nodes.left, nodes.right, nodes.first
     n_trees = len(start) - 1
     found = np.full((n_trees, len(box)), -1, dtype=np.int32)
     for k in range(len(box)):

@@ -15,6 +15,7 @@ from numba import njit
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.nodes import ForestNodes
 from pytest_draft.attack.numeric.equation import (
     RAND_R_MAX,
     drawn_threshold,
@@ -61,16 +62,11 @@ class _Equations:
 
     def __init__(self, forest: Forest, found: Replay, books: Mapping[int, FloatArray]) -> None:
         self.books = books
-        self.first = np.cumsum([0, *(tree.n_nodes for tree in forest.trees)])
-        offsets = np.repeat(self.first[:-1], np.diff(self.first))
-        inner = np.concatenate([tree.left for tree in forest.trees]) >= 0
-        self.left = np.where(inner, np.concatenate([tree.left for tree in forest.trees]) + offsets, -1)
-        self.right = np.where(inner, np.concatenate([tree.right for tree in forest.trees]) + offsets, -1)
-        self.column = np.concatenate([tree.feature for tree in forest.trees])
-        self.threshold = np.concatenate([tree.threshold for tree in forest.trees])
+        self.nodes = ForestNodes.of(forest.trees)
+        self.column, self.threshold = self.nodes.feature, self.nodes.threshold
         self.raw = np.concatenate([tree.winner for tree in found.trees])
-        self.low = np.full(len(self.left), np.nan)
-        self.high = np.full(len(self.left), np.nan)
+        self.low = np.full(len(self.column), np.nan)
+        self.high = np.full(len(self.column), np.nan)
 
     def known(self, column: int, bounds: FloatArray) -> FloatArray:
         """Return the values that are known to occur in a column, ascending; its bounds and its code book count."""
@@ -82,9 +78,7 @@ class _Equations:
 
     def boxes(self, bounds: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return what the tested column's values cannot leave at each node, by what is above, shape (n_nodes,)."""
-        least, most = _boxes(
-            self.first, self.left, self.right, self.column, self.threshold, self.low, self.high, bounds
-        )
+        least, most = _boxes(self.nodes, self.low, self.high, bounds)
         return least, most
 
     @property
@@ -152,11 +146,10 @@ def _decoded(forest: Forest, domain: Domain, found: Replay, timebox: TimeBox) ->
         left = len(equations.open)
         _decode_on_grids(equations, bounds, finest)
         _decode_by_known(equations, bounds)
-    pieces = equations.first[1:-1]
     extremes = Extremes(
-        tuple(np.split(equations.low, pieces)),
-        tuple(np.split(equations.high, pieces)),
-        int((equations.left >= 0).sum()) if is_random else 0,
+        equations.nodes.by_tree(equations.low),
+        equations.nodes.by_tree(equations.high),
+        int((equations.nodes.left >= 0).sum()) if is_random else 0,
         int((~np.isnan(equations.low)).sum()),
     )
     known = tuple(equations.known(column, bounds) for column in range(len(bounds)))
@@ -183,7 +176,8 @@ def _look_for_grids(equations: _Equations, bounds: FloatArray, finest: FloatArra
 
 
 @njit(cache=True, nogil=True)
-def _boxes(first, left, right, column, threshold, low, high, bounds):  # type: ignore[no-untyped-def]
+def _boxes(nodes, low, high, bounds):  # type: ignore[no-untyped-def]
+    first, left, right, column, threshold = nodes.first, nodes.left, nodes.right, nodes.feature, nodes.threshold
     n_nodes, n_columns = len(left), len(bounds)
     least, most = np.empty(n_nodes), np.empty(n_nodes)
     for tree in range(len(first) - 1):

@@ -14,6 +14,7 @@ from numpy.random import RandomState
 
 from pytest_draft.arrays import BoolArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.nodes import levels
 from pytest_draft.artifact.occurrences import drawn_columns
 from pytest_draft.attack.numeric.draws import (
     ALL_CONSTANT,
@@ -180,6 +181,6 @@ def _purity(forest: Forest, tree: Tree) -> tuple[BoolArray, BoolArray]:
 def depths(tree: Tree) -> IntArray:
     """Return how many nodes are above each node, shape (n_nodes,)."""
     depth = np.zeros(tree.n_nodes, dtype=np.int64)
-    for node in np.flatnonzero(tree.left >= 0).tolist():
-        depth[[tree.left[node], tree.right[node]]] = depth[node] + 1
+    for number, level in enumerate(levels(tree.left, tree.right)):
+        depth[level] = number
     return depth

@@ -63,22 +63,6 @@ class KnownRowTargets(NamedTuple):
     """`lower` and `upper`, shape (n_rows, n_columns): bounds of the rows' values."""
 
 
-@redacted
-class Ways(NamedTuple):
-    """The nodes of all trees, each tree's from `first`; fields as in `Tree`, and a leaf's number in `OpenLeaves`."""
-
-    first: IntArray
-    left: IntArray
-    right: IntArray
-    feature: IntArray
-    threshold: FloatArray
-    leaf: IntArray
-
-    def n_nodes(self, tree: int) -> int:
-        """Return the number of a tree's nodes."""
-        return int(self.first[tree + 1] - self.first[tree])
-
-
 def open_leaves(forest: Forest) -> OpenLeaves:
     """Return all leaves, with the targets of those that hold one row told apart and numbered."""
     nodes = [tree.leaves for tree in forest.trees]
@@ -107,18 +91,4 @@ def open_leaves(forest: Forest) -> OpenLeaves:
         np.rint(weight).astype(np.int64),
         value * weight if criterion in _MEANS else np.full(len(value), np.nan),
         _ROUNDING * weight * np.abs(value).max(),
-    )
-
-
-def ways_of(forest: Forest) -> Ways:
-    """Return the ways from the roots to all leaves."""
-    trees = forest.trees
-    left = np.concatenate([tree.left for tree in trees])
-    return Ways(
-        np.cumsum([0, *(tree.n_nodes for tree in trees)]),
-        left,
-        np.concatenate([tree.right for tree in trees]),
-        np.concatenate([tree.feature for tree in trees]),
-        np.concatenate([tree.threshold for tree in trees]),
-        np.cumsum(left < 0) - 1,
     )

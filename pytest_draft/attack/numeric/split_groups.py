@@ -5,7 +5,6 @@ The smallest value of ``x`` is the largest of ``-x``, negated: both are written 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.nodes import ForestNodes
 from pytest_draft.attack.best_splits import snapped, snapped_above
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.redacted import redacted
@@ -61,24 +61,9 @@ class SplitGroups(NamedTuple):
 
 def joined_nodes(forest: Forest) -> JoinedNodes:
     """Return the nodes of all trees in one numbering."""
-    trees = forest.trees
-    first = np.cumsum([0, *(tree.n_nodes for tree in trees)])[:-1]
-
-    def joined(children: Sequence[IntArray]) -> IntArray:
-        return np.concatenate([np.where(c < 0, -1, c + f) for c, f in zip(children, first, strict=True)])
-
-    left, right = joined([tree.left for tree in trees]), joined([tree.right for tree in trees])
-    parent = np.full(len(left), -1)
-    inner = np.flatnonzero(left >= 0)
-    parent[left[inner]] = parent[right[inner]] = inner
+    nodes, n_distinct = ForestNodes.of(forest.trees), np.concatenate([tree.n_distinct for tree in forest.trees])
     return JoinedNodes(
-        first,
-        left,
-        right,
-        parent,
-        np.concatenate([tree.feature for tree in trees]),
-        np.concatenate([tree.threshold for tree in trees]),
-        np.concatenate([tree.n_distinct for tree in trees]),
+        nodes.first[:-1], nodes.left, nodes.right, nodes.parent, nodes.feature, nodes.threshold, n_distinct
     )
 
 

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
-from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.nodes import ForestNodes, depth_first
 from pytest_draft.attack.best_splits import float32_at_most, midpoints_of
+from pytest_draft.attack.compiled_trees import cuts_of
 from pytest_draft.attack.numeric.dataset import Attributes, NodeArrays
 from pytest_draft.attack.target_classes import TargetCounts
 from pytest_draft.domain import Attribute, Domain, nearest
@@ -59,6 +61,11 @@ class States:
     def n_states(self) -> IntArray:
         """Number of states of each attribute, shape (n_attributes,)."""
         return np.array([len(low) for low in self.low])
+
+    @cached_property
+    def ends(self) -> tuple[FloatArray, ...]:
+        """The greatest value of each state but a missing one, by attribute: what thresholds part (`cuts_of`)."""
+        return tuple(high[~np.isnan(high)] for high in self.high)
 
     def guess(self, a: int, state: IntArray) -> FloatArray:
         """Return a value for states of a numeric attribute: the middle or, where it is inside, the nearest multiple.
@@ -237,53 +244,40 @@ def nodes_of(
     targets : TargetCounts or None
         What the nodes of a regressor hold of each target; then these are the classes.
     """
-    owner, position = states.domain.attribute_of_column, states.domain.place_of_column
-    grouped = np.array([attribute.kind == "one-hot" for attribute in states.domain.attributes])
-    is_midpoint = midpoints_of(forest)
-    told_apart = forest.distinct is not None
-    parts: dict[str, list[NDArray[np.generic]]] = {field: [] for field in NodeArrays._fields}
-    offset = 0
-    for t, tree in enumerate(forest.trees):
+    nodes = ForestNodes.of(forest.trees)
+    attribute, cut = cuts_of(nodes, states.domain, states.ends)
+    order, size = depth_first(nodes.left, nodes.right, nodes.first[:-1])
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    inner = nodes.left >= 0
+    numeric = inner & np.array([made.kind != "one-hot" for made in states.domain.attributes])[attribute]
+    lowest, highest = np.full((2, len(order)), -1)
+    if extremes is not None:
+        for a in np.unique(attribute[numeric]).tolist():
+            here = np.flatnonzero(attribute == a)
+            for found, values in zip((lowest, highest), extremes, strict=True):
+                found[here] = _points(states, a, np.concatenate(values)[here])
+    counts = []
+    for t in range(forest.n_trees):
         if in_time is not None:
             in_time()
-        order, end = preorder(tree)
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        inner = tree.left[order] >= 0
-        tested = np.where(inner, owner[tree.feature[order]], -1)
-        cut = np.full(len(order), -1, dtype=np.int64)
-        lowest, highest = np.full(len(order), -1), np.full(len(order), -1)
-        threshold = tree.threshold[order]
-        for a in np.unique(tested[inner]).tolist():
-            here = np.flatnonzero(tested == a)
-            if grouped[a]:
-                cut[here] = -2 - position[tree.feature[order][here]]
-                continue
-            top = states.high[a]
-            cut[here] = np.searchsorted(top[~np.isnan(top)], threshold[here], side="right") - 1
-            if extremes is not None:
-                lowest[here] = _points(states, a, extremes[0][t][order][here])
-                highest[here] = _points(states, a, extremes[1][t][order][here])
-        numeric = inner & ~grouped[tested]
-        parts["root"].append(np.array([offset]))
-        parts["left"].append(np.where(inner, offset + place[tree.left[order]], -1))
-        parts["right"].append(np.where(inner, offset + place[tree.right[order]], -1))
-        parts["end"].append(offset + end)
-        parts["attribute"].append(tested)
-        parts["cut"].append(cut)
-        parts["missing_left"].append(tree.missing_left[order])
-        parts["twice"].append(np.where(numeric & is_midpoint[t][order], 2 * threshold, np.nan))
-        parts["lowest"].append(lowest)
-        parts["highest"].append(highest)
-        parts["weight"].append(np.where(inner, INNER_WEIGHT, 1.0))
-        parts["count"].append((forest.counts(t) if targets is None else targets.counts[t])[order])
-        parts["by_class"].append(np.ones(len(order), np.bool_) if targets is None else targets.known[t][order])
-        parts["distinct"].append(tree.n_distinct[order] if told_apart else np.full(len(order), -1))
-        offset += len(order)
-    parts["root"].append(np.array([offset]))
-    kinds = {"missing_left": np.bool_, "by_class": np.bool_, "twice": np.float64, "weight": np.float64}
+        counts.append(forest.counts(t) if targets is None else targets.counts[t])
+    distinct = [np.full(1, -1)] if forest.distinct is None else [tree.n_distinct for tree in forest.trees]
     return NodeArrays(
-        **{field: np.concatenate(part).astype(kinds.get(field, np.int32)) for field, part in parts.items()}
+        root=nodes.first.astype(np.int32),
+        left=np.where(inner, place[nodes.left], -1)[order].astype(np.int32),
+        right=np.where(inner, place[nodes.right], -1)[order].astype(np.int32),
+        end=(np.arange(len(order)) + size[order]).astype(np.int32),
+        attribute=attribute[order].astype(np.int32),
+        cut=(cut - 1)[order].astype(np.int32),
+        missing_left=nodes.missing_left[order],
+        twice=np.where(numeric & np.concatenate(midpoints_of(forest)), 2 * nodes.threshold, np.nan)[order],
+        lowest=lowest[order].astype(np.int32),
+        highest=highest[order].astype(np.int32),
+        weight=np.where(inner, INNER_WEIGHT, 1.0)[order],
+        count=np.concatenate(counts)[order].astype(np.int32),
+        distinct=np.broadcast_to(np.concatenate(distinct), len(order))[order].astype(np.int32),
+        by_class=np.ones(len(order), np.bool_) if targets is None else np.concatenate(targets.known)[order],
     )
 
 
@@ -292,21 +286,3 @@ def _points(states: States, a: int, values: FloatArray) -> IntArray:
     state = np.where(np.isnan(values), -1, states.holding(a, values))
     low, high = states.low[a][state], states.high[a][state]
     return np.where((state >= 0) & (low == high), state, -1)
-
-
-def preorder(tree: Tree) -> tuple[IntArray, IntArray]:
-    """Return a tree's nodes in preorder, and at each place that of the first node after the subtree."""
-    levels = [np.zeros(1, dtype=np.int64)]
-    while (inner := levels[-1][tree.left[levels[-1]] >= 0]).size:
-        levels.append(np.concatenate([tree.left[inner], tree.right[inner]]))
-    size = np.ones(tree.n_nodes, dtype=np.int64)
-    for level in reversed(levels):
-        inner = level[tree.left[level] >= 0]
-        size[inner] += size[tree.left[inner]] + size[tree.right[inner]]
-    place = np.zeros(tree.n_nodes, dtype=np.int64)
-    for level in levels:
-        inner = level[tree.left[level] >= 0]
-        place[tree.left[inner]] = place[inner] + 1
-        place[tree.right[inner]] = place[inner] + 1 + size[tree.left[inner]]
-    order = np.argsort(place)
-    return order, place[order] + size[order]

@@ -8,7 +8,8 @@ import numpy as np
 from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
-from pytest_draft.attack.numeric.leaf_tables import KnownRowTargets, OpenLeaves, Ways
+from pytest_draft.artifact.nodes import ForestNodes
+from pytest_draft.attack.numeric.leaf_tables import KnownRowTargets, OpenLeaves
 from pytest_draft.attack.numeric.midpoints import UNKNOWN
 from pytest_draft.timebox import TimeBox
 
@@ -27,9 +28,9 @@ def known_targets(known: KnownRowTargets) -> FloatArray:
     return target
 
 
-def deduce(known: KnownRowTargets, leaves: OpenLeaves, ways: Ways, timebox: TimeBox) -> bool:
+def deduce(known: KnownRowTargets, leaves: OpenLeaves, nodes: ForestNodes, timebox: TimeBox) -> bool:
     """Find rows' leaves until nothing more follows or the time is out; return whether any rows fit the leaves."""
-    changed = True
+    n_nodes, changed = np.diff(nodes.first), True
     while changed and not timebox.over:
         _exclude_by_tree(known, leaves)
         by_size = _exclude_by_size(known)
@@ -37,8 +38,8 @@ def deduce(known: KnownRowTargets, leaves: OpenLeaves, ways: Ways, timebox: Time
             return False
         changed = by_size > 0
         for tree in np.flatnonzero((known.leaf == UNKNOWN).any(axis=1)).tolist():
-            timebox.spend(np.count_nonzero(known.leaf[tree] == UNKNOWN) * ways.n_nodes(tree) / _VISITS)
-            found = _deduce_tree(known, leaves, ways, tree)
+            timebox.spend(np.count_nonzero(known.leaf[tree] == UNKNOWN) * n_nodes[tree] / _VISITS)
+            found = _deduce_tree(known, leaves, nodes, tree)
             if found < 0:
                 return False
             changed |= found > 0
@@ -63,7 +64,7 @@ def _put_sure(known: KnownRowTargets, leaves: OpenLeaves) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _deduce_tree(known: KnownRowTargets, leaves: OpenLeaves, ways: Ways, tree: int) -> int:
+def _deduce_tree(known: KnownRowTargets, leaves: OpenLeaves, nodes: ForestNodes, tree: int) -> int:
     """Put rows where only they can be, or where only they can be put, and exclude targets.
 
     Returns
@@ -72,7 +73,7 @@ def _deduce_tree(known: KnownRowTargets, leaves: OpenLeaves, ways: Ways, tree: i
         How many rows were put somewhere or lost a target; -1 where some do not fit.
     """
     first, end = leaves.first[tree], leaves.first[tree + 1]
-    rows, fits = _places(known, leaves, ways, tree)
+    rows, fits = _places(known, leaves, nodes, tree)
     n_takers, n_places = fits.sum(axis=1), fits.sum(axis=0)
     if (n_takers < leaves.n_rows[first:end]).any() or (n_places == 0).any():
         return -1
@@ -98,11 +99,9 @@ def _deduce_tree(known: KnownRowTargets, leaves: OpenLeaves, ways: Ways, tree: i
 
 
 @njit(cache=True, nogil=True)
-def _places(known: KnownRowTargets, leaves: OpenLeaves, ways: Ways, tree: int) -> tuple[IntArray, BoolArray]:
+def _places(known: KnownRowTargets, leaves: OpenLeaves, nodes: ForestNodes, tree: int) -> tuple[IntArray, BoolArray]:
     """Return the rows that are open in a tree, and which of its leaves each can be in, shape (n_leaves, n_open)."""
-    nodes = slice(ways.first[tree], ways.first[tree + 1])
-    left, right, number = ways.left[nodes], ways.right[nodes], ways.leaf[nodes] - leaves.first[tree]
-    feature, threshold = ways.feature[nodes], ways.threshold[nodes]
+    left, right, feature, threshold = nodes.left, nodes.right, nodes.feature, nodes.threshold
     here = slice(leaves.first[tree], leaves.first[tree + 1])
     target, n_left, draws = leaves.target[here], leaves.n_rows[here], leaves.times[here]
     total, slack = leaves.total[here], leaves.slack[here]
@@ -112,7 +111,7 @@ def _places(known: KnownRowTargets, leaves: OpenLeaves, ways: Ways, tree: int) -
     for k in range(len(rows)):
         lower, upper, possible = known.lower[rows[k]], known.upper[rows[k]], known.possible[rows[k]]
         times, part = known.times[tree, rows[k]], known.times[tree, rows[k]] * _target(known, rows[k])
-        stack[0], n = 0, 1
+        stack[0], n = nodes.first[tree], 1
         while n > 0:
             n -= 1
             node = stack[n]
@@ -124,7 +123,7 @@ def _places(known: KnownRowTargets, leaves: OpenLeaves, ways: Ways, tree: int) -
                     stack[n] = right[node]
                     n += 1
                 continue
-            i = number[node]
+            i = nodes.leaf[node] - leaves.first[tree]
             if target[i] >= 0:
                 fits[i, k] = n_left[i] > 0 and times == draws[i] and possible[target[i]]
             elif n_left[i] == 1:
@@ -211,12 +210,12 @@ def _bit(times: int) -> Any:
     return np.uint64(1) << np.uint64(times & 63)
 
 
-def fill_pairs(known: KnownRowTargets, leaves: OpenLeaves, ways: Ways) -> bool:
+def fill_pairs(known: KnownRowTargets, leaves: OpenLeaves, nodes: ForestNodes) -> bool:
     """Put two rows into each leaf where no other two can be; return whether there were any."""
     target, found = known_targets(known), False
     is_pair = (leaves.target < 0) & (leaves.n_rows == 2)
     for tree in np.unique(leaves.tree[is_pair]).tolist():
-        rows, fits = _places(known, leaves, ways, tree)
+        rows, fits = _places(known, leaves, nodes, tree)
         for i in range(leaves.first[tree], leaves.first[tree + 1]):
             here = rows[fits[i - leaves.first[tree]]]
             here = here[known.leaf[tree, here] == UNKNOWN]

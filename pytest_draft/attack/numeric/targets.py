@@ -21,7 +21,8 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.numeric.leaf_tables import KnownRowTargets, OpenLeaves, open_leaves, ways_of
+from pytest_draft.artifact.nodes import ForestNodes
+from pytest_draft.attack.numeric.leaf_tables import KnownRowTargets, OpenLeaves, open_leaves
 from pytest_draft.attack.numeric.midpoints import ABSENT, UNKNOWN, ValueBounds
 from pytest_draft.attack.numeric.target_deduction import choose_exchangeable, deduce, fill_pairs, known_targets
 from pytest_draft.errors import NotCoveredError
@@ -113,13 +114,13 @@ def identify_rows(
         np.full((n_rows, forest.n_features), np.inf),
     )
     in_order = np.ones(n_rows, np.bool_)
-    ways, n_open = ways_of(forest), -1
+    nodes, n_open = ForestNodes.of(forest.trees), -1
     alike = np.unique(times, axis=1, return_inverse=True)[1].reshape(-1)
     while True:
-        if not deduce(known, leaves, ways, timebox):
+        if not deduce(known, leaves, nodes, timebox):
             return nothing
         if not timebox.over and (
-            fill_pairs(known, leaves, ways) or choose_exchangeable(known, leaves, alike, in_order)
+            fill_pairs(known, leaves, nodes) or choose_exchangeable(known, leaves, alike, in_order)
         ):
             continue
         n_open, before = int(np.count_nonzero(known.leaf == UNKNOWN)), n_open

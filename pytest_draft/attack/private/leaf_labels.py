@@ -23,7 +23,8 @@ from scipy.special import gammaln
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import ReleasedLabels
-from pytest_draft.attack.descent import leaf_boxes, leaf_positions
+from pytest_draft.attack.compiled_trees import leaf_boxes
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.filling import INDICATOR_ODDS
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
@@ -160,21 +161,14 @@ class LeafLabels:
         if forest.parameters.get("warm_start"):
             raise NotCoveredError("with warm_start nobody can tell which rows each tree saw")
         n_values = [attribute.n_values for attribute in domain.attributes]
-        label, first, attributes, masks, possible, start = [], [0], [], [], [], [0]
-        for t, tree in enumerate(forest.trees):
-            label.append(forest.released(t).argmax(axis=1))
-            for box in leaf_boxes(tree, domain):
-                for attribute, mask in box.items():
-                    attributes.append(attribute)
-                    masks.append(np.pad(mask, (0, max(n_values) - len(mask))))
-                first.append(len(attributes))
-                possible.append(all(mask.any() for mask in box.values()))
-            start.append(len(possible))
+        boxes, label = leaf_boxes(forest, domain), [forest.released(t).argmax(axis=1) for t in range(forest.n_trees)]
+        attributes = [attribute for box in boxes for attribute in box]
+        masks = [np.pad(mask, (0, max(n_values) - len(mask))) for box in boxes for mask in box.values()]
         return cls(
             np.concatenate(label),
-            np.array(start),
-            np.array(possible),
-            np.array(first),
+            np.cumsum([0, *(len(part) for part in label)]),
+            np.array([all(mask.any() for mask in box.values()) for box in boxes]),
+            np.cumsum([0, *(len(box) for box in boxes)]),
             np.array(attributes, dtype=np.int64),
             np.array(masks, dtype=np.bool_).reshape(len(masks), max(n_values)),
             forest.n_classes,

@@ -14,7 +14,7 @@ from pytest_draft.attack.compiled_trees import leaves_of, tests_of
 from pytest_draft.attack.rows.evidence import LeafCounts
 from pytest_draft.attack.rows.mixture import COMPONENTS, NO_PRIOR, Mixture, SampledRows
 from pytest_draft.attack.rows.problem import RowProblem
-from pytest_draft.attack.rows.sweeps import JumpCandidates, SplitWalks, jump, sweep
+from pytest_draft.attack.rows.sweeps import JumpCandidates, jump, sweep
 
 Dataset = tuple[Int32Array, IntArray]
 """Indices of values, shape (n_rows, n_attributes), and of labels, shape (n_rows,)."""
@@ -43,7 +43,6 @@ class RowChain:
         self._problem, self._model = problem, problem.model
         self._rng = np.random.default_rng(list(seed))
         self._log_prior = log_prior
-        self._trees = SplitWalks.of(self._model.walks, self._model.domain)
         self._rows = self._started(start)
         self._counts, self._mixture = self._counted()
 
@@ -80,8 +79,8 @@ class RowChain:
         if fixed:
             least = most = self.n_rows - n_known
         sweep(
-            self._trees, self._model.evidence, self._counts, self._rows, self._mixture, least, most, n_sweeps, hot,
-            cold, self._rng, stop,
+            self._model.walks, self._model.evidence, self._counts, self._rows, self._mixture, least, most, n_sweeps,
+            hot, cold, self._rng, stop,
         )  # fmt: skip
 
     def jump(self, candidates: JumpCandidates, temperature: float, *, stop: Flag = GO_ON) -> None:

@@ -14,12 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
-from pytest_draft.attack.compiled_trees import Walks, tested_by
+from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.attack.compiled_trees import goes_left, next_of, tested_by
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.attack.rows.evidence import count_at, relabelling
 from pytest_draft.attack.rows.mixture import count_row, draw_component, drawn, imagine
-from pytest_draft.domain import Domain
 
 
 @redacted
@@ -45,36 +44,6 @@ class Scratch(NamedTuple):
     stack: IntArray
 
 
-@redacted
-class SplitWalks(NamedTuple):
-    """All trees, and how their nodes split the values of what they test."""
-
-    walks: Walks
-    cut: Int32Array
-    """Shape (n_nodes,). Of an ordered attribute: how many of its values, the lowest ones, go left. Of a one-hot group:
-    ``-2 - value`` for the one value that goes right (as many as there are values for none), -1 where all do. At leaves
-    -1.
-    """
-    one_hot: BoolArray
-    """Shape (n_attributes,)."""
-
-    @classmethod
-    def of(cls, walks: Walks, domain: Domain) -> SplitWalks:
-        """Return the splits of trees over a domain without numeric attributes."""
-        one_hot = np.array([attribute.kind == "one-hot" for attribute in domain.attributes])
-        sizes = np.array([attribute.n_values for attribute in domain.attributes])
-        inner = walks.attribute >= 0
-        tested = np.where(inner, walks.attribute, 0)
-        begin, end = np.where(inner, walks.start, 0), np.where(inner, walks.start + sizes[tested], 0)
-        left = np.concatenate([[0], np.cumsum(walks.left, dtype=np.int64)])
-        number = left[end] - left[begin]
-        cut = np.where(inner & ~one_hot[tested], number, -1)
-        for node in np.flatnonzero(inner & one_hot[tested] & (number > 0)):
-            right = np.flatnonzero(walks.left[begin[node] : end[node]] == 0)
-            cut[node] = -2 - (right[0] if len(right) else sizes[tested[node]])
-        return cls(walks, cut.astype(np.int32), one_hot)
-
-
 @njit(cache=True, nogil=True)
 def _put(evidence, counts, leaf, label, step, n_classes):  # type: ignore[no-untyped-def]
     """Add a row to all its leaves, or take it away."""
@@ -83,12 +52,12 @@ def _put(evidence, counts, leaf, label, step, n_classes):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
-def _changes_of_values(trees, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
+def _changes_of_values(walks, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
     """Write to `change` what each value of an attribute of one row adds to the log-likelihood.
 
     Each tree that tests the attribute is walked once, with a range of values that is parted where it is tested.
     """
-    walks, cut = trees.walks, trees.cut
+    cut = walks.cut
     values, label, change, stack = rows.value[row], rows.label[row], scratch.change, scratch.stack
     change[: n_values + 1] = 0.0  # how much more each value adds than the one before
     bit = np.uint64(1) << np.uint64(attribute & 63)
@@ -105,7 +74,7 @@ def _changes_of_values(trees, counts, rows, row, attribute, n_values, n_classes,
             while walks.attribute[node] >= 0:
                 b = walks.attribute[node]
                 if b != attribute:
-                    node = walks.child[2 * node + walks.left[walks.start[node] + values[b]]]
+                    node = next_of(walks, node, values[b])
                 elif high <= cut[node]:
                     node = walks.child[2 * node + 1]
                 elif low >= cut[node]:
@@ -127,9 +96,9 @@ def _changes_of_values(trees, counts, rows, row, attribute, n_values, n_classes,
 
 
 @njit(cache=True, nogil=True)
-def _changes_of_group(trees, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
+def _changes_of_group(walks, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
     """Do the same for a one-hot group: a walk goes on for all other values where one is parted from them."""
-    walks, cut = trees.walks, trees.cut
+    cut = walks.cut
     values, label, change, stack = rows.value[row], rows.label[row], scratch.change, scratch.stack
     change[: n_values + 1] = 0.0
     bit = np.uint64(1) << np.uint64(attribute & 63)
@@ -142,12 +111,12 @@ def _changes_of_group(trees, counts, rows, row, attribute, n_values, n_classes, 
         while walks.attribute[node] >= 0:
             b = walks.attribute[node]
             if b != attribute:
-                node = walks.child[2 * node + walks.left[walks.start[node] + values[b]]]
+                node = next_of(walks, node, values[b])
                 continue
-            if cut[node] == -1:
-                node = walks.child[2 * node]
+            if cut[node] >= 0:  # all values go one way
+                node = walks.child[2 * node + (cut[node] > 0)]
                 continue
-            one, parted = -2 - cut[node], cut[node] == -2 - n_values
+            one, parted = -1 - cut[node], False
             for i in range(n_parted):
                 parted |= stack[i, 1] == one
             if not parted:
@@ -162,7 +131,7 @@ def _changes_of_group(trees, counts, rows, row, attribute, n_values, n_classes, 
             while walks.attribute[node] >= 0:
                 b = walks.attribute[node]
                 value = one if b == attribute else values[b]
-                node = walks.child[2 * node + walks.left[walks.start[node] + value]]
+                node = next_of(walks, node, value)
             there = -1 - walks.attribute[node]
             change[one] -= common
             if there != here:
@@ -172,24 +141,24 @@ def _changes_of_group(trees, counts, rows, row, attribute, n_values, n_classes, 
 
 
 @njit(cache=True, nogil=True)
-def changes_of(trees, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
+def changes_of(walks, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
     """Write to `change` what each value of an attribute of one row adds to the log-likelihood."""
-    if trees.one_hot[attribute]:
-        _changes_of_group(trees, counts, rows, row, attribute, n_values, n_classes, scratch)
+    if walks.one_hot[attribute]:
+        _changes_of_group(walks, counts, rows, row, attribute, n_values, n_classes, scratch)
     else:
-        _changes_of_values(trees, counts, rows, row, attribute, n_values, n_classes, scratch)
+        _changes_of_values(walks, counts, rows, row, attribute, n_values, n_classes, scratch)
 
 
 @njit(cache=True, nogil=True)
-def _draw_values(trees, evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+def _draw_values(walks, evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Draw each unknown value of one row anew.
 
     Arrays are taken out of their tuples first, and all values are drawn in one call: each tuple that is handed on
     counts references to all that it holds, which took half of the time. Of two values only the other one is walked
     with.
     """
-    tested, start, left, child = trees.walks.attribute, trees.walks.start, trees.walks.left, trees.walks.child
-    root, less, more, change, weight = trees.walks.root, counts.less, counts.more, scratch.change, scratch.weight
+    root, tested, cut, child = walks.root, walks.attribute, walks.cut, walks.child
+    less, more, change, weight = counts.less, counts.more, scratch.change, scratch.weight
     values, at, ways, open_value = rows.value[row], rows.leaf[row], rows.tested[row], rows.open_value[row]
     n_classes, label, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
     held, worth, log_prior = mixture.values[k], mixture.weight, mixture.log_prior
@@ -205,14 +174,14 @@ def _draw_values(trees, evidence, counts, rows, mixture, row, temperature, scrat
                 if ways[tree] & bit:
                     node = root[tree]
                     while tested[node] >= 0:
-                        node = child[2 * node + left[start[node] + values[tested[node]]]]
+                        node = child[2 * node + goes_left(cut[node], values[tested[node]])]
                     here, there = at[tree], -1 - tested[node]
                     if there != here:
                         gain += less[here * n_classes + label] + more[there * n_classes + label]
             change[before], change[1 - before] = 0.0, gain
             values[attribute] = before
         else:
-            changes_of(trees, counts, rows, row, attribute, n_values, n_classes, scratch)
+            changes_of(walks, counts, rows, row, attribute, n_values, n_classes, scratch)
         for value in range(n_values):
             weight[value] = change[value] / temperature
             if len(log_prior):
@@ -230,7 +199,7 @@ def _draw_values(trees, evidence, counts, rows, mixture, row, temperature, scrat
                 node, bits = root[tree], np.uint64(0)
                 while tested[node] >= 0:
                     bits |= np.uint64(1) << np.uint64(tested[node] & 63)
-                    node = child[2 * node + left[start[node] + values[tested[node]]]]
+                    node = child[2 * node + goes_left(cut[node], values[tested[node]])]
                 here, there = at[tree], -1 - tested[node]
                 if here != there:
                     count_at(evidence, counts, here, label, n_classes, -1.0)
@@ -371,12 +340,12 @@ def jump(walks, evidence, counts, rows, mixture, candidates, temperature, rng, s
 
 
 @njit(cache=True, nogil=True)
-def sweep(trees, evidence, counts, rows, mixture, least, most, n_sweeps, hot, cold, rng, stop):  # type: ignore[no-untyped-def]
+def sweep(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, cold, rng, stop):  # type: ignore[no-untyped-def]
     """Sweep a dataset several times, cooling evenly on a log scale; counts, rows and mixture change in place.
 
     Parameters
     ----------
-    trees : SplitWalks
+    walks : Walks
     evidence : LeafEvidence
     counts : LeafCounts
         Of the present rows.
@@ -402,7 +371,7 @@ def sweep(trees, evidence, counts, rows, mixture, least, most, n_sweeps, hot, co
                 return
             if not rows.present[row]:
                 continue
-            _draw_values(trees, evidence, counts, rows, mixture, row, temperature, scratch, rng)
+            _draw_values(walks, evidence, counts, rows, mixture, row, temperature, scratch, rng)
             if rows.open_label[row]:
                 _draw_label(evidence, counts, rows, mixture, row, temperature, scratch, rng)
             if len(mixture.rows) > 1:
@@ -410,4 +379,4 @@ def sweep(trees, evidence, counts, rows, mixture, least, most, n_sweeps, hot, co
                 draw_component(rows, mixture, row, scratch.weight, rng)
                 count_row(rows, mixture, row, 1)
         if least < most:
-            _resize(trees.walks, evidence, counts, rows, mixture, least, most, temperature, scratch, rng)
+            _resize(walks, evidence, counts, rows, mixture, least, most, temperature, scratch, rng)

@@ -10,6 +10,7 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import occurrences
+from pytest_draft.artifact.nodes import depth_first
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.numeric.problem import build_numeric
@@ -17,7 +18,6 @@ from pytest_draft.attack.numeric.states import (
     attribute_states,
     decimal_step,
     nodes_of,
-    preorder,
     states_of,
     thresholds_of,
 )
@@ -221,7 +221,7 @@ def test_states_reach_the_leaves_and_counts_of_their_rows(published, name, gaps)
     data = filled(problem, problem.states.of_rows(rows), labels * (not regressor))
 
     for t, tree in enumerate(forest.trees):
-        order, end = preorder(tree)
+        order, _ = depth_first(tree.left, tree.right)
         place = np.argsort(order)
         reached = place[tree.leaves[leaf_positions(tree, np.ascontiguousarray(rows.T))]] + problem.nodes.root[t]
         assert (data.leaf[t] == np.where(times[t] > 0, reached, -1)).all()
@@ -230,7 +230,7 @@ def test_states_reach_the_leaves_and_counts_of_their_rows(published, name, gaps)
         assert (data.present[here] == tree.n_distinct[order]).all()
         told = tree.n_distinct[order] if forest.draws.drawn else -1
         assert (problem.nodes.distinct[here] == told).all()
-        assert (end[0], end[-1]) == (tree.n_nodes, tree.n_nodes)
+        assert (problem.nodes.end[here][[0, -1]] == problem.nodes.root[t + 1]).all()
 
 
 def test_thresholds_beside_gaps_alone_tell_no_midpoint(published):

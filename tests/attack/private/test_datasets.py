@@ -11,7 +11,6 @@ import pytest
 from scipy.special import gammaln
 
 from pytest_draft.artifact.observations import ClassCounts, under
-from pytest_draft.attack import compiled_trees as walk
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.private import optimum as noisy_optimum
@@ -121,13 +120,6 @@ def test_open_attributes_are_those_that_no_tree_tests_however_many_there_are(by_
                 tested[row, tree.feature[node]] = True
                 node = (tree.left if values[tree.feature[node]] <= tree.threshold[node] else tree.right)[node]
     assert (open_attributes(Walks.of(forest, domain), value) == ~tested).all()
-
-
-def test_domains_that_are_too_wide_are_refused(by_hand, monkeypatch):
-    monkeypatch.setattr(walk, "MOST_ANSWERS", 3)
-    forest = by_hand(2, (0, [0, 1], (1, [1, 0], [0, 1])))
-    with pytest.raises(NotCoveredError, match="narrower"):
-        Walks.of(forest, TINY)
 
 
 # The posterior
