@@ -1,4 +1,4 @@
-"""Advice on a model: in go a model, its training data and a policy, out comes what to train so that it passes."""
+"""Advice on a model: takes a model, its training data and a policy, and returns what to train so that it passes."""
 
 from __future__ import annotations
 

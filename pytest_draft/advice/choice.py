@@ -1,4 +1,4 @@
-"""The choice: in go all settings that were tried, out comes the one to release, by the one-standard-error rule."""
+"""Chooses which of the tried settings to release, by the one-standard-error rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to run: in goes an owner and a setting, out come the Python that trains it and the commands that release it."""
+"""What the owner runs: the Python that trains a setting and the commands that release it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What advice is made of: in go figures, out come frozen settings, scores and judgements. Aggregates only."""
+"""What advice consists of: frozen settings, scores and judgements. Aggregates only."""
 
 from __future__ import annotations
 

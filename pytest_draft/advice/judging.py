@@ -1,4 +1,4 @@
-"""Judgements: in goes a trained model, out comes what the gate says of its file, which nobody else sees and is removed.
+"""Judges trained models: each is written to a private file, judged by the gate, and removed.
 
 It is the gate itself: the file is written, read and attacked in a process of its own, and judged by the policy.
 """

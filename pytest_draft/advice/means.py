@@ -1,4 +1,4 @@
-"""What the search works with: in goes a setting, out come its leaves, scores and judgements, by models trained anew."""
+"""Trains the model of a setting, and returns its number of leaves, its score and its judgement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The owner's model and rows: in go a file or an estimator and a table, out comes what can be trained again."""
+"""The owner's model and rows, read from a file or an estimator and a table so that the model can be trained again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The advice as a page: in goes advice, out comes one HTML file that needs no other, no script and no network."""
+"""The advice as one HTML file that needs no other file, no script and no network."""
 
 from __future__ import annotations
 

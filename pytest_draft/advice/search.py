@@ -1,4 +1,4 @@
-"""The search: in go lines of settings and what scores and judges them, out comes all that was tried, and the pick.
+"""The search through lines of settings: returns all that were tried, and the one to release.
 
 Within a line the leak falls with the number of leaves, so each is bisected, from where the bar was met in the others.
 The pick of the sweep is judged again with fresh seeds; where one of these judgements does not pass, the next stricter
