@@ -1,4 +1,4 @@
-"""The search for other datasets that explain a file, beside an attack: in goes how to look, out come `Alternatives`.
+"""The search for other datasets that explain a file, which runs beside the attack.
 
 It runs in a thread of its own, and shares nothing with the attack. The truth is where it begins; nothing of it reaches
 the attack.

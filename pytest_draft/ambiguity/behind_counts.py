@@ -1,4 +1,4 @@
-"""Other datasets that explain exact counts as the truth does: out comes an `AlternativesSearch`."""
+"""The search for other datasets that explain exact counts as well as the truth does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other datasets that explain leaves behind unknown draws: out comes an `AlternativesSearch`.
+"""The search for other datasets that explain leaves as well as the truth does, where nobody knows the draws.
 
 Without counts and bootstrap the true rows tell the counts that were removed, and datasets that explain these, too, are
 looked for: whoever has the file knows less, and gets no closer. So too of a regressor, whose rows are held in all their

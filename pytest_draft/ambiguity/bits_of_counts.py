@@ -1,4 +1,4 @@
-"""How many datasets explain exact counts: in goes the truth, out come bits.
+"""How many datasets explain the exact counts of a file, in bits, counted from the truth.
 
 What is counted are multisets of labelled rows: datasets that hold the same rows in another order are one, because the
 same people are in them. Seeds tell the place of a row, so that an attacker who grows the forest again may have to try

@@ -1,4 +1,4 @@
-"""All that a few rows can be while the others are fixed, compiled: in goes a block, out comes which values are in all.
+"""Compiled search for everything that the rows of a block can be while all other rows are fixed.
 
 The other rows leave a few draws of each class in a few leaves. A candidate is a class and a box: the common part of a
 leaf of each tree that saw the row, all of which have room for it (`_list`). An assignment takes so many candidates that

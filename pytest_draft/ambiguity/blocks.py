@@ -1,4 +1,4 @@
-"""What the rows of a block can be: in go a forest and its true rows, out comes which of them other rows cannot replace.
+"""Blocks of rows: from a forest and its true rows, which rows of a block no other rows can replace.
 
 First all that a block can be by its counts is searched (`block_search`). Then midpoints narrow what is left open
 (`pytest_draft.attack.informed.splits`): of one row by itself, which shows that it can move, and of all rows of a block

@@ -1,4 +1,4 @@
-"""What the best guess gets: in go datasets that explain a file alike, out come an error and rows that nobody betters.
+"""Bounds of the best guess: from datasets that explain a file equally well, the error and the rows nobody can beat.
 
 A guess is a dataset. Its *error* is its mean distance after matching to the sampled datasets. A near guess is looked
 for from the samples, by turns of matching and taking medians. The best one can be nearer: measured where every guess

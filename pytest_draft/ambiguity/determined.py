@@ -1,4 +1,4 @@
-"""How many rows a file determines: in go the true rows and what a forest says of them, out come shares by block size.
+"""How many rows a file determines: from the true rows and what a forest says of them, shares by block size.
 
 All other rows are taken as known, and all that the rows of a block can be is searched (`block_search`). A row is
 determined in its block when its values occur at least as often in every assignment that explains the draws of each

@@ -1,4 +1,4 @@
-"""From one dataset that explains a file to another, compiled: in go blocks of rows, out come changed rows.
+"""Compiled moves from one dataset that explains a file to another, by changing blocks of rows.
 
 The rows of a block move by heat bath at a temperature, all other rows as they are
 (`pytest_draft.attack.numeric.anneal`); where every observation holds again in the end, the block stays, else it goes

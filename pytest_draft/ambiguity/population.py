@@ -1,4 +1,4 @@
-"""What somebody knows who knows the population: in go true rows as states, out come a mixture of products, and kinds.
+"""What is known of rows from the population alone: a mixture of products, fitted to the true rows as states.
 
 A latent class model (as in `pytest_draft.attack.private.sweeps`), fitted by expectation maximisation. Each row's prior
 is fitted to the rows of the other folds: it is what other people's rows tell of it, and never the row itself.

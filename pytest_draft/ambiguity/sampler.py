@@ -1,4 +1,4 @@
-"""Datasets that explain a file as well as the truth: in goes `ExplainedRows`, out come samples of them, anytime.
+"""Samples datasets that explain a file as well as the truth, starting from `ExplainedRows`; can stop at any time.
 
 A chain begins at the true rows and moves by excursions of blocks (`excursions`) of several sizes and temperatures. What
 it visits is drawn from the prior, restricted to what explains everything; before it has forgotten where it began, it
