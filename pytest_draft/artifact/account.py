@@ -1,4 +1,4 @@
-"""An account of a file: in goes its inert record, out comes what nothing explains, and what keeps rows by nature.
+"""An account of a file: which of its values nothing explains, and which attributes hold a value for each row.
 
 There is no end to the forms in which somebody can write rows, so they are not sought here. Each value of the file is
 asked for its reason instead: a reader has understood it; or its class is known, and so is the attribute, and it has no

@@ -1,4 +1,4 @@
-"""What a file may call: in go a name and its arguments, out comes what we make in place of the call."""
+"""The calls that a pickle may make: what we build in place of each, by name and arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything in a model file that could hold data: in goes its inert record, out come its arrays, by path.
+"""Everything in a model file that could hold data: its arrays, each with the path to it.
 
 A reader looks at what a model needs, by name; here all the rest is found, whatever it may be for. Nothing is copied:
 an array's values are decoded when they are asked for. A path has attribute names and positions, never a dictionary's

@@ -1,4 +1,4 @@
-"""CORELS' rule lists: in goes a saved or a printed one, out comes its `RuleList`.
+"""Reads the rule lists of CORELS, saved or printed.
 
 CORELS (Angelino et al., Learning Certifiably Optimal Rule Lists for Categorical Data, JMLR 2018) takes columns of zeros
 and ones. The forms, by who writes them:

@@ -1,4 +1,4 @@
-"""How each tree's rows were drawn: in go an estimator and what its trees tell, out come `Draw` and `Size`."""
+"""How each tree's rows were drawn: from an estimator and its trees, `Draw` and `Size`."""
 
 from __future__ import annotations
 

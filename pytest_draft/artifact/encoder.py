@@ -1,4 +1,4 @@
-"""Columns on their way to a forest: in go raw columns and the steps that transformers do, out comes an `Encoder`.
+"""How raw columns become those of the forest: an `Encoder` with the steps of all transformers.
 
 Every transformer that is covered makes each of its columns from a single one, but for products of several. So an
 encoder is a list of the forest's columns, each with the raw column it comes from and the steps on the way. What they

@@ -1,4 +1,4 @@
-"""Forests of scikit-learn, diffprivlib and `pytest_draft.dp`: in goes an estimator's record, out comes a `Forest`."""
+"""Reads the forests of scikit-learn, diffprivlib and `pytest_draft.dp`: an estimator's record becomes a `Forest`."""
 
 from __future__ import annotations
 

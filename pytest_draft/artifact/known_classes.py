@@ -1,4 +1,4 @@
-"""What estimators of common libraries keep: in goes a class's name, out comes what each of its attributes is for.
+"""What the attributes of common libraries' estimators hold, by class name.
 
 The table ``known_classes.json`` is made by ``python -m studies known-classes``, which fits every estimator of the
 installed libraries on two tables and sees what grows with the rows; it was made with four versions of scikit-learn.

@@ -1,4 +1,4 @@
-"""Whether a forest's counts can be held against rows with missing values: in go a `Forest`, rows, out comes a refusal.
+"""Refuses rows with missing values that a forest's counts cannot be compared with.
 
 Since 1.3 scikit-learn's trees take missing values (NaN), and each node stores where it sends them. Before 1.9, though,
 the rows that a node counted in training need not be those that the nodes above send to it: up to 1.7 in most trees of

@@ -1,4 +1,4 @@
-"""What stands before the trees in an ONNX file: in goes a graph, out comes which columns of a table go into them."""
+"""The operations before the trees in an ONNX graph: which columns of a table reach the trees."""
 
 from __future__ import annotations
 

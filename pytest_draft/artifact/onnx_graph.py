@@ -1,4 +1,4 @@
-"""ONNX files as graphs: in go a file's bytes, out come its nodes, inputs and constants. Nothing of it is computed.
+"""ONNX files as graphs: nodes, inputs and constants from a file's bytes. Nothing is computed.
 
 Field numbers are those of onnx.proto (github.com/onnx/onnx). What is not needed is not decoded.
 """

@@ -1,4 +1,4 @@
-"""Forests in ONNX files: in go a file's bytes as skl2onnx writes them, out come a `Forest` without counts and all else.
+"""Forests in ONNX files as skl2onnx writes them: a `Forest` without counts, and what else the file holds.
 
 Seeds, how many rows a leaf held and whether each tree saw draws of the rows are not in such a file.
 """

@@ -1,4 +1,4 @@
-"""What a forest tells of its rows: in go the nodes of all its trees, out come counts, or else what leaves answer.
+"""What a forest's nodes say of its rows: counts where they are consistent, else the answers of its leaves.
 
 A model predicts by the shares of the classes in its leaves alone, so whoever releases one can take the counts out of
 it. What stands in their place may be zero, the same everywhere, one row a leaf with sums above, or anything that does

@@ -1,5 +1,4 @@
-"""Where models stand in a file: in goes the inert record of the whole file, out come its tree ensembles, each with its
-place, what stands before it, and how its rows and labels follow from the file's.
+"""Finds every tree ensemble in a file: its place, what stands before it, and how its rows and labels arise.
 
 Containers (dict, list, tuple), pipelines, searches and models that hold other models are looked into, by the attributes
 in which they keep what they have fitted. What is in none of these is left to `pytest_draft.artifact.unjudged`.

@@ -1,4 +1,4 @@
-"""What a file tells of the draws and the counts behind its leaves: in goes an `Artifact`, out comes `Published`."""
+"""What a file publishes of draws and counts: the facts in `Published` about an `Artifact`."""
 
 from __future__ import annotations
 

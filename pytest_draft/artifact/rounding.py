@@ -1,4 +1,4 @@
-"""How exact shares of classes are: in go the shares at all leaves, out come the decimals that somebody left of them.
+"""Tells rounded class shares from exact ones: the number of decimals that the shares at all leaves were cut to.
 
 A share is a quotient of two whole numbers. A few of these are short decimals by themselves (a half, four fifths, one
 eighth), and most are not: of shares with such denominators alone there is no natural explanation once there are many.

@@ -1,4 +1,4 @@
-"""Frozen descriptions of a rule list as its file tells it: rules in order, the first that holds decides."""
+"""Rule lists as frozen objects: rules in order, of which the first that holds decides."""
 
 from __future__ import annotations
 

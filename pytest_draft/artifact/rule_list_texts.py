@@ -1,4 +1,4 @@
-"""Rule lists as text: in go a file's bytes, out comes its `RuleList`, by what the text says and not by its name."""
+"""Reads rule lists as text, recognised by their content, whatever the file is called."""
 
 from __future__ import annotations
 

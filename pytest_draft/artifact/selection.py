@@ -1,4 +1,4 @@
-"""Which columns a fitted feature selection keeps: in goes its inert record, out comes a choice of columns.
+"""Feature selection: from a fitted selector's record, which columns it keeps.
 
 Where scikit-learn stores scores rather than the choice, it is made again by scikit-learn's rule
 (``sklearn.feature_selection``).

@@ -1,4 +1,4 @@
-"""What each transformer does: in go its inert record and the columns before it, out come the columns behind it.
+"""What each transformer does: from its inert record and the columns before it, the columns after it.
 
 Only learned numbers and texts are taken from the file.
 """

@@ -1,5 +1,4 @@
-"""Fitted trees that stand in a file beside its model: in goes the inert record and what was read of it, out come their
-places.
+"""Finds fitted trees outside the model that is judged: where in the file they are.
 
 A reader looks at the trees of one model, by name. Others can stand anywhere: in the estimator that a search was given,
 in a template, in an attribute that somebody added. Whatever has the form of a fitted tree is told, so that it is judged
