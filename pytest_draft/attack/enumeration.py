@@ -1,4 +1,4 @@
-"""A domain that is small enough to enumerate: in go a forest, a domain and groups, out comes a `Problem`.
+"""Small domains: enumerates all vectors and builds a `Problem` from forest, domain and groups.
 
 Enumeration and domain reduction are one pass over the trees, so that a vector that no group can hold any more costs
 nothing in the trees that follow.

@@ -1,4 +1,4 @@
-"""The one problem of all settings: in go groups, cells and published counts, out come candidates and equations.
+"""The problem that all settings of counts share: candidates and equations from groups, cells and published counts.
 
 Variables belong to what a row can be, not to which row it is: ``h[g, k, c]`` counts the rows of group ``g``
 that are of cell ``k`` and class ``c``.

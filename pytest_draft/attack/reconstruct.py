@@ -1,4 +1,4 @@
-"""The attack: in goes a `Problem`, out comes a `Reconstruction` with its status and residual."""
+"""The attack on counts: a `Problem` becomes a `Reconstruction` with its status and residual."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The number behind seeds that were removed: in goes a forest without seeds, out come its random_state and its seeds.
+"""Searches for a forest's removed random_state, from which all its seeds follow.
 
 Most forests are trained with a small number as their ``random_state``. Each tree's seed follows from it, and from that
 what the tree drew: the columns that its root may test, for bagging ensembles the columns of the tree, and how many

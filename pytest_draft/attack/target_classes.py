@@ -1,4 +1,4 @@
-"""How many draws of each target are in each node of a regressor: in goes a forest, out come `TargetCounts`.
+"""How many draws of each target are in each node of a regressor: `TargetCounts` of a forest.
 
 A leaf tells how many draws it holds, their mean and, by squared error, their impurity: the number, the sum and the sum
 of squares of some targets. A leaf without impurity holds one target only. Where targets repeat, as counts, ratings and

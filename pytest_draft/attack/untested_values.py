@@ -1,4 +1,4 @@
-"""What trees say by what they do not test: in go a forest and a dataset with open values, out come likelier values.
+"""Likelier values where trees test nothing: what they reveal by the columns that they did not choose.
 
 A node tests the best of the columns that it drew. So every column that would have split it better was not drawn, and
 an impure leaf where growth was not limited had nothing left to split. How probable that is follows from how many

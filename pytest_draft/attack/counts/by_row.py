@@ -1,4 +1,4 @@
-"""Occurrences known, many rows: in goes a `Problem`, out come datasets, and what ignoring the occurrences gets.
+"""Many rows with known occurrences: searches row by row for datasets that meet the counts of a `Problem`.
 
 Whoever knows the occurrences can ignore them. So the search begins with what the draws tell of the histogram, believes
 from there on row by row (`messages`), polishes what that finds (`placing`), and, where the counts are not met by then,

@@ -1,4 +1,4 @@
-"""The informed adversary: in go a problem and all rows but one, out comes that row; for many rows, each by itself.
+"""The informed adversary on counts: guesses each row from all others.
 
 What the other rows leave of the observations is the missing row's part of them. The domain is enumerated once for all
 of these attacks: each has the same candidates, and scores every one of them by its own leftover. Among candidates

@@ -1,4 +1,4 @@
-"""Rows that occurrences tell apart: in go each row's candidates and a histogram, out come beliefs about every row.
+"""Beliefs about rows with different occurrences, by message passing between rows and counts.
 
 Belief propagation between rows and leaves. A leaf's draws of a class, and its distinct rows, are sums over rows; given
 what is believed of all other rows they are about normal, which says how likely each leaf is for one row. Rows are

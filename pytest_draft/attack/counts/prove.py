@@ -1,5 +1,4 @@
-"""How far an answer can be trusted: in go a dataset that meets every equation and bounds of its candidates, out comes
-a `Certificate`.
+"""What a dataset that meets all equations proves: a `Certificate` from bounds of its candidates.
 
 Two questions (design, section 5, step 5). *Certain*: which rows are in every dataset that meets the equations?
 *Guaranteed overlap*: how many rows does any such dataset share with this one? Rows are told apart by their kind: their

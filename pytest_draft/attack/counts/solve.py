@@ -1,4 +1,4 @@
-"""Exact counts: in goes a `Problem`, out comes a whole dataset that meets them, or the one that comes closest.
+"""Solves a `Problem` with exact counts: a whole dataset that meets them, or comes closest.
 
 Small problems go to roundings and integer programs (`exact`); where occurrences tell many rows apart, they are searched
 from the histogram (`by_row`).

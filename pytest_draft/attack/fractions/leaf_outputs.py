@@ -1,4 +1,4 @@
-"""What a leaf says of draws that nobody knows: in goes a forest, with counts or without, out come sets of class counts.
+"""What each leaf allows when nobody knows the draws: sets of class counts, from a forest with or without counts.
 
 A fraction p / q in lowest terms says that the leaf holds m * p draws of each class for some whole m; a rounded one,
 that it holds one of finitely many vectors of counts; a label, that no class has more. Leaves that say the same share

@@ -1,4 +1,4 @@
-"""How well rows explain leaves without counts: in go rows by leaf and class, out comes a log-likelihood.
+"""How well rows explain leaves without counts: the log-likelihood of rows by leaf and class.
 
 With bootstrap the draws of each class at a leaf are about Poisson with the rows there as their mean, and what the leaf
 says is that they are in a set: the log-likelihood is that of the set. Without bootstrap the rows themselves are in the

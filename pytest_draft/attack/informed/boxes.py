@@ -1,4 +1,4 @@
-"""What a file holds of each row when all others are known: in go a forest and all rows, out come `Held` boxes.
+"""The boxes that a file leaves for each row when all other rows are known: `Held`.
 
 Given all other rows, a row must lie in its own leaf of every tree that drew it: moving it anywhere else would change
 that leaf's count. The counts leave exactly the intersection of these leaves' boxes, in one pass over the trees. Where

@@ -1,4 +1,4 @@
-"""What somebody guesses who knows all other rows: in goes what a file holds of each, out come guesses.
+"""Guesses of somebody who knows all other rows, within what the file holds of each row.
 
 Nobody can try every guesser, so several are, and the one that does best in a column is taken for it: whoever knows the
 other rows can find out which, because it does best on them, too.

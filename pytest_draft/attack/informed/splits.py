@@ -1,4 +1,4 @@
-"""What thresholds leave open of a few rows' values: in go all rows and some that are open, out come bounds of these.
+"""What midpoint thresholds imply for a few open rows when all other rows are known: bounds of their values.
 
 A best split's threshold is ``a / 2 + b / 2``, with ``a`` the largest value of the node's rows on the left and ``b`` the
 smallest on the right. Where the other rows are fixed, a row that alone takes an extreme can have no other value, and

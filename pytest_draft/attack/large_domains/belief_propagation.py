@@ -1,4 +1,4 @@
-"""What each row probably is, by belief propagation: in go `Regions`, groups and what each row can be, out come beliefs.
+"""Belief propagation: how probable each possible vector is for each row, given `Regions` and groups.
 
 Where trees saw rows different numbers of times, rows can be told apart, and each published count is an equation over
 them. A tree holds two kinds of knowledge of a row: which leaf it is in, and, by the path there, its values. Messages go

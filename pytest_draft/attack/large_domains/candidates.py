@@ -1,4 +1,4 @@
-"""A `Problem` for any discrete domain: in go a forest, a domain and groups, out comes a problem for the same engine.
+"""Builds a `Problem` for any discrete domain, with candidates instead of an enumeration.
 
 A domain that is small enough is enumerated (`problem.build`). Of a larger one the cells are generated. Where the forest
 leaves few things that a row can be, all of them are listed (`narrow`): the problem is *complete*, and what the engine

@@ -1,4 +1,4 @@
-"""A dataset by gradient descent: in go `Regions`, groups and what each row can be, out comes a whole dataset.
+"""Finds a whole dataset by gradient descent, given `Regions`, groups and what each row can be.
 
 For each row and attribute there is a belief, a distribution over the attribute's bins. It makes every tree soft: a row
 goes on to a node's child with the probability that its belief gives, so that the expected counts of a whole forest are

@@ -1,4 +1,4 @@
-"""Forests that release labels only: in go each leaf's label and a domain, out come rows that explain them.
+"""The attack on forests that release labels only: rows that explain each leaf's label.
 
 A leaf that holds more rows than another isn't more likely to have a given label, if the classes are equally
 frequent: what labels tell of attributes they tell through unequal shares of the classes and through what all trees say

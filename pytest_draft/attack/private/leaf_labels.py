@@ -1,4 +1,4 @@
-"""What leaves that release labels say: in go each leaf's label and a dataset, out comes its log-posterior.
+"""What released labels say of a dataset: its log-posterior, leaf by leaf.
 
 diffprivlib's ``RandomForestClassifier`` trains each tree on rows of its own, on a random structure that never sees the
 data, and releases for each leaf one label that permute-and-flip (McKenna and Sheldon, NeurIPS 2020) chooses by the
