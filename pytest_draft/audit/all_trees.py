@@ -1,4 +1,4 @@
-"""What all trees tell together: in go an `Entropy` and the attack's problem, out come narrower bounds.
+"""What all trees reveal together: narrower bounds of an `Entropy`, from the attack's problem.
 
 A world is a consistent dataset: how many rows each cell holds, and a vector of the cell for each of them. Where it is
 proved how many rows each cell holds (`Reconstruction.status` ``unique``), no more is left than the vectors of these

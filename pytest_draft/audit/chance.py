@@ -1,4 +1,4 @@
-"""How little chance makes of a match: in go counts of equal values, out come bits.
+"""How unlikely a match is by chance, in bits, from counts of equal values.
 
 A bit is minus log2 of a probability. An array is taken for a copy of training data where chance would hardly make it,
 so everything that a match tells is measured in bits and held against `ENOUGH`.

@@ -1,4 +1,4 @@
-"""What stands in a model file beside its trees: in go its arrays and the training data, out come `StoredFacts`.
+"""What a model file holds beside its trees: compares its arrays with the training data.
 
 No attack is needed for what is simply there. Copies are searched by `copies`, categories that only few rows have by
 `rare_categories`; here are the arrays with an entry for each row. An array counts as a copy only where chance would

@@ -1,4 +1,4 @@
-"""How much of the uncertainty about its training rows a model takes away: in go model and domain, out comes `Entropy`.
+"""How much of the uncertainty about its training rows a model removes: an `Entropy` from model and domain.
 
 Nothing is searched (Ferry et al., Probabilistic Dataset Reconstruction from Interpretable Models, SaTML 2024). Of each
 row the file tells in which leaf of a tree it is, or by which rule it was captured; the *entropy ratio* is what is left

@@ -1,4 +1,4 @@
-"""All that a model file tells without an attack: in goes what was read, out comes a `FileAudit`.
+"""All that a model file reveals without an attack: a `FileAudit`.
 
 `audit_file` comes first, since it needs no domain and holds whatever becomes of the data; `entropy` follows when the
 domain is known. Neither searches for rows: an attack can come after them, and narrow the entropy (`narrowed`).

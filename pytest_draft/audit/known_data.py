@@ -1,4 +1,4 @@
-"""The training data as a file can hold them: in go raw and encoded columns, out come what rows and columns tell.
+"""The training data in every form that a file could hold: raw and encoded columns, and what rows and columns reveal.
 
 `RowTable` finds rows among others, `KnownData` columns; both say how much that is beyond chance.
 """

@@ -1,4 +1,4 @@
-"""How many feature vectors a row in a leaf can be: in go a tree and a domain, out come the sizes of its leaves.
+"""How many feature vectors reach each leaf of a tree, within a domain.
 
 What a tree's leaf tells of one row is a set of vectors; how many it holds is all that entropies need where each vector
 is as likely as any other (Ferry et al., Probabilistic Dataset Reconstruction from Interpretable Models, SaTML 2024,

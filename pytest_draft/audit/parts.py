@@ -1,4 +1,4 @@
-"""What a model tells of a row by the part that it is in: in go a tree or a rule list and rows, out come `ModelParts`.
+"""What a model reveals of a row by the leaf or rule that it falls into: `ModelParts`.
 
 A part is a leaf of a tree, or what a rule of a list captures. All values that the domain allows are taken for equally
 likely (Ferry et al., Probabilistic Dataset Reconstruction from Interpretable Models, SaTML 2024).

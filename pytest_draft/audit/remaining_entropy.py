@@ -1,4 +1,4 @@
-"""What is left for somebody who knows more than the model tells: in go a model and its rows, out comes `Remaining`.
+"""A lower bound of the entropy that a model leaves: what is left for somebody who knows more than it reveals.
 
 Of an attribute with more than two values, a threshold can tell more than its sides: between which values of the
 training data it lies. Somebody who knows each row's place, and these values, knows no less than the model tells; so

@@ -1,4 +1,4 @@
-"""Scaled copies of columns: in go a table's columns, then those of an array, out come how surprising each match is.
+"""Finds scaled copies of columns: how surprising each match of an array's columns with a table's is.
 
 A column times a number plus another is the column: so are standardised values, values between 0 and 1, and both in half
 or single precision, where values that are close to each other become one. What counts is how far a column is known by

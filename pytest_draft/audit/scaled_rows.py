@@ -1,4 +1,4 @@
-"""Rows of which each column is scaled: in go a table and an array of its width, out come the rows that stand in it.
+"""Finds rows whose columns were scaled one by one in an array as wide as the table.
 
 Scaled rows can be some of the table's, in any order, by a scale and a centre that are nowhere in the file: those of the
 rows that were kept. So each column of the array is placed on the table's by its own values: where two of them go

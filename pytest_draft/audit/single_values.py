@@ -1,4 +1,4 @@
-"""Values of single people in a file: in go its arrays and the training data, out comes how many values stand in them.
+"""Values of single people in a file: how many values of the training data its quantiles, bins and curves hold.
 
 Quantiles, the edges of bins, thresholds of curves: each is the value of some person, to the last digit. They are
 counted beside what other people's rows would meet (split-half), so that an age or a grade, which many share, tells

@@ -1,4 +1,4 @@
-"""How few people stand behind a model's leaves: in go a forest or rule list and training data, out come its figures.
+"""How few people stand behind a model's leaves or rules.
 
 A leaf that holds a few rows is about a few people, and a leaf of one class tells the class of everybody in it
 (homogeneity: Machanavajjhala et al., l-diversity, ICDE 2006). The counts that say so are in the file, and no row is
