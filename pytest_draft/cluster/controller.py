@@ -1,4 +1,4 @@
-"""The gate's side of a cluster: in goes a case, out comes its examination, whatever becomes of those who work.
+"""The gate's side of a cluster: returns a case's examination, whatever becomes of scheduler and workers.
 
 Dask decides who examines what. What it would do in silence is told: a worker that is lost, a second try. What comes
 back is text, and is checked before it is believed to be an examination.

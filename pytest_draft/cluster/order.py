@@ -1,4 +1,4 @@
-"""What a worker is asked: in goes a case with its files' hashes, out comes an `Order`; and with what it is compared."""
+"""What a worker is asked to do: an `Order` with a case, the hashes of its files and the environment to compare."""
 
 from __future__ import annotations
 
