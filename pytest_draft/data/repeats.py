@@ -1,4 +1,4 @@
-"""Columns that say what another one says: in go tables and forests as they are written, out come such without them.
+"""Removes columns that only repeat another one, from tables and forests alike.
 
 A column that is written again, in its own values or in others, and a coarser one beside it tell nothing of anybody. So
 each is left out from here on, tests of it become tests of the column that it repeats, and a table that is written

@@ -1,4 +1,4 @@
-"""Training data: in go a table and a model, out comes a frozen `TrainingData` with a redacting repr."""
+"""Training data: matches a table with a model and returns frozen `TrainingData` with a redacting repr."""
 
 from __future__ import annotations
 
