@@ -1,4 +1,4 @@
-"""Coarse bounds: in go the lowest and the highest value of a column, out come powers of ten around them.
+"""Coarse bounds: the powers of ten around the lowest and the highest value of a column.
 
 The lowest and the highest value of a column are the values of two people, so no output may tell them.
 """

@@ -1,4 +1,4 @@
-"""A declared domain: in go the tables of a domain file, out comes the domain, or what is wrong with a key."""
+"""Builds a domain from the tables of a domain file, or says which key is wrong."""
 
 from __future__ import annotations
 

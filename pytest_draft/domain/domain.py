@@ -1,4 +1,4 @@
-"""The domain of a forest's input: in go its attributes, out come vectors, draws and what a row may not be."""
+"""The domain of a forest's input: its attributes, and with them vectors, random rows and what a row may not be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One-hot groups that no name tells: in go binary columns, out come the groups that chance does not explain."""
+"""Finds one-hot groups whose names do not show it: binary columns that exclude each other more than by chance."""
 
 from __future__ import annotations
 

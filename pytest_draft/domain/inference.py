@@ -1,4 +1,4 @@
-"""A domain inferred from data: in go the columns of training rows, out comes the domain that they fill."""
+"""Infers a domain from the columns of the training rows."""
 
 from __future__ import annotations
 
