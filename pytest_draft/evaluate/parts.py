@@ -1,4 +1,4 @@
-"""Parts of the data that are judged by themselves: in goes a comparison of all, out come `Parts` of it.
+"""Parts of the data that are judged by themselves: cuts a comparison of all of it into `Parts`.
 
 What the file does not tell can only be guessed, and guesses would dilute a leak of the rest. So the figures are also
 taken on parts of the data, each beside its baselines on the same rows and columns (`Part`):

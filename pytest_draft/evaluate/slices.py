@@ -1,4 +1,4 @@
-"""The figures on slices of the training data: in go a reconstruction and the truth, out come `SliceFigures`.
+"""The figures on slices of the training data: `SliceFigures`.
 
 A slice is what a policy names: the rows of which some tests hold, or those of one class. A forest that spares most of
 the people can give a few of them away, and a mean over all would hide it.

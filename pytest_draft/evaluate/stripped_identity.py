@@ -1,4 +1,4 @@
-"""Are these the rows behind a file without counts? In go a forest, a likelihood and rows, out comes an `Identity`."""
+"""Are these the rows behind a file without counts? Judges their likelihood and returns an `Identity`."""
 
 from __future__ import annotations
 
