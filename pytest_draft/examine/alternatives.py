@@ -1,4 +1,4 @@
-"""How close anybody could get, beside an attack: in go `Inputs` and an `Attack`, out come bounds.
+"""Bounds of how close anybody could get, searched for beside an attack.
 
 First what somebody gets who knows all other rows, which takes no search (`KnownOthers`). Then, where that leaves
 anything open, the search for other datasets begins together with the attack, and neither sees anything of the other

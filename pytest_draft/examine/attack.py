@@ -1,4 +1,4 @@
-"""What each kind of attack can be asked: in go `Inputs` and what was rebuilt, out come answers in words and figures.
+"""The interface of all kinds of attack: what each can be asked about its inputs and about what it rebuilt.
 
 A kind of attack is a class of its own, made of `Inputs`; `pytest_draft.examine.kinds` chooses. All say what their
 adversary is granted, rebuild, say whose rows these are, and why their error may be only an upper bound.

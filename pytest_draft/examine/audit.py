@@ -1,4 +1,4 @@
-"""The audit of a file before any attack: in goes what was read, out comes what the file tells, in the `FlowRecord`.
+"""The audit of a file before any attack: writes what the file reveals into the `FlowRecord`.
 
 What stands in it, how few people are behind its leaves, how much of the uncertainty about the rows it takes away: all
 of that is asked here, once.

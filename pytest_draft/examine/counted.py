@@ -1,4 +1,4 @@
-"""Forests whose counts are those of their rows or draws: in go `Inputs`, out come the answers of an `Attack`.
+"""The `Attack` on forests that publish counts of their rows or draws.
 
 Of columns that can be enumerated, and of numeric ones with so few thresholds that their states can.
 """

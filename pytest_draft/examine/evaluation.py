@@ -1,4 +1,4 @@
-"""What was rebuilt, measured: in go `Inputs` and a `Reconstruction`, out come findings, and what they cannot tell."""
+"""Measures a `Reconstruction` against the truth: findings, and what they do not cover."""
 
 from __future__ import annotations
 

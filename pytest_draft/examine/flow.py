@@ -1,4 +1,4 @@
-"""One judgement, end to end: in goes a `Case`, out comes an `Examination` that a policy can judge.
+"""One judgement, end to end: a `Case` becomes an `Examination` that a policy can judge.
 
 Read, audit, attack, identify, evaluate, all in one time box. Whatever goes wrong is a reason in the examination, never
 a crash and never a pass.

@@ -1,4 +1,4 @@
-"""An informed adversary of numeric columns: in go `Inputs`, out come the answers of an `Attack`.
+"""The `Attack` of an informed adversary on numeric columns.
 
 Domains that can be enumerated have `pytest_draft.examine.counted.Informed`.
 """

@@ -1,4 +1,4 @@
-"""All that an examination starts from: in goes a `Case`, out come `Inputs`: model, data, domain and what is granted.
+"""Everything that an examination starts from: reads a `Case` and returns model, data, domain and what is granted.
 
 Each file is read once, in `open_files`; what an adversary knows and what a row can be is settled in `complete`.
 """

@@ -1,4 +1,4 @@
-"""Who gets which share of the time box: in goes a `Case`, out come its boxes, and what to say when one of them ends."""
+"""Divides the time box of a `Case` among its searches, and says what to do when one of them ends."""
 
 from __future__ import annotations
 

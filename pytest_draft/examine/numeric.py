@@ -1,4 +1,4 @@
-"""Forests with numeric columns of many thresholds: in go `Inputs`, out come the answers of an `Attack`."""
+"""The `Attack` on forests with numeric columns of many thresholds."""
 
 from __future__ import annotations
 

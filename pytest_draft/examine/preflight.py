@@ -1,4 +1,4 @@
-"""What is looked at before any work: in goes a `Case`, out comes what is wrong with how its labels are given.
+"""Checks the labels that a `Case` names before any work is done.
 
 A misspelt label column, or labels that the model does not know, are mistakes on the command line, not answers about a
 model. Whatever else is wrong is left to the judgement, which tells it beside what stands in the file all the same.

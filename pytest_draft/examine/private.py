@@ -1,4 +1,4 @@
-"""Forests released by a mechanism of differential privacy: in go `Inputs`, out come the answers of an `Attack`.
+"""The `Attack` on forests released by a mechanism of differential privacy.
 
 Whether the given rows can be behind what was released, and whether the attack found datasets that explain it as well as
 they do: of noisy counts, of noisy counts where all rows but one are known, and of labels.

@@ -1,4 +1,4 @@
-"""What is known so far of one examination: in go facts, notes and doubts, out comes an `Examination`, at any time."""
+"""What is known so far of one examination: facts, notes and doubts, and an `Examination` of them at any time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a row can be: in go training data, transformers and a domain file, out comes a `Domain`, and the data in it."""
+"""Settles the `Domain` from training data, transformers and a domain file, and puts the data into it."""
 
 from __future__ import annotations
 

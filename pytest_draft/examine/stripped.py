@@ -1,4 +1,4 @@
-"""Forests whose draws nobody knows, with counts or without: in go `Inputs`, out come the answers of an `Attack`.
+"""The `Attack` on forests whose draws nobody knows, with counts or without.
 
 Of files without counts leaves tell fractions, labels, or of a regressor that somebody is there.
 """
