@@ -1,4 +1,4 @@
-"""Adversaries by their names: in goes what an option or a policy says, out comes an `Adversary`.
+"""Adversaries by name: parses what an option or a policy says.
 
 An adversary is written as a name, with side knowledge behind it: ``artifact+columns:age,sex``,
 ``published+rows:25%``, ``artifact+informed``.

@@ -1,4 +1,4 @@
-"""How close anybody could get from what a file says, found from the true rows: aggregates only.
+"""How close anybody could get from a file's contents, derived from the true rows: aggregates only.
 
 The owner knows the truth, so that evaluation can look for other datasets that explain every observation in the file
 just as well. Where there are many and they lie far apart, nobody can tell them from the truth, however long they

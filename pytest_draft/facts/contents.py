@@ -1,4 +1,4 @@
-"""What stands in a model file beside its trees: vectors by row, copies of training data, rare values."""
+"""What a model file holds beside its trees: vectors by row, copies of training data, rare values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model file tells of the draws and the counts behind its leaves."""
+"""What a model file publishes of the draws and the counts behind its leaves."""
 
 from __future__ import annotations
 

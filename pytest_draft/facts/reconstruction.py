@@ -1,4 +1,4 @@
-"""What an attack rebuilt: in go rows, labels and what is proved of them, out comes a validated `Reconstruction`."""
+"""What an attack rebuilt: a validated `Reconstruction` of rows, labels and what is proved of them."""
 
 from __future__ import annotations
 

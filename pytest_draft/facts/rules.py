@@ -1,4 +1,4 @@
-"""Conjunctions of tests of columns: what a rule list asks of a row, and what a policy names a slice by.
+"""Conjunctions of tests on columns: the conditions of a rule list, and of a policy's slices.
 
 In goes a test as people write it, out come `Literal` objects. NumPy is imported where rows are tested: who reads a
 policy has none.
