@@ -1,4 +1,4 @@
-"""Hardening of files: in go a model's file and the name of another, out comes the other file, checked.
+"""Hardens a model's file: writes another file, and checks it.
 
 The model is loaded, which runs whatever is in its file: this is for the owner's own. (Judging never loads one.)
 """

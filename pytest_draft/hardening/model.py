@@ -1,4 +1,4 @@
-"""A model in memory: in go a fitted model, a level and rows, out come another model that tells less, and what it tells.
+"""Hardens a model in memory: returns another model that reveals less, and what it still reveals.
 
 The given model is not changed. What must not change its answers is checked: at the levels ``seeds`` and ``counts``
 every answer on the rows is bit for bit the same, or there is no result.

@@ -1,4 +1,4 @@
-"""What a hardened model still tells, and what it no longer can: in goes the model, out come sentences."""
+"""What a hardened model still reveals, and what no longer works, in sentences."""
 
 from __future__ import annotations
 

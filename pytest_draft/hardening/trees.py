@@ -1,4 +1,4 @@
-"""One tree without counts: in go a scikit-learn ``Tree`` and a level, out comes one that answers as it says.
+"""Hardens one tree: a scikit-learn ``Tree`` becomes one without counts that answers as the level says.
 
 The canonical form: each leaf weighs 1 and an inner node as much as its children together; no impurity; inner nodes have
 no value; nodes stand in depth-first order, left before right; bytes that no field owns are 0.
