@@ -1,4 +1,4 @@
-"""Examinations that outlast a run: in goes a case, out comes what an earlier run on the same inputs found out.
+"""Examinations that outlast a run: what an earlier run found out on the same inputs.
 
 Only aggregates are kept, under pytest's cache directory. The key is made of the bytes of all files that a case names,
 of its parameters, and of all code that the result depends on; not of the paths.

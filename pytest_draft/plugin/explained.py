@@ -1,4 +1,4 @@
-"""What a failed check shows among pytest's failures: in go its text and a width, out comes text that a terminal writes.
+"""The text of a failed check among pytest's failures, for a terminal of some width.
 
 Its whole text is what other plugins and the JUnit file get; a terminal gets what it has not yet shown of it.
 """

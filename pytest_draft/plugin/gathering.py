@@ -1,4 +1,4 @@
-"""What is gathered while tests run: in go marked tests and test reports, out come the run's reports and the table."""
+"""Gathers marked tests and test reports while tests run, then writes the reports and shows the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that a run is told of: in go paths, globs and names of policies, out come absolute paths that are there."""
+"""Files that a run names: paths, globs and policies' names become absolute paths of existing files."""
 
 from __future__ import annotations
 

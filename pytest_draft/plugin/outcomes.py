@@ -1,4 +1,4 @@
-"""Outcomes of tests: in goes a test report of pytest's, out comes the same with what the gate has found out."""
+"""Adds what the gate found out to the test reports of pytest."""
 
 from __future__ import annotations
 

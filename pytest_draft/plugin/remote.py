@@ -1,4 +1,4 @@
-"""The models' items on a cluster: in go what is collected and run, out come orders and what became of workers.
+"""pytest's hooks for a run on a cluster: orders examinations for the collected items, and reports lost workers.
 
 All cases that the collected items need are ordered at once, so that workers are busy while the first item waits. Items
 stay pytest's: each waits for its own examination.

@@ -1,4 +1,4 @@
-"""What a project's own tests are given: in go a model file, an adversary and data in memory, out come results.
+"""The results that a project's own tests get: what the gate finds out about one file and adversary.
 
 The engine is imported when one is first asked for.
 """

@@ -1,4 +1,4 @@
-"""Settings: in go the values of options and of the ini file, out come validated `Settings`. Imports no engine."""
+"""Validates options and ini values into `Settings`. Imports no engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examinations that the processes of one run share: in goes a case, out comes what one process found out.
+"""Examinations that the processes of one run share: the first one to ask computes it for all.
 
 Only aggregates are shared, as text in a private folder that the controller makes and removes.
 """

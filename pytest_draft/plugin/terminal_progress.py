@@ -1,4 +1,4 @@
-"""What a terminal shows while a forest is examined: in goes `Progress`, out comes a live line, or a plain one at times.
+"""Shows `Progress` in the terminal while a forest is examined: a live line, or a plain one at times.
 
 Aggregates only, in ASCII. pytest has begun a line with the name of what it runs: where that is the model file, the name
 is not written again.

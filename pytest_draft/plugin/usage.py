@@ -1,4 +1,4 @@
-"""Mistakes of usage that options alone do not show: in goes a session, out comes one line before anything is judged."""
+"""Refuses mistakes of usage that single options do not show, before anything is judged."""
 
 from __future__ import annotations
 

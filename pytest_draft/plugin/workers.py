@@ -1,4 +1,4 @@
-"""pytest-xdist's hooks, registered on its controller only: workers are told where to share what they find out."""
+"""pytest-xdist's hooks, registered on its controller only: they give workers the folder where they share results."""
 
 from __future__ import annotations
 
