@@ -1,4 +1,4 @@
-"""An examination in a process of its own: in goes a `Case`, out comes what `examine` finds out there.
+"""An examination in a process of its own: returns what `examine` finds out about a `Case` there.
 
 Whatever becomes of that process (a crash, too much memory, too much time) is a reason in the examination. The
 process is killed when this one is interrupted, and ends by itself when this one is gone. No engine is imported here

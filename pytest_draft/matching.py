@@ -1,4 +1,4 @@
-"""Minimum-cost matching: in go two sets of rows, out comes how far they are apart, exact or as marked bounds.
+"""Minimum-cost matching: how far two sets of rows are apart, exact or as marked bounds.
 
 The distance of two rows is a weighted sum of absolute differences by column, which is a metric. So equal rows
 can be matched first: in an optimal matching that splits a pair of equal rows, swapping partners costs nothing

@@ -1,4 +1,4 @@
-"""All files that are written: in goes a path, out comes an open file that takes its place when it is whole.
+"""Writes files: an open file takes the place of its path only when it is complete.
 
 Run as root, or in a folder that others can write to, nothing but a regular file or a new name is ever replaced: links
 are resolved first, and the file beside, which takes the place, has a name that nobody can know before it is there.

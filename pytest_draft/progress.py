@@ -1,4 +1,4 @@
-"""How far a judgement is: in go the stages of its search and their figures, out come `Progress` messages.
+"""Progress of a judgement: the stages of its search and their figures, as `Progress` messages.
 
 Aggregates only: a stage's name, one figure, seconds.
 """

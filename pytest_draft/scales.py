@@ -1,4 +1,4 @@
-"""Scales that an outlier does not stretch: in go true rows, out come how near is close, and rows on another scale.
+"""Scales that an outlier does not stretch: what counts as close, and rows on another scale.
 
 One salary of 50 million makes all other salaries equal by range: every guess is right to within 1 % of it, and so are
 other people's rows. A single guess between it and the others is as wrong as all the rest together can be, and hides
