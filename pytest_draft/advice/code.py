@@ -134,6 +134,6 @@ def release_commands(owner: Owner, setting: Setting, level: str, policy: str | N
 
 
 def _beside(path: str, what: str) -> str:
-    """Return the path of another file in the same folder, so named that it tells what it is."""
+    """Return the path of another file in the same folder, so named that it shows what it is."""
     pure = PurePath(path)
     return str(pure.with_name(f"{pure.stem}-{what}.joblib"))

@@ -95,7 +95,7 @@ class Tried:
 
     setting: Setting
     leaves: int | None = None
-    """Of all trees; told from a few trees until it is judged."""
+    """Of all trees; estimated from a few of them until the setting is judged."""
     score: Score | None = None
     """By cross-validation."""
     hardened: Judgement | None = None

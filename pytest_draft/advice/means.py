@@ -13,7 +13,7 @@ from pytest_draft.advice.owner import BAGS, TREES, Owner, n_leaves
 from pytest_draft.advice.scoring import Scorer
 
 FEW_TREES = 5
-"""Trees from which the leaves of a forest are told before it is judged."""
+"""Trees from which the leaves of a forest are estimated before it is judged."""
 
 Told = Callable[[float], None]
 

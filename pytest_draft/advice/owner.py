@@ -71,7 +71,7 @@ class Owner:
     target: str
     """Name of the label column, or array."""
     fitted_like: Any
-    """The model as it was given, which tells its columns and classes."""
+    """The model as it was given, which has its columns and classes."""
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:

@@ -26,7 +26,7 @@ class Point:
     """One setting of the plot."""
 
     title: str
-    """What is told where the pointer is on it."""
+    """What is shown where the pointer is on it."""
     kind: str
     """Its verdict, by which it is drawn."""
     marks: tuple[Mark, ...]
