@@ -120,5 +120,5 @@ class AlternativesSearch:
             self.explained = False
         except OutOfTimeError:
             self._found = None
-        except BaseException as error:  # told to whoever asks for the result
+        except BaseException as error:  # raised again for whoever asks for the result
             self._failed = error

@@ -1,7 +1,7 @@
 """How many datasets explain the exact counts of a file, in bits, counted from the truth.
 
 What is counted are multisets of labelled rows: datasets that hold the same rows in another order are one, because the
-same people are in them. Seeds tell the place of a row, so that an attacker who grows the forest again may have to try
+same people are in them. Seeds fix the place of a row, so that an attacker who grows the forest again may have to try
 orders, too; that protects nobody's values, and is not counted.
 
 Either every row stays in all its leaves (`cell_bits`): what each can be then is a box. Or blocks of a few rows change
@@ -111,7 +111,8 @@ def block_bits(met: Iterable[Block]) -> float:
     """Return the logarithm, to base 2, of how many datasets some blocks make that take each what it was met as.
 
     Blocks are taken one after the other, each with as many of its choices as agree in all rows that the choices of
-    earlier ones differ in. So what one block differs in no other does, and the whole multiset tells the choice of each.
+    earlier ones differ in. So what one block differs in no other does, and the whole multiset determines the choice of
+    each.
 
     Parameters
     ----------

@@ -457,9 +457,9 @@ def examine_block(
     ----------
     block : ndarray of int64, shape (n_block,)
     asked : ndarray of bool, shape (n_block,)
-        Which rows it is asked of; of the others it is told where it comes out.
+        Which rows it is asked of; of the others, it is reported where it comes out.
     is_closed : ndarray of bool, shape (n_rows,)
-        Whether all that is in a row's own leaves is its value. Of others nothing is told.
+        Whether all that is in a row's own leaves is its value. Of others nothing is reported.
     most, limit : int
         Most candidates, and most units of work of one search.
 

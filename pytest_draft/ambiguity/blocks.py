@@ -60,13 +60,13 @@ class Blocks:
     closed: BoolArray
     """Shape (n_rows,). Whether a row's leaves hold nothing but its value."""
     nearly: BoolArray
-    """Shape (n_rows,). The same but for columns that midpoints tell of."""
+    """Shape (n_rows,). The same but for columns with midpoints."""
     moving: BoolArray
     """Shape (n_rows,). Whether a row can have another value while all others stay as they are, in the same leaves."""
     splits: Splits | None
     """None where midpoints say nothing, or thresholds are drawn."""
     told: tuple[int, ...]
-    """Attributes that thresholds tell more of than counts."""
+    """Attributes of which thresholds reveal more than counts do."""
     by_counts: bool
     """Whether counts are all that the file says of rows: only then an assignment that explains them is another truth.
     """
@@ -141,7 +141,7 @@ class Blocks:
         ----------
         block : ndarray of int64, shape (n_block,)
         asked : ndarray of bool, shape (n_block,)
-            Which rows it is asked of; of the others it is told where it comes out.
+            Which rows it is asked of; of the others, it is reported where it comes out.
         timebox : TimeBox
             What is spent on it is noted there.
 

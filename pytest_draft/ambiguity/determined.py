@@ -4,7 +4,7 @@ All other rows are taken as known, and all that the rows of a block can be is se
 determined in its block when its values occur at least as often in every assignment that explains the draws of each
 class and the distinct rows of every leaf, and its midpoints. Labels belong to an assignment, so that two rows may
 exchange theirs. It says something of the file and of an adversary who knows the other rows, not that all rows together
-can be told.
+can be given.
 """
 
 from __future__ import annotations

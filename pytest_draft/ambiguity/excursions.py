@@ -16,7 +16,7 @@ from pytest_draft.attack.numeric.dataset import compiled, put, take, with_prior
 from pytest_draft.attack.numeric.energy import missed
 
 MOVED = 2
-"""What is told of a block some row of which has changed."""
+"""The answer for a block some row of which has changed."""
 
 
 @compiled

@@ -62,7 +62,7 @@ class ExplainingChain:
     prior : Population
     seed : int
     within_cells : bool
-        Whether every row stays in its leaves: where leaves tell more of a row than counts do.
+        Whether every row stays in its leaves: where leaves reveal more of a row than counts do.
     moving : ndarray of int64, shape (n_moving,), or None
         The rows that move; None for all.
     stop : ndarray of uint8, shape (1,), or None

@@ -46,7 +46,7 @@ class StateValues:
         ----------
         state : ndarray of int, shape (n_rows, n_attributes)
         timebox : TimeBox
-            Of what midpoints tell.
+            Of the bounds from midpoints.
         with_file : bool
             Whether the file's midpoints narrow the values.
 
