@@ -74,7 +74,7 @@ _SIZES = frozenset(("n_features_in_", "n_features_", "_n_features_out", "n_outpu
 """Attributes that say why an array is as long as it is."""
 
 BY_ROW = frozenset(("_sample_weight", "bin_edges_", "categories_", "quantiles_"))
-"""Attributes that are understood and still tell of single rows or values of the training data."""
+"""Attributes that are understood and still reveal single rows or values of the training data."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,7 @@ def draw_of_bagging(estimator: Object, observed: Observed) -> Draw:
 
 
 def size_of(estimator: Object, first_tree: Object, *, bagging: bool, forest: bool) -> Size:
-    """Return what a file tells of the number of rows apart from its trees.
+    """Return what a file says of the number of rows apart from its trees.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def check_roots(trees: tuple[Tree, ...], draw: Draw) -> None:
 
 
 def rows_of(observed: Observed) -> int | None:
-    """Return how many rows the first tree saw; None where it does not tell."""
+    """Return how many rows the first tree saw; None where it does not say."""
     return int(observed.trees[0].n_distinct[0]) if observed.observation.exact else None
 
 

@@ -32,7 +32,7 @@ SUPPORTED = (
 """What a file can hold to be judged, for messages."""
 
 _OLDEST = (0, 24)
-"""The oldest version of scikit-learn whose dumps were compared with what that version itself tells of its trees."""
+"""The oldest version of scikit-learn whose dumps were compared with what that version itself says of its trees."""
 
 _MAX_SEED = 2**31 - 1
 """Seeds of a Bagging's trees are drawn below it (``sklearn.ensemble._bagging.MAX_INT``)."""
@@ -385,7 +385,7 @@ class ForestReader:
         return _checked_seed(seed) if type(seed) is int else None
 
     def _observed(self, nodes: list[Nodes], *, bagging: bool = False, forest: bool = False) -> Observed:
-        """Return what the nodes of all trees tell of their rows."""
+        """Return what the nodes of all trees say of their rows."""
         if self._rows_only:
             try:
                 for one in nodes:

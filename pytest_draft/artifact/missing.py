@@ -2,9 +2,9 @@
 
 Since 1.3 scikit-learn's trees take missing values (NaN), and each node stores where it sends them. Before 1.9, though,
 the rows that a node counted in training need not be those that the nodes above send to it: up to 1.7 in most trees of
-some data sets, in 1.8 in some 2 of 1,000 trees, and the file does not tell which. Whatever is concluded from such
+some data sets, in 1.8 in some 2 of 1,000 trees, and the file does not say which. Whatever is concluded from such
 counts can be wrong. In 1.9 there was none among 16,000 trees. So older files are judged where the given rows, drawn as
-the file tells, are as many of each class in each leaf as it counts there: then nothing that follows from the counts is
+the file says, are as many of each class in each leaf as it counts there: then nothing that follows from the counts is
 wrong of these rows.
 """
 
@@ -46,7 +46,7 @@ def require_missing_covered(forest: Forest, found: str, rows: Rows, labels: IntA
     DataError
         Where the forest is private, or of a version that takes no missing values.
     NotCoveredError
-        Where the version counts some of them wrongly, or the file does not tell it.
+        Where the version counts some of them wrongly, or the file does not say which it is.
     """
     if forest.observation.privacy is not None:
         raise DataError(f"{found}, which private forests do not take; give the data as it was trained on")
@@ -71,7 +71,7 @@ def require_missing_covered(forest: Forest, found: str, rows: Rows, labels: IntA
 
 
 def _counted_where_sent(forest: Forest, rows: Rows, labels: IntArray) -> bool:
-    """Return whether rows, drawn as the file tells, are as many of each class in each leaf as it counts."""
+    """Return whether rows, drawn as the file says, are as many of each class in each leaf as it counts."""
     if not forest.observation.exact:
         return False
     try:

@@ -49,7 +49,7 @@ class ColumnWalk:
         Raises
         ------
         NotCoveredError
-            Where something computes on them, or the file does not tell how many there are.
+            Where something computes on them, or the file does not say how many there are.
         """
         chosen: list[IntArray] = []
         for _ in range(len(self._graph.nodes) + 1):

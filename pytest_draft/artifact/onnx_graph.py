@@ -107,7 +107,7 @@ class Graph:
     """skl2onnx writes ``ONNX(...)`` with the class of the model."""
     nodes: tuple[Node, ...]
     inputs: dict[str, int | None]
-    """The number of columns of each input, by name and in order; None where the file does not tell it."""
+    """The number of columns of each input, by name and in order; None where the file does not say."""
     constants: dict[str, Tensor]
     not_read: tuple[str, ...]
     """What else it holds."""

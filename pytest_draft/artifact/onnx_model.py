@@ -169,7 +169,7 @@ def _forest_of(graph: Graph, budget: Budget) -> tuple[Forest, str | None, frozen
 
 
 def _kind(graph: Graph) -> str:
-    """Return the class of the model that was converted; the ensemble's own kind where it is not told."""
+    """Return the class of the model that was converted; the ensemble's own kind where it is not stored."""
     named = _NAMED.fullmatch(graph.name)
     if named is None or named[1] in _AROUND:
         return _CLASSIFIER

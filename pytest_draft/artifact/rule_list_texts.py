@@ -42,7 +42,7 @@ def rule_list_in(text: str) -> tuple[RuleList, list[str]]:
     Raises
     ------
     UnsupportedArtifactError, CorruptArtifactError
-        If it is malformed, or not told in full.
+        If it is malformed, or incomplete.
     """
     if is_corels_text(text):
         return corels_text(text)
