@@ -1,6 +1,6 @@
 """Trees over a domain's values: arrays of a forest's tests, ready for compiled code.
 
-A row is the index of its value in each attribute, and a node tells from the index alone where the row goes. So a leaf
+A row is the index of its value in each attribute, and a node decides from the index alone where the row goes. So a leaf
 is found without encoding a row, and domains that cannot be enumerated are walked as fast as small ones.
 """
 

@@ -37,7 +37,7 @@ Choose = Callable[[int, FloatArray], IntArray]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Filling:
-    """How likely each value of each attribute is, as far as the forest tells."""
+    """How likely each value of each attribute is, as far as the forest shows."""
 
     domain: Domain
     cells: Cells

@@ -65,24 +65,24 @@ class Sought:
     """What came of the search."""
 
     tried: int
-    """How many numbers were tried; 0 where the file does not tell enough to find any."""
+    """How many numbers were tried; 0 where the file does not reveal enough to find any."""
     random_state: int | None
     """The number; None where none of them was it."""
     forest: Forest
     """With the seeds that follow from it, as if they were in the file; as it was where there is none."""
     told_by: str = ""
-    """What of the file tells it, in words."""
+    """Which part of the file it was found from, in words."""
     draws_known: bool = True
-    """Whether these seeds tell all that seeds in the file would; False where draws depended on what was removed, too.
+    """Whether these seeds reveal all that seeds in the file would; False where draws depended on what was removed, too.
     """
 
 
 class _SeedEvidence(Protocol):
-    """What the file tells of the trees' draws, and which numbers could have brought it about."""
+    """What the file reveals of the trees' draws, and which numbers could have brought it about."""
 
     @property
     def told_by(self) -> str:
-        """What of the file tells it, in words."""
+        """Which part of the file it was found from, in words."""
 
     @property
     def most(self) -> int:
@@ -164,7 +164,7 @@ def seek(forest: Forest, timebox: TimeBox) -> Sought:
 
 
 def _sought_as_usual(forest: Forest, timebox: TimeBox) -> Sought:
-    """Search where the file does not tell how columns were drawn: by scikit-learn's default, and its newest rules."""
+    """Search where the file does not say how columns were drawn: by scikit-learn's default, and its newest rules."""
     usual = replace(
         forest,
         draws_stored=True,
@@ -179,7 +179,7 @@ def _sought_as_usual(forest: Forest, timebox: TimeBox) -> Sought:
 
 
 def _with_seeds(sought: Sought) -> Sought:
-    """Return the forest with its seeds, unless the draws that follow are not those that its roots tell."""
+    """Return the forest with its seeds, unless the draws that follow contradict its roots."""
     forest = sought.forest
     seeds = seeds_of(sought.random_state or 0, forest.n_trees)
     trees = tuple(replace(tree, seed=seed) for tree, seed in zip(forest.trees, seeds, strict=True))
@@ -229,7 +229,7 @@ def best_known() -> Numbers:
 
 
 def _told(forest: Forest) -> Iterator[_SeedEvidence]:
-    """Go through all that the file tells of its trees' draws."""
+    """Go through all that the file reveals of its trees' draws."""
     nested = forest.seeds_from == "ensemble"
     if nested:
         if forest.max_features is None:
@@ -259,7 +259,7 @@ def _told(forest: Forest) -> Iterator[_SeedEvidence]:
 
 
 def _columns_at_root(forest: Forest, nested: bool) -> int:
-    """Return how many columns a root draws; all where the file does not tell it."""
+    """Return how many columns a root draws; all where the file does not say."""
     name = "estimator__max_features" if nested else "max_features"
     if forest.parameters.get(name) == "auto":  # of versions before 1.3
         return max(1, math.isqrt(forest.n_features)) if forest.classes is not None else forest.n_features
@@ -286,7 +286,7 @@ class _Roots:
 
     @property
     def n_trees(self) -> int:
-        """How many trees tell something."""
+        """How many trees say something."""
         return len(self.roots)
 
     @property
@@ -389,7 +389,7 @@ class _Subsets:
 
     @property
     def n_trees(self) -> int:
-        """How many trees tell something."""
+        """How many trees say something."""
         return len(self.tested)
 
     @property
@@ -445,7 +445,7 @@ class _Sizes:
 
     @property
     def n_trees(self) -> int:
-        """How many trees tell something."""
+        """How many trees say something."""
         return len(self.sizes)
 
     @property

@@ -74,7 +74,7 @@ class Choices:
 
     @classmethod
     def of(cls, forest: Forest, problem: Problem, *, seeds_known: bool) -> Choices | None:
-        """Return what a forest's choices can tell.
+        """Return what a forest's choices can reveal.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class Choices:
         Returns
         -------
         Choices or None
-            None where trees did not look at the data, or the file does not tell how they did.
+            None where trees did not look at the data, or the file does not say how they did.
         """
         nested = forest.tree_parameter
         everything = np.unique(forest.columns_of_file)

@@ -1,6 +1,6 @@
 """Many rows with known occurrences: searches row by row for datasets that meet the counts of a `Problem`.
 
-Whoever knows the occurrences can ignore them. So the search begins with what the draws tell of the histogram, believes
+Whoever knows the occurrences can ignore them. So the search begins with what the draws say of the histogram, believes
 from there on row by row (`messages`), polishes what that finds (`placing`), and, where the counts are not met by then,
 searches the histogram whole, as an adversary without occurrences does, and cools rows down from there.
 """
@@ -51,7 +51,7 @@ class ByRow:
     likely: Likely | None = None
     """What that somebody finds; None where that was not asked."""
     sure: bool = False
-    """Whether the counts tell nearly all rows, so that it is not worth asking."""
+    """Whether the counts determine nearly all rows, so that a longer search is not worth it."""
     rich: bool = False
     """Whether that is so of a dataset that meets all counts (`Believed.rich`)."""
 

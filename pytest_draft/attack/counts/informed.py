@@ -57,7 +57,7 @@ def exact_likelihood(forest: Forest, problem: Problem, everyone: KnownRows, unkn
     """
     n_rows, n_classes = len(unknown), forest.n_classes
     columns = np.ascontiguousarray(everyone.rows[unknown].T)
-    places = np.full((forest.n_trees, n_rows), -1, dtype=np.int64)  # leaf and class; -1 where the tree told nothing
+    places = np.full((forest.n_trees, n_rows), -1, dtype=np.int64)  # leaf and class; -1 where the tree says nothing
     for t, tree in enumerate(forest.trees):
         times = everyone.weight[t, unknown]
         mine = leaf_positions(tree, columns).astype(np.int64) * n_classes + everyone.labels[unknown]

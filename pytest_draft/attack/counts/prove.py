@@ -162,7 +162,7 @@ class _Examined:
 
 
 class _Ledger:
-    """What is proved so far, with one way to tell rows apart.
+    """What is proved so far, with one way to distinguish rows.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def solve(problem: Problem, search: Search, *, alternatives: bool) -> tuple[Solu
     -------
     solution : Solution
     found : ByRow or None
-        None where the counts tell the rows, so that nothing else is to be compared with them.
+        None where the counts determine the rows, so that nothing else is to be compared with them.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def _searched(problem: Problem, search: Search, *, alternatives: bool) -> tuple[
 
 
 def _repaired(told: Solution, problem: Problem, solved: Callable[[], Solution]) -> Solution:
-    """Return a dataset whose rows are told but for a few, or a better one that a repair finds."""
+    """Return a dataset whose rows are determined but for a few, or a better one that a repair finds."""
     if told.residual and problem.complete and problem.n_coefficients <= _PARAMETERS.quick_coefficients:
         with suppress(OutOfTimeError):
             return min(told, solved(), key=lambda solution: solution.residual)
@@ -147,7 +147,7 @@ def _repaired(told: Solution, problem: Problem, solved: Callable[[], Solution]) 
 
 
 def _told(found: ByRow, *, met: bool) -> bool:
-    """Return whether the counts tell the rows, so far as they can, where some dataset meets them all or not."""
+    """Return whether the counts determine the rows as far as they can, where some dataset meets them all or not."""
     return found.sure or (found.rich and (met or not found.placed.missed))
 
 

@@ -4,7 +4,7 @@ Nobody can try every guesser, so several are, and the one that does best in a co
 other rows can find out which, because it does best on them, too.
 
 - *Inside*: the middle of the other rows' values that lie in the box; of a category the commonest.
-- *Neighbours*: the same of those rows that lie nearest to the whole box, so that columns which go together tell of each
+- *Neighbours*: the same of those rows that lie nearest to the whole box, so that columns which go together inform each
   other.
 - *Together*: a Gaussian copula of the other rows, cut to the box.
 """
@@ -149,7 +149,7 @@ class Guesser:
         return guess
 
     def together(self, inside: Rows, labels: IntArray) -> Rows:
-        """Return what columns tell of each other that are normal together, each as a rank, in ordered columns.
+        """Return what columns reveal of each other that are normal together, each as a rank, in ordered columns.
 
         A Gaussian copula of the known rows, with the label as further columns: each value in turn is the middle of what
         its box holds of its distribution given all others (mean field). No row that is guessed may be a donor.

@@ -54,7 +54,8 @@ class Splits(NamedTuple):
     is_midpoint: BoolArray
     """Shape (n_nodes,). Whether the threshold is the midpoint of values that are not just two."""
     is_decoded: BoolArray
-    """Shape (n_nodes,). Whether the least and the greatest value of the tested column are told, of a threshold that was
+    """Shape (n_nodes,). Whether the least and the greatest value of the tested column are known, of a threshold that
+    was
     drawn.
     """
     rows: Rows
@@ -77,7 +78,7 @@ class Sides(NamedTuple):
 
 
 def tested_ordered(forest: Forest, domain: Domain) -> list[int]:
-    """Return the attributes of which thresholds tell more than counts, if any tree tests one of them.
+    """Return the attributes of which thresholds reveal more than counts, if any tree tests one of them.
 
     They are one column of more than two values, or with missing ones.
     """

@@ -232,7 +232,7 @@ def _weigh_counts(
 ) -> None:
     """Bring up to date how each leaf's counts speak for and against each row and class being there.
 
-    A count is the sum of what the rows add to it, each by its chance to be there as far as all else tells: normal, with
+    A count is the sum of what the rows add to it, each by its chance to be there as far as all else says: normal, with
     the mean and the variance of that sum. Being there must explain the count better than being elsewhere.
     """
     n_classes, n_rows = chance.shape

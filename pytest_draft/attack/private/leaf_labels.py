@@ -262,7 +262,7 @@ def labels_log_posterior(forest: Forest, domain: Domain, rows: Rows, labels: Int
     labels : ndarray of int64, shape (n_rows,)
         Indices into the forest's classes.
     parts : ndarray of int64, shape (n_rows,), or None
-        Tree of each row, as `parts_of` tells it. Where nobody knows it (None), an upper bound over all ways to deal
+        Tree of each row, as `parts_of` gives it. Where nobody knows it (None), an upper bound over all ways to deal
         the rows out: the probability of no label is above 1.
 
     Returns
