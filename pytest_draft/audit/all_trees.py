@@ -27,7 +27,7 @@ def together(entropy: Entropy, problem: Problem, reconstruction: Reconstruction 
     problem : Problem
         With exact noise, and all rows unknown.
     reconstruction : Reconstruction or None
-        Where it is ``unique`` and each tree saw all rows, the entropy is known exactly, but for what thresholds tell.
+        Where it is ``unique`` and each tree saw all rows, the entropy is known exactly, but for what thresholds reveal.
     """
     upper = min(entropy.ratio.upper, most_left(problem) / (problem.groups.n_rows * entropy.bits))
     if reconstruction is not None and reconstruction.status == "unique" and reconstruction.cells is not None:

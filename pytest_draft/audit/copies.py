@@ -133,7 +133,7 @@ class _CopySearch:
         return None
 
     def in_pieces(self) -> Iterator[Copy]:
-        """Return the copies of which each piece tells too little by itself, the one of the most rows."""
+        """Return the copies of which each piece says too little by itself, the one of the most rows."""
         best: Copy | None = None
         for number, table in enumerate(self._known.tables):
             pieces = self._pieces.get(number, [])

@@ -29,12 +29,12 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True)
 class FileAudit:
-    """What a file tells that is simply there."""
+    """What a file reveals that is simply there."""
 
     contents: StoredFacts
     """What stands in it beside its trees."""
     structure: StructureFacts | None
-    """How few rows stand behind its leaves or rules; None where it does not tell."""
+    """How few rows stand behind its leaves or rules; None where it does not say."""
 
 
 def audit_file(
@@ -57,7 +57,7 @@ def audit_file(
 
 
 def narrowed(entropy: Entropy, problem: Problem, reconstruction: Reconstruction | None = None) -> Entropy:
-    """Narrow what all trees together leave, where the problem says all that they tell; else the bounds stand.
+    """Narrow what all trees together leave, where the problem says all that they reveal; else the bounds stand.
 
     Parameters
     ----------

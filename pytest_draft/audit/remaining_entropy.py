@@ -1,7 +1,7 @@
 """A lower bound of the entropy that a model leaves: what is left for somebody who knows more than it reveals.
 
-Of an attribute with more than two values, a threshold can tell more than its sides: between which values of the
-training data it lies. Somebody who knows each row's place, and these values, knows no less than the model tells; so
+Of an attribute with more than two values, a threshold can reveal more than its sides: between which values of the
+training data it lies. Somebody who knows each row's place, and these values, knows no less than the model reveals; so
 what is left for him is a lower bound of what the model leaves.
 """
 
