@@ -14,7 +14,7 @@ from pytest_draft.facts.examination import Examination, versions_here
 from pytest_draft.facts.files import ArtifactFacts, DataFacts
 
 CODE = "code of pytest-draft"
-"""Under this name, an environment tells the hash of this package's own code."""
+"""Under this name, an environment has the hash of this package's own code."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Order:
     environment: Mapping[str, str]
     """Of the controller, as `environment` returns it."""
     topic: str
-    """Of the events by which the worker tells the controller something."""
+    """Of the events by which the worker informs the controller."""
     number: int
     """Of this order among all of the topic."""
     share: int | None = None
