@@ -285,7 +285,7 @@ def _is_plain(column: Column) -> bool:
 
 
 def _one_hot_columns(encoder: Encoder) -> dict[Categories, list[int]]:
-    """Return the forest's columns that tell the categories of one raw column, for each encoder of one."""
+    """Return the forest's columns that hold the categories of one raw column, for each encoder of one."""
     found: dict[Categories, list[int]] = {}
     for index, column in enumerate(encoder.columns):
         if isinstance(coder := _coder(column), OneHot):
