@@ -164,7 +164,7 @@ class Domain:
         Parameters
         ----------
         coarse : bool
-            Whether powers of ten around the bounds are told.
+            Whether powers of ten around the bounds are given.
         """
         lines = [f"names and order of {self.n_columns} columns"]
         kinds: dict[Kind, list[Attribute]] = defaultdict(list)
@@ -184,7 +184,7 @@ class Domain:
 
 
 def without(domain: Domain, columns: Collection[int]) -> Domain:
-    """Return a domain without some encoded columns, which its other ones tell.
+    """Return a domain without some encoded columns, which its other ones determine.
 
     A one-hot group that loses some of its columns has a dropped value, and is binary where one column is left.
     """

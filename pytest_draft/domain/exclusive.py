@@ -12,12 +12,12 @@ from pytest_draft.arrays import FloatArray
 from pytest_draft.domain.attribute import Attribute
 
 UNLIKELY_EXCLUSIVE = 1e-3
-"""Binary columns whose names tell no one-hot group are one where columns of as many ones each, placed at random, would
+"""Binary columns whose names show no one-hot group are one where columns of as many ones each, placed at random, would
 have been as exclusive with at most this probability, over all pairs of columns; and each of them beside the others."""
 
 
 def exclusive_groups(binary: list[int], columns: Sequence[str], rows: FloatArray) -> list[Attribute]:
-    """Return one-hot groups among binary columns whose names tell none.
+    """Return one-hot groups among binary columns whose names show none.
 
     From each column a group is grown by those that share no row with it, those with the most ones first. Whole groups
     (one 1 in every row) are taken first, and of the others the ones that chance explains least.

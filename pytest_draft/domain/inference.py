@@ -67,7 +67,7 @@ def _inferred(name: str, index: int, column: FloatArray) -> Attribute:
 
 
 def _one_hot_groups(columns: list[tuple[int, str]], rows: FloatArray) -> list[tuple[str, tuple[int, ...]]]:
-    """Return (prefix, columns) of one-hot groups that names tell: shortest prefixes, so largest groups, first."""
+    """Return (prefix, columns) of one-hot groups that names show: shortest prefixes, so largest groups, first."""
     by_prefix: dict[str, list[int]] = defaultdict(list)
     for index, name in columns:
         for separator in _SEPARATOR.finditer(name):
