@@ -63,7 +63,7 @@ def random_baseline(
     timebox : TimeBox
         Fewer draws are made, and said so, when the time is out.
     draws : int or None
-        The most; None for `Numbers.random`. Fewer are made where these tell the mean well enough.
+        The most; None for `Numbers.random`. Fewer are made where these give the mean well enough.
     """
     n_rows = n_sampled(len(truth))
     errors: list[float] = []

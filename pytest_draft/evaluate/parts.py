@@ -1,6 +1,6 @@
 """Parts of the data that are judged by themselves: cuts a comparison of all of it into `Parts`.
 
-What the file does not tell can only be guessed, and guesses would dilute a leak of the rest. So the figures are also
+What the file does not reveal can only be guessed, and guesses would dilute a leak of the rest. So the figures are also
 taken on parts of the data, each beside its baselines on the same rows and columns (`Part`):
 
 - *seen*: the rows that some tree has seen. Absolute and relative thresholds hold for them.
@@ -53,7 +53,7 @@ class PartLimits:
     COMPAS, Adult and Default Credit (see above).
     """
     least_determined: int = 5
-    """Fewer fully determined rows are no part of their own: figures would tell of single people."""
+    """Fewer fully determined rows are no part of their own: figures would reveal single people."""
     by_chance: float = 1e-4
     """Where other people's rows would be perfect as often with a greater probability, it may be chance. Measured: the
     least probability of 2,047 parts of other people's rows was 1.1e-4.
@@ -63,7 +63,7 @@ class PartLimits:
     deviations of the same parts were 3.2.
     """
     most_matched: int = 500
-    """Of more fully determined rows than this, as many are drawn: all others cost much and tell little more."""
+    """Of more fully determined rows than this, as many are drawn: all others cost much and say little more."""
 
 
 LIMITS = PartLimits()
