@@ -21,7 +21,7 @@ WITHOUT_SEEDS = (
     "the file holds no seeds (random_state is None), and they were not found again: which rows were drawn for which "
     "tree is not known, so that the adversary 'artifact' knows no more of them than 'published', and is judged so"
 )
-"""What is told where the attack falls back to what a file holds."""
+"""What is reported where the attack falls back to what a file holds."""
 
 
 TRUTH_IS_LIKELIER = "the training data explain the file better than all that it drew"
@@ -48,13 +48,13 @@ class Attack(Protocol):
     reasons: tuple[str, ...] = ()
     """Why this attack cannot make it pass, known before it runs."""
     unused: tuple[str, ...] = ()
-    """What of the file the attack did not use, told where it is compared with the training data."""
+    """What of the file the attack did not use, reported where it is compared with the training data."""
     undecoded: tuple[str, ...] = ()
     """What of the file nothing here uses, so that others may get closer than is known here."""
     extremes: Extremes | None = None
     """Of the nodes of random splits, as far as they were decoded."""
     exact: Problem | None = None
-    """Says all that the file's counts tell, in the inputs' own domain; None where no such thing is built."""
+    """Says all that the file's counts reveal, in the inputs' own domain; None where no such thing is built."""
     any_size: bool = False
     """Whether it can rebuild another number of rows than there are, and is measured then."""
 

@@ -27,7 +27,7 @@ def note_findings(
     known_others: KnownOthers | None,
     record: FlowRecord,
 ) -> None:
-    """Measure what was rebuilt, and note what the figures cannot tell.
+    """Measure what was rebuilt, and note what the figures cannot show.
 
     Parameters
     ----------

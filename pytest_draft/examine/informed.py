@@ -76,5 +76,5 @@ class InformedOfValues(Attack):
         return identify_values(identity, self._forest, everyone, self.extremes)
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
-        """Say nothing: what is not told is guessed, and no search is left to end."""
+        """Say nothing: what is not determined is guessed, and no search is left to end."""
         return Shortfall()

@@ -91,7 +91,7 @@ class TimeLimits:
         return {} if self._effort is None else {"effort spent": self.attack.meter.spent}
 
     def heed(self, timebox: TimeBox, what: str) -> None:
-        """Tell where the clock has ended something: a doubt where the effort alone should have, else a note."""
+        """Note that the clock has ended something: a doubt where the effort alone should have, else a note."""
         if not timebox.by_clock:
             return
         if self._effort is None:

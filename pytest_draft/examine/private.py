@@ -187,7 +187,7 @@ class Labels(_Private):
         broken_by = () if privacy is None else privacy.broken_by
         self.notes = tuple(
             line for line in reveals(forest) if line not in broken_by
-        )  # these are told when the file is read
+        )  # these are reported when the file is read
         self.reasons = tuple(
             f"{phrase}, which no attack here uses yet: whoever uses that gets closer" for phrase in broken_by
         )
