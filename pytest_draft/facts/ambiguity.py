@@ -58,7 +58,7 @@ class Ideal:
     None where that is not known.
     """
     attackers: tuple[Attacker, ...] = ()
-    """All that are considered, one for each prior; empty where they are not told apart."""
+    """All that are considered, one for each prior; empty where they are not distinguished."""
 
     def __post_init__(self) -> None:
         require_not_negative(

@@ -95,8 +95,8 @@ class Informed:
     right, numeric values to within a tolerance.
     """
     proved: bool
-    """Whether the adversary knows which rows were drawn for which tree, so that what is told is told to it; else to
-    somebody who knows more.
+    """Whether the adversary knows which rows were drawn for which tree, so that what is determined is known to it; else
+    to somebody who knows more.
     """
     bits: float
     """Lower bound of the logarithm, to base 2, of how many datasets explain the file."""

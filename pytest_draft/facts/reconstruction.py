@@ -57,7 +57,7 @@ class Reconstruction:
     """
     disagreement: float | None = None
     """By how much the sampler's chains differ in their log-posterior: Gelman and Rubin's R-hat, 1 if alike. None where
-    they tell nothing of it.
+    they say nothing of it.
     """
     log_likelihood: float | None = None
     bound: float | None = None
@@ -71,7 +71,7 @@ class Reconstruction:
     do without. None without a certificate.
     """
     seen: BoolArray | None = None
-    """Shape (n_rows,). Rows that some tree has seen; of the others the file tells nothing. None stands for all."""
+    """Shape (n_rows,). Rows that some tree has seen; of the others the file says nothing. None stands for all."""
     certain: BoolArray | None = None
     """Shape (n_rows, n_attributes). Values of `rows` that equations of the file alone fix, proved; None where nothing
     is proved value by value.

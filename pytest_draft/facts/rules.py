@@ -58,7 +58,7 @@ class ListedRule:
     prediction: object
     """A class, as a plain Python value."""
     counts: tuple[int, ...] | None = None
-    """Training rows of each class that it captured; None where the file does not tell."""
+    """Training rows of each class that it captured; None where the file does not say."""
 
     def holds(self, rows: NDArray[np.floating]) -> BoolArray:
         """Return for which rows all its tests hold, shape (n_rows,)."""
