@@ -262,7 +262,7 @@ def _is_classifier(owner: Any, tree: Any) -> bool:
 
 
 def _n_rows(objects: Sequence[WalkedObject], tables: Sequence[Any] | None) -> frozenset[int]:
-    """Return on how many rows a model's parts were trained, as far as they or the data tell."""
+    """Return on how many rows a model's parts were trained, as far as they or the data say."""
     told = [getattr(found.value, "__dict__", {}).get("_n_samples") for found in objects]
     given = [table.shape[0] if hasattr(table, "shape") else len(table) for table in tables or ()]
     return frozenset(int(count) for count in [*told, *given] if isinstance(count, int | np.integer))

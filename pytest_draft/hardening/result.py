@@ -58,7 +58,7 @@ class Hardened:
     stops: tuple[str, ...]
     """What no longer works."""
     stays: tuple[str, ...]
-    """What still tells something of the training data."""
+    """What still reveals something of the training data."""
     path: str | None = None
     """The file that was written; None for a model in memory."""
     notes: tuple[str, ...] = ()

@@ -45,7 +45,7 @@ class Rewritten:
     n_impurities: int
     n_directions: int
     """`n_inner_values`, `n_impurities` and `n_directions`: inner nodes with a value, nodes with an impurity, and splits
-    that told which child has more rows.
+    that revealed which child has more rows.
     """
     n_merged: int
     """Leaves that went into their sibling."""
@@ -81,7 +81,7 @@ def rewritten(tree: Any, thresholds: FloatArray, keep_missing: BoolArray, wanted
     thresholds : ndarray of float64, shape (n_nodes,)
         What each inner node shall compare with.
     keep_missing : ndarray of bool, shape (n_features,)
-        Columns for which it must still be told where missing values go.
+        Columns for which it must still be stored where missing values go.
     """
     nodes, values = arrays_of(tree)
     n_nodes = len(nodes)
