@@ -106,7 +106,7 @@ def _read(path: Path, case: Case) -> Examination | None:
 
 
 def _without(examination: Examination, case: Case) -> Examination:
-    """Return an examination of which nothing tells where the files lie, nor which rows are the most exposed."""
+    """Return an examination in which nothing shows where the files lie, nor which rows are the most exposed."""
     entropy = examination.entropy and replace(examination.entropy, most_exposed=())
     names = {path: f"<{name}>" for name, path in _paths(case).items()}
     return _renamed(replace(examination, entropy=entropy, retried=None), names)

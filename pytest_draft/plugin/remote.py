@@ -74,7 +74,7 @@ class Remote:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Tell what became of workers."""
+        """Show what became of workers."""
         for line in dict.fromkeys(self._said):
             terminalreporter.write_line(f"cluster: {line}", yellow=True)
 

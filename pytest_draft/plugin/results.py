@@ -85,7 +85,7 @@ def judged(item: pytest.Item, forest: Path, adversary: str, data: Unshown | None
 
 
 def _examined(session: GateSession, case: Case, data: Unshown | None) -> tuple[Examination, Reconstruction | None]:
-    """Examine a model. What ends it from outside, or a bug, is told without the frames that hold rows."""
+    """Examine a model. What ends it from outside, or a bug, is reported without the frames that hold rows."""
     try:
         return session.examine(case, data)
     except pytest.fail.Exception as error:  # another plugin's time limit

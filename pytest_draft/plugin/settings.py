@@ -239,7 +239,7 @@ def _tables(config: pytest.Config, name: str, n_forests: int, from_manifest: boo
 
 @contextmanager
 def _told_as(origin: str) -> Iterator[None]:
-    """Let pytest tell what is wrong with an option, and which it is."""
+    """Let pytest say what is wrong with an option, and with which."""
     try:
         yield
     except UsageError as error:
