@@ -143,7 +143,8 @@ def encoded_weights(domain: Domain, known: Sequence[int] = ()) -> Weights:
 def original_weights(domain: Domain, known: Sequence[int] = ()) -> Weights:
     """Return the weights of the error on original attributes: a one-hot group counts once.
 
-    A value of a group that has no column of its own is told by the others' alone, and counts half where it is mistaken.
+    A value of a group that has no column of its own is determined by the others' alone, and counts half where it is
+    mistaken.
     """
     encoded = encoded_weights(domain, known)
     common = encoded.total / float(encoded.counted.sum())

@@ -32,7 +32,7 @@ def place_of(path: str | os.PathLike[str]) -> Path:
     NotRegularError
         Where something stands there that is no regular file.
     OSError
-        Where nobody can tell.
+        Where nobody can know.
     """
     place = Path(os.path.realpath(path))
     _mode(place)
