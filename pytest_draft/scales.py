@@ -92,7 +92,7 @@ def near(weights: Weights, rows: Rows) -> Weights:
 
 
 def without_far_out(rows: Rows, domain: Domain) -> RisingScale | None:
-    """Return the scale on which far-out values are the nearest ones that are not, as is all beyond in the domain.
+    """Return the scale on which far-out values become the nearest value that is not far out, in the domain too.
 
     Parameters
     ----------

@@ -457,9 +457,9 @@ def examine_block(
     ----------
     block : ndarray of int64, shape (n_block,)
     asked : ndarray of bool, shape (n_block,)
-        Which rows it is asked of; of the others, it is reported where it comes out.
+        The rows to answer for; for other rows, an answer is returned if it is found on the way.
     is_closed : ndarray of bool, shape (n_rows,)
-        Whether all that is in a row's own leaves is its value. Of others nothing is reported.
+        Whether a row's own leaves leave it only its value. Nothing is reported of other rows.
     most, limit : int
         Most candidates, and most units of work of one search.
 

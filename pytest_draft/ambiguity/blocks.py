@@ -141,7 +141,7 @@ class Blocks:
         ----------
         block : ndarray of int64, shape (n_block,)
         asked : ndarray of bool, shape (n_block,)
-            Which rows it is asked of; of the others, it is reported where it comes out.
+            The rows to answer for; for other rows, an answer is returned if it is found on the way.
         timebox : TimeBox
             What is spent on it is noted there.
 

@@ -32,7 +32,7 @@ _TOLERANCE = 1e-6
 """How far sums may be off, relative to a node's weight."""
 
 _MOST_OFTEN = 16
-"""How often one row is drawn for one tree at most, in 10^13 draws of as many rows as there are."""
+"""How often one row is drawn for one tree at most: in a bootstrap, more happens less than once in 10^13 cases."""
 
 
 @dataclass(frozen=True)

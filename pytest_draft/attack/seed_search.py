@@ -404,7 +404,7 @@ class _Subsets:
 
     @property
     def ample(self) -> bool:
-        """Whether it would have found the number: what comes last is followed by nothing."""
+        """Always true: no other evidence comes after this one."""
         return True
 
     def left(self, numbers: Numbers) -> Numbers:
@@ -462,7 +462,7 @@ class _Sizes:
 
     @property
     def ample(self) -> bool:
-        """Whether it would have found the number: what comes last is followed by nothing."""
+        """Always true: no other evidence comes after this one."""
         return True
 
     def left(self, numbers: Numbers) -> Numbers:

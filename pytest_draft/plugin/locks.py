@@ -35,7 +35,7 @@ def locked(path: Path, seconds: float, heed: Callable[[], object] = lambda: None
     Yields
     ------
     bool
-        Whether it is held; if not, whoever does the same work meanwhile has to be none the worse.
+        Whether it is held; if not, another process may do the same work at the same time, and nothing may break by it.
     """
     lock, held, deadline = FileLock(path), False, time.monotonic() + seconds
     try:
