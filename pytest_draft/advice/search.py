@@ -78,7 +78,7 @@ def search(
     lines : list of tuple of Setting
         Of settings with ever fewer leaves.
     timebox : TimeBox
-        For all of it.
+        For the whole search.
     seconds, full_seconds : float
         Time boxes of a judgement of the sweep, and of the last ones.
     say : callable

@@ -92,11 +92,11 @@ class Candidates(NamedTuple):
     leaf: NDArray[np.int8]
     """Shape (n_candidates, n_trees). In the numbering of `Room`; -1 in trees that did not see the row."""
     group: IntArray
-    """Shape (n_candidates,). Which rows can be it, all of one `Fixed.kind`."""
+    """Shape (n_candidates,). The rows that can be this candidate: those of one `Fixed.kind`."""
     label: IntArray
     """Shape (n_candidates,)."""
     value: IntArray
-    """Shape (n_candidates,). The one value of the block that all its box is; -1 where there is none."""
+    """Shape (n_candidates,). The value of the block that fills its whole box; -1 where there is none."""
 
 
 @njit(cache=True, nogil=True)

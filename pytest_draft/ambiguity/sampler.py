@@ -54,7 +54,7 @@ PARAMETERS = SamplerParameters()
 
 
 class ExplainingChain:
-    """A dataset on its way from the truth, and what it was on that way.
+    """A chain of datasets that begins at the truth, with the samples taken on the way.
 
     Parameters
     ----------

@@ -44,20 +44,26 @@ _KINDS = 3
 @dataclass(frozen=True)
 class _Parameters:
     most: int = 2_000_000
+    """Numbers that are tried, from 0 on."""
     common: int = 10_000
+    """How many of them share half of `MOST_BY_CHANCE`."""
     chunk: int = 1 << 15
+    """Numbers that are tried at once."""
     first_trees: int = 12
+    """Trees by which numbers are dropped first."""
     explained: float = 0.85
+    """Least share of the roots that the right number explains: columns that are constant in some samples let some of
+    them appear contradicted.
+    """
     dropped: float = -5.0
+    """The log-likelihood ratio at which a number is dropped."""
     most_draws: float = 1e9
+    """Rows that may be drawn."""
     most_subsets: int = 1_000_000
+    """Numbers for which columns may be drawn."""
 
 
 _PARAMETERS = _Parameters()
-"""How many numbers are tried from 0 on; how many of them share half of `MOST_BY_CHANCE`; how many are tried at once;
-with how many trees it begins; which share of the roots the right number explains at least, as columns that are constant
-in some samples let some appear contradicted; the log-likelihood ratio at which a number is dropped; how many rows may
-be drawn, and for how many numbers columns."""
 
 
 @dataclass(frozen=True)
