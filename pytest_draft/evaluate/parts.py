@@ -45,7 +45,7 @@ class PartLimits:
     """Where a part begins, and where its figures would say nothing of single people."""
 
     nearly_constant: float = 0.95
-    """A column in which the commonest value has at least this share says nothing of nearly everybody."""
+    """A column in which the commonest value has at least this share says nothing about nearly anybody."""
     mostly: float = 0.5
     """An attribute that is determined in at least this share of the rows is mostly determined."""
     most_met: float = 2 / 3

@@ -59,11 +59,11 @@ class Believed:
     missed: int
     """Their residual."""
     spread: float
-    """What is left of the variance of the counts at a leaf, and of what misses them, as a share of what there was at
-    first: little only where the counts determine the rows, not choice.
+    """The share that is left of the counts' variance at leaves and of their squared residual: small only where the
+    counts, and not chance, determine the rows.
     """
     richness: float
-    """What the counts reveal over what was not known of the rows, if each count revealed something new."""
+    """Information in the counts over the entropy of the rows, as if each count revealed something new."""
 
     @property
     def rich(self) -> bool:

@@ -26,14 +26,14 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True)
 class SolveParameters:
-    """Which search sees a problem of which size."""
+    """Which problems each search is for, by size."""
 
     samples: int = 8
     """Other datasets that are drawn for the consensus."""
     quick_coefficients: int = 3_000_000
-    """Coefficients of the equations up to which the first search is that for a rounding that meets them."""
+    """Coefficients of the equations up to which a rounding that meets them is searched for first."""
     whole_coefficients: int = 1_000_000
-    """Coefficients up to which integer programs may repair what is not met."""
+    """Coefficients up to which integer programs may repair a dataset."""
     repair_share: float = 0.4
     """Share of the time that is left for such repairs."""
     proved_coefficients: int = 5_000_000
@@ -46,7 +46,7 @@ _PARAMETERS = SolveParameters()
 def solve(problem: Problem, search: Search, *, alternatives: bool) -> tuple[Solution, ByRow | None]:
     """Return a whole dataset, and what a search that begins with the histogram found.
 
-    Of an incomplete problem it is the better of what was known and what is found, never unique.
+    Of an incomplete problem, that is the better one of the known dataset and the one found; it is never unique.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def solve(problem: Problem, search: Search, *, alternatives: bool) -> tuple[Solu
     -------
     solution : Solution
     found : ByRow or None
-        None where the counts determine the rows, so that nothing else is to be compared with them.
+        None where the counts determine the rows, so that there is no other dataset to compare.
 
     Raises
     ------
