@@ -67,8 +67,8 @@ class Reconstruction:
     proved: NDArray[np.float32] | None = None
     provable: NDArray[np.float32] | None = None
     """`proved` and `provable`, shape (n_proved, n_columns) and (n_provable, n_columns): the feature vectors that
-    `certificate` proves to be in every consistent dataset, as often as they are; and those that no dataset is known to
-    do without. None without a certificate.
+    `certificate` proves to be in every consistent dataset, repeated as often as they are; and those that every known
+    dataset has. None without a certificate.
     """
     seen: BoolArray | None = None
     """Shape (n_rows,). Rows that some tree has seen; of the others the file says nothing. None stands for all."""
@@ -77,8 +77,8 @@ class Reconstruction:
     is proved value by value.
     """
     proved_values: Mapping[int, FloatArray] | None = None
-    """Each of shape (n_values,). By column, different values that are proved to stand in some training row, nobody
-    knows in which one.
+    """Each of shape (n_values,). By column, different values that are proved to be in some training row, though not in
+    which.
     """
     statistics: Mapping[str, float] = field(default_factory=dict)
     """Sizes of the problem and seconds of each stage."""
